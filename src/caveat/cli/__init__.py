@@ -1,0 +1,59 @@
+"""The command line: parse, call, print. One module per command."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from caveat import __version__
+from caveat.cli import console
+from caveat.errors import CaveatError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="caveat",
+    help="Make synthetic microdata, and know before the release what they give away.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"caveat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no remarks.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    del version
+    console.set_quiet(quiet)
+
+
+def main() -> None:
+    """Run the command line: exit 2 for a mistake of the user's, 1 for a defect of ours."""
+    try:
+        app()
+    except CaveatError as error:
+        console.error(str(error))
+        sys.exit(2)
+    except Exception:
+        traceback.print_exc()
+        console.error("this is a defect in Caveat; please report it with the lines above")
+        sys.exit(1)

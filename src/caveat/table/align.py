@@ -1,0 +1,207 @@
+"""Put tables from different tools on common levels, and say what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table.column import Column, Kind, Missing
+from caveat.table.encode import convert
+from caveat.table.table import Table
+
+__all__ = ["Aligned", "Difference", "align", "common_levels"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing in which the synthetic table differs from the original.
+
+    Parameters
+    ----------
+    column
+        Name of the column.
+    what
+        What differs, in words without values.
+    """
+
+    column: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Two tables in which equal codes mean equal values, and the differences found on the way."""
+
+    original: Table
+    synthetic: Table
+    differences: tuple[Difference, ...]
+
+
+def align(original: Table, synthetic: Table) -> Aligned:
+    """Put two tables on the union of their levels.
+
+    Only the columns that both tables have are kept, in the order of the original. Declared missing
+    codes of the original hold for the synthetic table too. Numbers that one table stores as text are
+    read as numbers; where that is impossible, both are compared as text.
+
+    Examples
+    --------
+    >>> a = Table.from_frame({"age": [31, 47], "sex": ["f", "m"]})
+    >>> b = Table.from_frame({"age": ["47", "52"], "id": [1, 2]})
+    >>> for difference in align(a, b).differences:
+    ...     print(difference)
+    sex: missing in the synthetic table
+    id: only in the synthetic table
+    age: category in the synthetic table, integer in the original; compared as integer
+    age: 1 value of 1 row does not occur in the original
+    """
+    differences = [
+        *(Difference(n, "missing in the synthetic table") for n in original if n not in synthetic),
+        *(Difference(n, "only in the synthetic table") for n in synthetic if n not in original),
+    ]
+    names = [name for name in original if name in synthetic]
+    if not names:
+        raise CaveatError("the two tables have no column in common", do="check the column names")
+    ours, theirs = {}, {}
+    for name in names:
+        ours[name], theirs[name], found = _align_column(original[name], synthetic[name], name)
+        differences += [Difference(name, what) for what in found]
+    return Aligned(
+        replace(original, columns=ours), replace(synthetic, columns=theirs), tuple(differences)
+    )
+
+
+def _align_column(ours: Column, theirs: Column, name: str) -> tuple[Column, Column, list[str]]:
+    found = []
+    theirs = theirs.declare_missing([m for m in ours.missing if m.code is not None])
+    if _family(ours) != _family(theirs):
+        before, kind = theirs.kind, ours.kind
+        ours, theirs = _one_family(ours, theirs, name)
+        found.append(
+            f"{before} in the synthetic table, {kind} in the original; compared as {ours.kind}"
+        )
+    a, b = common_levels([ours, theirs], name)
+    new = (b.counts > 0) & (a.counts == 0)
+    new[len(b.levels) :] = False
+    unknown = new & ~_declared(a, ours)
+    if unknown.any():
+        n, rows = int(unknown.sum()), int(b.counts[unknown].sum())
+        values, cells = _plural(n, "value"), _plural(rows, "row")
+        verb = "does" if n == 1 else "do"
+        found.append(f"{values} of {cells} {verb} not occur in the original")
+    fresh = [m for m in b.missing if m.key not in {o.key for o in ours.missing}]
+    found += [f"missing cells ({m}) that the original does not have" for m in fresh]
+    return a, b, found
+
+
+def _plural(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _declared(united: Column, ours: Column) -> NDArray[np.bool_]:
+    """Return which levels of the united dictionary stand in the original's dictionary."""
+    out = np.ones(united.n_levels, dtype=bool)
+    known = set(_keys(ours))
+    out[: len(united.levels)] = [key in known for key in _keys(united)]
+    return out
+
+
+def _family(column: Column) -> str:
+    """Return what sort of values the levels are, so that they can be compared."""
+    kind = column.levels.dtype.kind
+    if not len(column.levels):
+        return "any"
+    return {"M": "time", "O": "text", "b": "truth"}.get(kind, "number")
+
+
+def _one_family(ours: Column, theirs: Column, name: str) -> tuple[Column, Column]:
+    if "any" in (_family(ours), _family(theirs)):
+        return ours, theirs
+    for target, other, swap in ((ours, theirs, False), (theirs, ours, True)):
+        kind = Kind.NUMERIC if _family(target) == "number" else target.kind
+        if _family(target) == "text":
+            continue
+        try:
+            converted = convert(other, kind, name)
+        except CaveatError:
+            continue
+        return (converted, target) if swap else (target, replace(converted, kind=target.kind))
+    return _as_text(ours), _as_text(theirs)
+
+
+def _as_text(column: Column) -> Column:
+    return replace(column, levels=np.array(_keys(column), dtype=object), kind=Kind.CATEGORY)
+
+
+def _keys(column: Column) -> list[Any]:
+    levels = column.levels
+    if levels.dtype.kind == "M":
+        return [str(value) for value in levels.astype("datetime64[us]")]
+    return [str(v) if levels.dtype == object else v for v in levels.tolist()]
+
+
+def common_levels(columns: Sequence[Column], name: str) -> list[Column]:
+    """Return the columns on the union of their levels and of their ways to be missing.
+
+    The first column decides the kind, the labels and, for categories, the order of its levels; levels
+    that it does not have follow in the order in which they are met.
+    """
+    first = columns[0]
+    if all(column.has_same_levels(first) for column in columns[1:]):
+        return list(columns)
+    families = {_family(column) for column in columns} - {"any"}
+    if len(families) > 1:
+        raise CaveatError(
+            "the tables store it as different kinds of values",
+            where=f"column {name}",
+            do="declare its kind in the schema",
+        )
+    typed = next((c for c in columns if len(c.levels)), first)
+    levels = _union_levels(columns, typed)
+    missing: dict[tuple[str, str], Missing] = {}
+    for column in columns:
+        for m in column.missing:
+            known = missing.get(m.key, m)
+            missing[m.key] = known if known.label else m
+    kinds = {c.kind for c in columns if len(c.levels)}
+    kind = Kind.NUMERIC if kinds == {Kind.INTEGER, Kind.NUMERIC} else typed.kind
+    united = replace(
+        first,
+        codes=np.zeros(0, np.uint8),
+        levels=levels,
+        kind=kind,
+        missing=tuple(missing.values()),
+    )
+    return [_recode(column, united) for column in columns]
+
+
+def _union_levels(columns: Sequence[Column], typed: Column) -> NDArray[Any]:
+    parts = [column.levels for column in columns if len(column.levels)]
+    if not parts:
+        return typed.levels
+    if typed.kind in (Kind.CATEGORY, Kind.ORDERED) and typed.levels.dtype == object:
+        seen = dict.fromkeys(value for part in parts for value in part.tolist())
+        first = set(typed.levels.tolist())
+        # Categories that nobody ordered stay sorted; a declared order is kept and added to.
+        ordered = typed.kind is Kind.ORDERED or list(typed.levels) != sorted(typed.levels)
+        extra = [value for value in seen if value not in first]
+        values = [*typed.levels.tolist(), *extra] if ordered else sorted(seen)
+        return np.array(values, dtype=object)
+    return np.unique(np.concatenate(parts))
+
+
+def _recode(column: Column, united: Column) -> Column:
+    position = {key: i for i, key in enumerate(_keys(united))}
+    lookup = np.empty(column.n_levels, dtype=np.int64)
+    lookup[: len(column.levels)] = [position[key] for key in _keys(column)]
+    ways = {m.key: len(united.levels) + j for j, m in enumerate(united.missing)}
+    lookup[len(column.levels) :] = [ways[m.key] for m in column.missing]
+    return replace(united, codes=lookup[column.codes], storage=column.storage)

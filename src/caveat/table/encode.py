@@ -1,0 +1,256 @@
+"""From a polars series to a column of codes, and from a dictionary of values to another kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table.column import Codes, Column, Kind, Missing, smallest_unsigned
+
+__all__ = ["convert", "encode"]
+
+# Whole numbers up to here are exact as floating point, so 2.0 may be called an integer.
+EXACT_INTEGER = 2**53
+# Integer ranges up to this many values are encoded through a table instead of a sort.
+TABLE_RANGE = 1 << 22
+
+
+def encode(series: pl.Series, name: str) -> Column:
+    """Encode a series; its data type decides the kind.
+
+    Parameters
+    ----------
+    series
+        Any polars series of numbers, text, booleans, categories, dates or datetimes.
+    name
+        Name of the column, for messages.
+
+    Examples
+    --------
+    >>> encode(pl.Series([3, None, 1, 3]), "x")
+    <Column integer: 4 rows, 2 levels, missing empty>
+    """
+    dtype = series.dtype
+    if dtype == pl.Null:
+        return Column(
+            np.zeros(len(series), np.uint8), np.array([], object), Kind.CATEGORY, (Missing(),)
+        )
+    if dtype == pl.Boolean:
+        return _finish(series, series.cast(pl.UInt8), np.array([False, True]), Kind.BOOLEAN)
+    if isinstance(dtype, pl.Enum):
+        levels = np.array(dtype.categories.to_list(), dtype=object)
+        return _finish(series, series.to_physical(), levels, Kind.CATEGORY)
+    if isinstance(dtype, pl.Categorical):
+        return replace(_encode_text(series.cast(pl.String)), kind=Kind.CATEGORY)
+    if dtype == pl.String:
+        return _encode_text(series)
+    if dtype.is_integer():
+        return _encode_numbers(_as_int64(series, name), Kind.INTEGER)
+    if dtype.is_float() or dtype.is_decimal():
+        return _encode_floats(series.cast(pl.Float64), name)
+    if dtype == pl.Date:
+        return _encode_numbers(series.to_physical(), Kind.DATE, "datetime64[D]")
+    if isinstance(dtype, pl.Datetime):
+        return _encode_numbers(
+            series.to_physical(), Kind.DATETIME, f"datetime64[{dtype.time_unit}]"
+        )
+    raise CaveatError(
+        f"values of type {dtype} cannot be used",
+        where=f"column {name}",
+        do="convert it to numbers, text or dates, or drop it",
+    )
+
+
+def _finish(
+    series: pl.Series,
+    codes: pl.Series,
+    levels: NDArray[Any],
+    kind: Kind,
+    missing: tuple[Missing, ...] = (),
+) -> Column:
+    """Make a column of codes whose nulls are empty cells."""
+    if series.null_count():
+        missing = (Missing(), *missing)
+        codes = codes.fill_null(len(levels))
+    return Column(codes.to_numpy(), levels, kind, missing)
+
+
+def _encode_text(series: pl.Series) -> Column:
+    distinct = series.drop_nulls().unique().sort()
+    codes = series.cast(pl.Enum(distinct)).to_physical()
+    levels = np.array(distinct.to_list(), dtype=object)
+    many = len(series) >= 20 and len(levels) > len(series) / 2
+    column = _finish(series, codes, levels, Kind.TEXT if many else Kind.CATEGORY)
+    return column.declare_missing([Missing("")]) if len(levels) and levels[0] == "" else column
+
+
+def _as_int64(series: pl.Series, name: str) -> pl.Series:
+    if series.dtype == pl.UInt64 and series.len() and (series.max() or 0) > np.iinfo(np.int64).max:  # type: ignore[operator]
+        return series
+    try:
+        return series.cast(pl.Int64)
+    except pl.exceptions.InvalidOperationError:
+        raise CaveatError(
+            "a whole number does not fit into 64 bits", where=f"column {name}", do="read it as text"
+        ) from None
+
+
+def _encode_floats(series: pl.Series, name: str) -> Column:
+    infinite = series.is_infinite().fill_null(False)
+    if infinite.any():
+        row = int(infinite.arg_max() or 0) + 1
+        raise CaveatError(
+            "a value is infinite",
+            where=f"column {name}, row {row}",
+            do="replace it by a number or leave the cell empty",
+        )
+    nan = series.is_nan().fill_null(False)
+    if nan.any():
+        # A NaN beside empty cells is a second way to be missing, so that both come back.
+        clean = _encode_floats(series.fill_nan(None), name)
+        empty, n = Missing(), len(clean.levels)
+        both = bool(series.null_count())
+        codes = clean.codes.astype(np.int64)
+        codes[nan.to_numpy()] = n + both
+        missing = (empty, Missing(float("nan"))) if both else (Missing(float("nan")),)
+        return Column(codes, clean.levels, clean.kind, missing)
+    ordinary = series.drop_nulls().to_numpy()
+    whole = bool(np.all((np.abs(ordinary) <= EXACT_INTEGER) & (ordinary == np.rint(ordinary))))
+    if whole and len(ordinary):
+        return _encode_numbers(series.cast(pl.Int64), Kind.INTEGER)
+    return _encode_numbers(series, Kind.NUMERIC)
+
+
+def _encode_numbers(series: pl.Series, kind: Kind, level_type: str = "") -> Column:
+    """Encode integers or floats without NaN; nulls allowed."""
+    present = series.is_not_null().to_numpy() if series.null_count() else None
+    ordinary = series.drop_nulls().to_numpy()
+    if ordinary.dtype.kind == "f":
+        ordinary = ordinary + 0.0  # minus zero is zero
+    levels, codes = _distinct(ordinary)
+    if present is not None:
+        full = np.full(len(series), len(levels), dtype=smallest_unsigned(len(levels) + 1))
+        full[present] = codes
+        codes = full
+    if level_type:
+        levels = levels.astype(np.int64).view(level_type)
+    elif levels.dtype.kind in "iu" and levels.dtype != np.uint64:
+        levels = levels.astype(np.int64)
+    return Column(codes, levels, kind, () if present is None else (Missing(),))
+
+
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the sorted distinct values and the position of each value among them."""
+    if not len(values):
+        return values, np.zeros(0, np.uint8)
+    low, high = values.min(), values.max()
+    if values.dtype.kind in "iu" and int(high) - int(low) < TABLE_RANGE:
+        offsets = (values - low).astype(np.uint32)
+        used = np.zeros(int(high) - int(low) + 1, dtype=bool)
+        used[offsets] = True
+        positions = (np.cumsum(used) - 1).astype(smallest_unsigned(int(used.sum())))
+        return (np.flatnonzero(used) + int(low)).astype(values.dtype), positions[offsets]
+    # Sorting a copy and looking up costs less memory than a sort with an index.
+    distinct = pl.Series(values).unique().sort().to_numpy()
+    codes = np.empty(len(values), dtype=smallest_unsigned(len(distinct)))
+    step = 1 << 18
+    for start in range(0, len(values), step):
+        codes[start : start + step] = np.searchsorted(distinct, values[start : start + step])
+    return distinct, codes
+
+
+def convert(column: Column, kind: Kind, name: str, *, date_format: str = "") -> Column:
+    """Return the column as another kind; only the dictionary of levels is touched.
+
+    Parameters
+    ----------
+    column
+        The column to convert.
+    kind
+        The kind it should have.
+    name
+        Name of the column, for messages.
+    date_format
+        How dates are written (``%d.%m.%Y``); ISO 8601 when empty.
+    """
+    if kind == column.kind and not date_format:
+        return column
+    if kind in (Kind.CATEGORY, Kind.ORDERED, Kind.TEXT, Kind.ID):
+        return replace(column, kind=kind)
+    converted = _convert_levels(column, kind, name, date_format)
+    _refuse_lost(column, converted, kind, name, date_format)
+    levels = encode(converted, name)
+    lookup = np.arange(column.n_levels)
+    lookup[: len(column.levels)] = levels.codes
+    lookup[len(column.levels) :] += len(levels.levels) - len(column.levels)
+    values = levels.levels
+    if kind is Kind.NUMERIC:
+        values = values.astype(np.float64)
+    return replace(
+        column, codes=lookup[column.codes], levels=values, kind=kind, value_labels={}, storage=""
+    )
+
+
+def _convert_levels(column: Column, kind: Kind, name: str, date_format: str) -> pl.Series:
+    levels = pl.Series(column.levels.tolist(), strict=False)
+    if column.levels.dtype.kind == "M":
+        levels = pl.Series(column.levels)
+    text = (
+        levels.cast(pl.String).str.strip_chars()
+        if levels.dtype != pl.Null
+        else levels.cast(pl.String)
+    )
+    if kind is Kind.DATE:
+        if column.levels.dtype.kind == "M":
+            return levels.cast(pl.Date)
+        return text.str.to_date(date_format or "%Y-%m-%d", strict=False)
+    if kind is Kind.DATETIME:
+        if column.levels.dtype.kind == "M":
+            return levels.cast(pl.Datetime("us"))
+        return text.str.to_datetime(date_format or None, strict=False, time_unit="us")
+    if kind is Kind.BOOLEAN:
+        truth = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+        return text.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)
+    if column.levels.dtype.kind == "M":
+        raise CaveatError(
+            f"dates cannot become kind {kind}", where=f"column {name}", do="keep them"
+        )
+    numbers = (
+        text.cast(pl.Float64, strict=False)
+        if levels.dtype == pl.String
+        else levels.cast(pl.Float64)
+    )
+    if kind is Kind.INTEGER:
+        exact = (
+            levels.cast(pl.Int64, strict=False)
+            if levels.dtype.is_integer()
+            else text.cast(pl.Int64, strict=False)
+        )
+        whole = pl.select(
+            pl.when(numbers == numbers.round()).then(numbers.cast(pl.Int64, strict=False))
+        ).to_series()
+        return exact.zip_with(exact.is_not_null(), whole)
+    return numbers
+
+
+def _refuse_lost(
+    column: Column, converted: pl.Series, kind: Kind, name: str, date_format: str
+) -> None:
+    lost = converted.is_null().to_numpy()
+    if not lost.any():
+        return
+    flags = np.zeros(column.n_levels, dtype=bool)
+    flags[: len(lost)] = lost
+    bad = np.flatnonzero(flags[column.codes])
+    row = f", row {bad[0] + 1}" if len(bad) else ""
+    form = f" written as {date_format}" if date_format else ""
+    raise CaveatError(
+        f"{len(bad):,} cells are not of kind {kind}{form}",
+        where=f"column {name}{row}",
+        do="declare the missing codes, the format or another kind in the schema",
+    )

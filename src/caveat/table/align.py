@@ -49,8 +49,8 @@ def align(original: Table, synthetic: Table) -> Aligned:
     """Put two tables on the union of their levels.
 
     Only the columns that both tables have are kept, in the order of the original. Declared missing
-    codes of the original hold for the synthetic table too. Numbers that one table stores as text are
-    read as numbers; where that is impossible, both are compared as text.
+    codes of the original hold for the synthetic table too. Numbers that one table stores as text
+    are read as numbers; where that is impossible, both are compared as text.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def _plural(n: int, noun: str) -> str:
 def _declared(united: Column, ours: Column) -> NDArray[np.bool_]:
     """Return which levels of the united dictionary stand in the original's dictionary."""
     out = np.ones(united.n_levels, dtype=bool)
-    known = set(_keys(ours))
-    out[: len(united.levels)] = [key in known for key in _keys(united)]
+    out[: len(united.levels)] = False
+    out[_positions(ours, united)] = True
     return out
 
 
@@ -138,21 +138,15 @@ def _one_family(ours: Column, theirs: Column, name: str) -> tuple[Column, Column
 
 
 def _as_text(column: Column) -> Column:
-    return replace(column, levels=np.array(_keys(column), dtype=object), kind=Kind.CATEGORY)
-
-
-def _keys(column: Column) -> list[Any]:
-    levels = column.levels
-    if levels.dtype.kind == "M":
-        return [str(value) for value in levels.astype("datetime64[us]")]
-    return [str(v) if levels.dtype == object else v for v in levels.tolist()]
+    values = np.array([str(value) for value in column.levels.tolist()], dtype=object)
+    return replace(column, levels=values, kind=Kind.CATEGORY)
 
 
 def common_levels(columns: Sequence[Column], name: str) -> list[Column]:
     """Return the columns on the union of their levels and of their ways to be missing.
 
-    The first column decides the kind, the labels and, for categories, the order of its levels; levels
-    that it does not have follow in the order in which they are met.
+    The first column decides the kind, the labels and, for categories, the order of its levels;
+    levels that it does not have follow in the order in which they are met.
     """
     first = columns[0]
     if all(column.has_same_levels(first) for column in columns[1:]):
@@ -187,7 +181,7 @@ def _union_levels(columns: Sequence[Column], typed: Column) -> NDArray[Any]:
     parts = [column.levels for column in columns if len(column.levels)]
     if not parts:
         return typed.levels
-    if typed.kind in (Kind.CATEGORY, Kind.ORDERED) and typed.levels.dtype == object:
+    if typed.levels.dtype == object:
         seen = dict.fromkeys(value for part in parts for value in part.tolist())
         first = set(typed.levels.tolist())
         # Categories that nobody ordered stay sorted; a declared order is kept and added to.
@@ -195,13 +189,24 @@ def _union_levels(columns: Sequence[Column], typed: Column) -> NDArray[Any]:
         extra = [value for value in seen if value not in first]
         values = [*typed.levels.tolist(), *extra] if ordered else sorted(seen)
         return np.array(values, dtype=object)
-    return np.unique(np.concatenate(parts))
+    united = np.unique(np.concatenate(parts))
+    if united.dtype.kind == "f" and all(part.dtype.kind in "iu" for part in parts):
+        # 64-bit integers of both signs have no common type: floating point would merge some
+        return np.array(sorted({v for part in parts for v in part.tolist()}), dtype=object)
+    return united
+
+
+def _positions(column: Column, united: Column) -> NDArray[np.int64]:
+    """Return where the column's levels stand among the united ones."""
+    if united.levels.dtype == object:
+        place = {value: i for i, value in enumerate(united.levels.tolist())}
+        return np.array([place[value] for value in column.levels.tolist()], dtype=np.int64)
+    return np.searchsorted(united.levels, column.levels.astype(united.levels.dtype))
 
 
 def _recode(column: Column, united: Column) -> Column:
-    position = {key: i for i, key in enumerate(_keys(united))}
     lookup = np.empty(column.n_levels, dtype=np.int64)
-    lookup[: len(column.levels)] = [position[key] for key in _keys(column)]
+    lookup[: len(column.levels)] = _positions(column, united)
     ways = {m.key: len(united.levels) + j for j, m in enumerate(united.missing)}
     lookup[len(column.levels) :] = [ways[m.key] for m in column.missing]
     return replace(united, codes=lookup[column.codes], storage=column.storage)

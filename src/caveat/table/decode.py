@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def decode(column: Column, backend: str) -> Any:
     if backend == "pyarrow":
         return dictionary.take(pa.array(column.codes))
     if backend == "pandas":
-        return dictionary.take(column.codes.astype(np.intp))
+        cells = dictionary.take(column.codes.astype(np.intp))
+        return pd.Series(cells, dtype=cells.dtype)
     return dictionary[column.codes]
 
 
@@ -114,36 +116,46 @@ def _polars_type(storage: str) -> Any:
     return dtype(**{str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
 
 
-def _pandas_dictionary(column: Column) -> pd.api.extensions.ExtensionArray | np.ndarray[Any, Any]:
+def _pandas_dictionary(column: Column) -> Any:
     storage = column.storage
     if storage.startswith("category") or (
         not storage and column.kind in (Kind.CATEGORY, Kind.ORDERED)
     ):
         return _pandas_categories(column)
+    if column.kind is Kind.DATETIME:
+        zone = storage.rstrip("]").partition(", ")[2]
+        times = pd.Series(_numpy_dictionary(replace(column, storage="")))
+        times = times.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else times
+        return times.astype(storage).array if storage else times.array
     series = _series(column)
-    if column.kind is Kind.DATETIME and "," in storage:
-        zone = storage.rstrip("]").split(", ")[1]
-        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-    if storage == "object" or (column.kind is Kind.DATE and not storage):
-        array = np.empty(column.n_levels, dtype=object)
-        array[:] = series.to_list()
-        return array
-    if not storage:
-        storage = _usual_pandas_type(column, series)
-    values = series.to_pandas()
+    if storage == "object" or column.kind is Kind.DATE:
+        return _objects(series.to_list())
+    storage = storage or _usual_pandas_type(column, series)
     try:
-        return values.astype(storage).array
-    except (TypeError, ValueError, OverflowError):
-        return values.array
+        return _pandas_array(series.to_list(), storage)
+    except (TypeError, ValueError, OverflowError):  # a value that the type cannot hold
+        return _pandas_array(series.to_list(), _usual_pandas_type(column, series))
+
+
+def _pandas_array(values: list[Any], storage: str) -> Any:
+    dtype = pd.api.types.pandas_dtype(storage)
+    # numpy keeps 64-bit integers exact where pd.array takes a detour through floating point
+    if isinstance(dtype, np.dtype):
+        return np.array(values, dtype=dtype)
+    return pd.array(values, dtype=dtype)
+
+
+def _objects(values: list[Any]) -> np.ndarray[Any, Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _usual_pandas_type(column: Column, series: pl.Series) -> str:
-    if series.dtype == pl.String:
-        return "str"
-    if not _has_empty(column):
-        return str(series.to_pandas().dtype)
-    nullable = {"Int64": "Int64", "UInt64": "UInt64", "Boolean": "boolean"}
-    return nullable.get(str(series.dtype), str(series.to_pandas().dtype))
+    name = {"String": "str", "Boolean": "bool"}.get(str(series.dtype), str(series.dtype).lower())
+    if _has_empty(column) and series.dtype not in (pl.String, pl.Float64):
+        return {"int64": "Int64", "uint64": "UInt64", "bool": "boolean"}[name]
+    return name
 
 
 def _pandas_categories(column: Column) -> pd.Categorical:
@@ -163,6 +175,8 @@ def _pandas_categories(column: Column) -> pd.Categorical:
 def _arrow_dictionary(column: Column) -> pa.Array:
     series = _series(column)
     storage = column.storage
+    if storage == "null":
+        return pa.nulls(column.n_levels)
     if not storage and column.kind is Kind.ORDERED:
         storage = "dictionary<values=string, indices=int32, ordered=1>"
     match = re.fullmatch(r"dictionary<values=(.*), indices=(\w+), ordered=(\d)>", storage)
@@ -181,7 +195,7 @@ def _arrow_dictionary(column: Column) -> pa.Array:
 def _arrow_cast(array: pa.Array, storage: str) -> pa.Array:
     try:
         return array.cast(_arrow_type(storage))
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return array
 
 
@@ -204,7 +218,5 @@ def _numpy_dictionary(column: Column) -> np.ndarray[Any, Any]:
     ):
         return series.to_numpy().astype(column.storage)
     if series.dtype == pl.String or (_has_empty(column) and series.dtype == pl.Boolean):
-        array = np.empty(column.n_levels, dtype=object)
-        array[:] = series.to_list()
-        return array
+        return _objects(series.to_list())
     return series.to_numpy()

@@ -150,11 +150,11 @@ def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         return values, np.zeros(0, np.uint8)
     low, high = values.min(), values.max()
     if values.dtype.kind in "iu" and int(high) - int(low) < TABLE_RANGE:
-        offsets = (values - low).astype(np.uint32)
+        offsets = values.astype(np.int64) - int(low) if values.itemsize < 8 else values - low
         used = np.zeros(int(high) - int(low) + 1, dtype=bool)
         used[offsets] = True
         positions = (np.cumsum(used) - 1).astype(smallest_unsigned(int(used.sum())))
-        return (np.flatnonzero(used) + int(low)).astype(values.dtype), positions[offsets]
+        return np.flatnonzero(used).astype(values.dtype) + low, positions[offsets]
     # Sorting a copy and looking up costs less memory than a sort with an index.
     distinct = pl.Series(values).unique().sort().to_numpy()
     codes = np.empty(len(values), dtype=smallest_unsigned(len(distinct)))
@@ -212,7 +212,10 @@ def _convert_levels(column: Column, kind: Kind, name: str, date_format: str) -> 
     if kind is Kind.DATETIME:
         if column.levels.dtype.kind == "M":
             return levels.cast(pl.Datetime("us"))
-        return text.str.to_datetime(date_format or None, strict=False, time_unit="us")
+        try:
+            return text.str.to_datetime(date_format or None, strict=False, time_unit="us")
+        except pl.exceptions.ComputeError:  # no format fits any of the values
+            return pl.Series([None] * len(text), dtype=pl.Datetime("us"))
     if kind is Kind.BOOLEAN:
         truth = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
         return text.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)

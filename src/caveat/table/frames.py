@@ -125,7 +125,7 @@ def _encode_arrow_dictionary(array: pa.ChunkedArray, name: str) -> Column:
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else pa.array([], array.type)
     levels = as_series(pa.chunked_array([whole.dictionary]), name)
-    codes = np.asarray(whole.indices.fill_null(-1))
+    codes = np.asarray(whole.indices.cast(pa.int64()).fill_null(-1))
     ordered = bool(array.type.ordered)
     return _from_dictionary(levels, codes, name, ordered=ordered, storage=str(array.type))
 

@@ -1,0 +1,37 @@
+# Everything a fresh machine needs is Python 3.11 or newer, make and a package index.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench docs clean
+
+# Installed once; again when the build file or the pinned versions change.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Caveat needs Python 3.11 or newer; set PYTHON=python3.x" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[test,check,docs,bench]'
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:
+	rm -rf $(VENV) demo site

@@ -1,0 +1,101 @@
+"""What the user declares about columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.table import Kind, Missing, Schema, Table
+
+SURVEY = Table.from_frame(
+    {
+        "income": [800, -8, 1500, None],
+        "size": ["10", "-8", "2.5", "2.50"],
+        "edu": ["low", "high", "mid", "low"],
+        "born": ["01.02.1970", "24.12.1960", "01.02.1970", None],
+        "vote": ["1", "0", "1", "1"],
+    }
+)
+
+
+def apply(text: str, tmp_path: Path) -> Table:
+    path = tmp_path / "schema.toml"
+    path.write_text(text, "utf-8")
+    return Schema.from_toml(path).apply(SURVEY)
+
+
+def test_declarations_are_carried_out(tmp_path: Path) -> None:
+    table = apply(
+        """
+        [columns.income]
+        label = "monthly income"
+        missing = { "-8" = "not asked" }
+        [columns.size]
+        kind = "numeric"
+        missing = ["-8"]
+        [columns.edu]
+        kind = "ordered"
+        levels = ["low", "mid", "high"]
+        value_labels = { low = "primary" }
+        [columns.born]
+        kind = "date"
+        format = "%d.%m.%Y"
+        [columns.vote]
+        kind = "boolean"
+        """,
+        tmp_path,
+    )
+    assert table["income"].missing == (Missing(), Missing(-8, "not asked"))
+    assert table["income"].label == "monthly income"
+    assert table["size"].levels.tolist() == [2.5, 10.0]
+    assert table["size"].codes.tolist() == [1, 2, 0, 0]
+    assert table["size"].missing == (Missing(-8),)
+    assert table["edu"].kind is Kind.ORDERED
+    assert table["edu"].codes.tolist() == [0, 2, 1, 0]
+    assert table["edu"].value_labels == {"low": "primary"}
+    assert table["born"].levels.astype(str).tolist() == ["1960-12-24", "1970-02-01"]
+    assert table["born"].is_missing.tolist() == [False, False, False, True]
+    assert table["vote"].values.tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[columns.age]\nkind = 'integer'",
+            "column age: the schema names a column that the data do",
+        ),
+        (
+            "[columns.edu]\nkind = 'nominal'",
+            "schema, column edu: there is no kind 'nominal'; choose",
+        ),
+        ("[columns.edu]\nsort = 'x'", "schema, column edu: 'sort' is no property of a column; use"),
+        ("[columns]\nedu = 'x'", "schema, column edu: a column is described by a table"),
+        ("[columns.edu]\nkind = 'numeric'", "column edu, row 1: 4 cells are not of kind numeric"),
+        ("[columns.born]\nkind = 'date'", "column born, row 1: 3 cells are not of kind date"),
+        ("[columns.edu]\nlevels = ['low', 'mid']", "column edu, row 2: 1 of its levels"),
+        ("[columns.size]\nkind = 'integer'", "column size, row 3: 2 cells are not of kind integer"),
+        ("[columns", "not valid TOML"),
+    ],
+)
+def test_bad_declarations_are_refused_without_showing_values(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CaveatError) as caught:
+        apply(text, tmp_path)
+    assert message in str(caught.value)
+    assert "1970" not in str(caught.value)
+
+
+def test_a_missing_schema_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CaveatError, match=r"nowhere\.toml: there is no such file"):
+        Schema.from_toml(tmp_path / "nowhere.toml")
+
+
+def test_integers_declared_as_categories_keep_their_numbers() -> None:
+    column = Schema.from_mapping({"x": {"kind": "category"}}).apply(
+        Table.from_frame({"x": [3, 1, 3]})
+    )["x"]
+    assert (column.kind, column.levels.tolist()) == (Kind.CATEGORY, [1, 3])

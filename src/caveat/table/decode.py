@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from caveat.table.column import Column, Kind
+from caveat.table.column import Column, Kind, Missing
 
 __all__ = ["decode", "storage_of"]
 
@@ -41,6 +41,7 @@ def decode(column: Column, backend: str) -> Any:
         "pyarrow": _arrow_dictionary,
         "dict": _numpy_dictionary,
     }[backend]
+    column = _without_words(column)
     dictionary = make(column)
     if backend == "polars":
         return dictionary.gather(column.codes)
@@ -50,6 +51,17 @@ def decode(column: Column, backend: str) -> Any:
         cells = dictionary.take(column.codes.astype(np.intp))
         return pd.Series(cells, dtype=cells.dtype)
     return dictionary[column.codes]
+
+
+def _without_words(column: Column) -> Column:
+    """Return numbers whose missing codes are words (NA, .a) with empty cells in their place.
+
+    A word in a column of numbers would turn the whole column of a frame into text.
+    """
+    if column.levels.dtype.kind == "O" or not any(isinstance(m.code, str) for m in column.missing):
+        return column
+    missing = [Missing() if isinstance(m.code, str) else m for m in column.missing]
+    return replace(column, missing=tuple(missing))
 
 
 def _entries(column: Column) -> list[Any]:

@@ -20,7 +20,7 @@ from caveat.table.decode import decode, storage_of
 from caveat.table.encode import encode
 from caveat.table.table import Table
 
-__all__ = ["as_series", "from_frame", "to_frame"]
+__all__ = ["as_series", "from_frame", "refuse_bad_names", "to_frame"]
 
 
 def from_frame(frame: Any) -> Table:
@@ -31,7 +31,7 @@ def from_frame(frame: Any) -> Table:
         names, backend = list(frame), "dict"
     else:
         names, backend = _names_and_backend(frame)
-    _refuse_bad_names(names)
+    refuse_bad_names(names)
     columns = {}
     for position, name in enumerate(names):
         native = frame[name] if backend == "dict" else _native_column(frame, position, backend)
@@ -54,7 +54,8 @@ def _names_and_backend(frame: Any) -> tuple[list[Any], str]:
     return list(wrapped.columns), str(wrapped.implementation.value)
 
 
-def _refuse_bad_names(names: list[Any]) -> None:
+def refuse_bad_names(names: list[Any]) -> None:
+    """Refuse columns without a name and two columns of one name."""
     for position, name in enumerate(names, 1):
         if not isinstance(name, str) or not name.strip():
             raise CaveatError(

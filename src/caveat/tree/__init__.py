@@ -1,0 +1,22 @@
+"""The CART engine: arrays in, arrays out.
+
+Trees split codes and their leaves hold codes. The rules are those of rpart, the search is compiled.
+"""
+
+from caveat.tree._control import Control
+from caveat.tree._forest import Forest, grow_forest
+from caveat.tree._grow import Job, grow, grow_many
+from caveat.tree._predictors import Predictors
+from caveat.tree._tree import LeafShares, Tree
+
+__all__ = [
+    "Control",
+    "Forest",
+    "Job",
+    "LeafShares",
+    "Predictors",
+    "Tree",
+    "grow",
+    "grow_forest",
+    "grow_many",
+]

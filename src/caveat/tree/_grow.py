@@ -1,0 +1,225 @@
+"""Grow one tree, or many at once over one shared table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.tree._control import DEFAULT, Control
+from caveat.tree._growing import Grown, Rules, Table, grow_nodes
+from caveat.tree._leaves import leaf_distributions
+from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes
+from caveat.tree._pruning import pack, prune
+from caveat.tree._response import encode_response, exact_weights, root_risk
+from caveat.tree._threads import in_pool
+from caveat.tree._tree import Tree
+
+__all__ = ["Job", "grow", "grow_many", "grow_tree"]
+
+MOST_CELLS = 1 << 24
+"""Most levels x classes of a nominal predictor: its table must fit in memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The arguments of `grow` for one tree of `grow_many`."""
+
+    predictors: Predictors
+    response_codes: NDArray[np.unsignedinteger]
+    n_levels: int
+    values: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None
+    rows: NDArray[np.integer] | None = None
+    control: Control = DEFAULT
+
+
+def grow(
+    predictors: Predictors,
+    response_codes: NDArray[np.unsignedinteger],
+    n_levels: int,
+    *,
+    values: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    rows: NDArray[np.integer] | None = None,
+    control: Control = DEFAULT,
+) -> Tree:
+    """Grow a tree.
+
+    Parameters
+    ----------
+    predictors
+        The coded table.
+    response_codes
+        Response of each row of the table, codes from 0 to `n_levels` - 1.
+    n_levels
+        Number of response codes.
+    values
+        The number each code stands for: the tree is a regression tree (sum of squares). Without
+        it the codes are classes (Gini).
+    weights
+        Positive case weight of each row of the table.
+    rows
+        Row numbers to fit on (all rows unless given); a number may occur more than once.
+    control
+        Stopping rules.
+
+    Returns
+    -------
+    Tree
+        The pruned tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.repeat(np.array([0, 1], np.uint8), 10)
+    >>> tree = grow(Predictors([x], [2], [False]), x, 2)
+    >>> tree.n_leaves
+    2
+    """
+    return grow_tree(predictors, response_codes, n_levels, values, weights, rows, control)
+
+
+def grow_many(jobs: Sequence[Job], threads: int = 1) -> list[Tree]:
+    """Grow one tree for each job; the number of threads does not change the trees."""
+    return in_pool(
+        lambda job: grow_tree(
+            job.predictors, job.response_codes, job.n_levels, job.values, job.weights, job.rows,
+            job.control,
+        ),
+        jobs,
+        threads,
+    )  # fmt: skip
+
+
+def grow_tree(
+    predictors: Predictors,
+    response_codes: NDArray[np.unsignedinteger],
+    n_levels: int,
+    values: NDArray[np.float64] | None,
+    weights: NDArray[np.float64] | None,
+    rows: NDArray[np.integer] | None,
+    control: Control,
+    n_candidates: int | None = None,
+    seed: int = 1,
+) -> Tree:
+    """Do what `grow` says, with a random choice of `n_candidates` predictors at each node."""
+    all_codes = check_codes(response_codes, n_levels, "response_codes", predictors.n_rows)
+    values = _check_values(values, n_levels)
+    weights = _check_weights(weights, predictors.n_rows)
+    _check_sizes(predictors, n_levels, values)
+    fitted = _check_rows(rows, predictors.n_rows)
+    codes = all_codes if rows is None else all_codes[fitted]
+    weight = weights if rows is None or weights is None else weights[fitted]
+    masses = exact_weights(weights)
+    used = masses if rows is None or weights is None else masses[fitted]
+    risk = root_risk(codes, n_levels, values, used)
+    rules = Rules(
+        control.minbucket,
+        control.smallest_split,
+        control.max_depth,
+        control.cp * risk,
+        predictors.n_columns if n_candidates is None else n_candidates,
+        seed,
+    )
+    table = predictors.table
+    n_codes = table.n_codes[predictors.columns]
+    if predictors.start:
+        fitted += np.uint32(predictors.start)
+    grown = grow_nodes(
+        Table(table.codes, predictors.columns, n_codes, ~predictors.ordered),
+        encode_response(codes, n_levels, values, weight),
+        rules,
+        fitted,
+    )
+    if predictors.start:
+        fitted -= np.uint32(predictors.start)
+    nodes, collapsed = pack(grown, prune(grown, rules.alpha, values is None), n_codes)
+    for node in np.flatnonzero(collapsed):
+        fitted[nodes.start[node] : nodes.stop[node]].sort()
+    is_leaf = nodes.feature < 0
+    leaf_offsets, leaf_codes, leaf_weights = leaf_distributions(
+        nodes.start[is_leaf],
+        nodes.stop[is_leaf],
+        all_codes[fitted].astype(np.uint32, copy=False),
+        masses[fitted] if len(masses) else masses,
+        n_levels,
+    )
+    _raise_to_codes(nodes, predictors)
+    return Tree(
+        nodes.feature,
+        nodes.threshold,
+        nodes.level_set,
+        nodes.bits,
+        nodes.left,
+        nodes.right,
+        nodes.start,
+        nodes.stop,
+        nodes.improve,
+        fitted.view(np.int32),
+        leaf_offsets,
+        leaf_codes,
+        leaf_weights,
+        values,
+        predictors.n_levels,
+        predictors.ordered,
+        n_levels,
+        predictors.binned,
+    )
+
+
+def _raise_to_codes(nodes: Grown, predictors: Predictors) -> None:
+    """Turn cuts between bins into cuts between codes."""
+    for feature in predictors.binned:
+        ends = predictors.table.bin_ends[int(predictors.columns[feature])]
+        here = nodes.feature == feature
+        nodes.threshold[here] = ends[nodes.threshold[here]]
+
+
+def _check_values(values: NDArray[np.float64] | None, n_levels: int) -> NDArray[np.float64] | None:
+    if values is None:
+        return None
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (n_levels,):
+        raise ValueError(f"values must have one number for each of the {n_levels} levels")
+    if not np.isfinite(array).all():
+        raise ValueError("values must be finite numbers")
+    return array
+
+
+def _check_weights(weights: NDArray[np.float64] | None, n_rows: int) -> NDArray[np.float64] | None:
+    if weights is None:
+        return None
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n_rows,):
+        raise ValueError(f"weights must have one number for each of the {n_rows} rows")
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError("weights must be positive and finite")
+    return array
+
+
+def _check_rows(rows: NDArray[np.integer] | None, n_rows: int) -> NDArray[np.uint32]:
+    if rows is None:
+        chosen = np.arange(n_rows, dtype=np.uint32)
+    else:
+        array = np.asarray(rows)
+        if array.ndim != 1 or array.dtype.kind not in "ui":
+            raise ValueError("rows must be a one-dimensional array of row numbers")
+        if len(array) and not (array.min() >= 0 and array.max() < n_rows):
+            raise ValueError(f"rows must be from 0 to {n_rows - 1}")
+        chosen = np.sort(array.astype(np.uint32))
+    if not len(chosen):
+        raise ValueError("rows must hold at least one row to grow a tree")
+    return chosen
+
+
+def _check_sizes(predictors: Predictors, n_levels: int, values: NDArray[np.float64] | None) -> None:
+    if values is not None:
+        return
+    if n_levels > EXACT_LEVELS:
+        raise ValueError(f"n_levels must not exceed {EXACT_LEVELS} for classes")
+    nominal = ~predictors.ordered
+    if n_levels > 2 and np.any(predictors.n_levels[nominal] * np.int64(n_levels) > MOST_CELLS):
+        raise ValueError("predictors hold a nominal column with too many levels for these classes")

@@ -1,0 +1,102 @@
+"""Kernels: the response in the leaves, and rows sent down a tree."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+from caveat.tree._kernel import kernel, sort_by_key
+
+__all__ = ["draw_codes", "find_leaves", "leaf_distributions", "share_of_codes"]
+
+
+@kernel
+def leaf_distributions(starts, stops, codes, weight, n_levels):
+    """Return offsets, codes and weights of the responses in each leaf, codes rising in a leaf.
+
+    `codes` and `weight` are in the order of the tree's rows; no weights means one for each row.
+    """
+    n = len(codes)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    leaf_codes = np.empty(n, np.int32)
+    leaf_weights = np.empty(n)
+    mass = np.zeros(n_levels)
+    order = np.empty(min(n, n_levels), np.int64)
+    touched = np.empty(min(n, n_levels))
+    filled = 0
+    for leaf in range(len(starts)):
+        distinct = 0
+        for i in range(starts[leaf], stops[leaf]):
+            code = codes[i]
+            if mass[code] == 0.0:
+                touched[distinct] = code
+                distinct += 1
+            mass[code] += weight[i] if len(weight) else 1.0
+        sort_by_key(order, touched, distinct)
+        for i in range(distinct):
+            code = np.int32(touched[order[i]])
+            leaf_codes[filled] = code
+            leaf_weights[filled] = mass[code]
+            mass[code] = 0.0
+            filled += 1
+        offsets[leaf + 1] = filled
+    return offsets, leaf_codes[:filled].copy(), leaf_weights[:filled].copy()
+
+
+@kernel
+def find_leaves(codes, wide, wide_of, columns, nodes, leaf_of_node, first, start, stop, leaves):
+    """Write the leaf of rows start..stop-1, counted from row `first` of the stored table."""
+    feature, threshold, level_set, left, right, bits = nodes
+    for i in range(start, stop):
+        node = 0
+        while feature[node] >= 0:
+            column = columns[feature[node]]
+            if wide_of[column] >= 0:
+                code = np.int64(wide[wide_of[column], first + i])
+            else:
+                code = np.int64(codes[column, first + i])
+            if level_set[node] < 0:
+                goes_left = code <= threshold[node]
+            else:
+                word = bits[level_set[node] + (code >> 6)]
+                goes_left = (word >> np.uint64(code & 63)) & np.uint64(1) == np.uint64(1)
+            node = left[node] if goes_left else right[node]
+        leaves[i] = leaf_of_node[node]
+
+
+@kernel
+def draw_codes(leaves, uniforms, offsets, codes, cumulative, start, stop, drawn):
+    """Draw a response code for each row: the inverse of the leaf's distribution function."""
+    for i in range(start, stop):
+        low = offsets[leaves[i]]
+        high = offsets[leaves[i] + 1] - 1
+        base = cumulative[low - 1] if low else 0.0
+        target = base + uniforms[i] * (cumulative[high] - base)
+        while low < high:
+            middle = (low + high) // 2
+            if cumulative[middle] > target:
+                high = middle
+            else:
+                low = middle + 1
+        drawn[i] = codes[low]
+
+
+@kernel
+def share_of_codes(leaves, wanted, offsets, codes, cumulative, start, stop, shares):
+    """Write the share that each row's leaf gives to the wanted code."""
+    for i in range(start, stop):
+        low = offsets[leaves[i]]
+        end = offsets[leaves[i] + 1]
+        base = cumulative[low - 1] if low else 0.0
+        total = cumulative[end - 1] - base
+        high = end - 1
+        while low < high:
+            middle = (low + high) // 2
+            if codes[middle] >= wanted[i]:
+                high = middle
+            else:
+                low = middle + 1
+        shares[i] = 0.0
+        if codes[low] == wanted[i]:
+            before = cumulative[low - 1] if low else 0.0
+            shares[i] = (cumulative[low] - before) / total

@@ -1,0 +1,227 @@
+"""A grown tree: flat arrays that can be applied, drawn from and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.tree._leaves import draw_codes, find_leaves, share_of_codes
+from caveat.tree._predictors import Predictors, check_codes
+from caveat.tree._response import sum_of_squares
+from caveat.tree._storage import check_fields, to_arrays
+from caveat.tree._threads import in_chunks
+
+__all__ = ["LeafShares", "Tree", "check_uniforms"]
+
+
+class LeafShares(NamedTuple):
+    """Shares of the response codes: leaf i has `codes[offsets[i]:offsets[i + 1]]`, rising."""
+
+    offsets: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    shares: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A classification or regression tree in flat arrays, nodes in preorder.
+
+    Attributes
+    ----------
+    feature
+        Predictor that splits a node, -1 in leaves.
+    threshold
+        Ordered split: codes up to this one go left; -1 elsewhere.
+    level_set
+        Nominal split: first word of the node's set in `bits`, -1 elsewhere.
+    bits
+        Level sets: bit `code` is 1 where the level goes left.
+    left, right
+        Children, -1 in leaves.
+    start, stop
+        The node's training rows are `rows[start:stop]`.
+    improve
+        What the split removes: sum of squares, or weight times Gini index.
+    rows
+        Row numbers of the training rows; every leaf is a slice.
+    leaf_offsets, leaf_codes, leaf_weights
+        Weight of each response code in each leaf.
+    values
+        What the response codes stand for in a regression tree, None for classes.
+    n_levels, ordered
+        Declared levels and kind of each predictor.
+    n_response_levels
+        Declared number of response codes.
+    binned
+        Predictors whose cuts were searched in equal-frequency bins because they have more than
+        65,535 levels.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.int32]
+    level_set: NDArray[np.int32]
+    bits: NDArray[np.uint64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    start: NDArray[np.int32]
+    stop: NDArray[np.int32]
+    improve: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    leaf_offsets: NDArray[np.int64]
+    leaf_codes: NDArray[np.int32]
+    leaf_weights: NDArray[np.float64]
+    values: NDArray[np.float64] | None
+    n_levels: NDArray[np.int32]
+    ordered: NDArray[np.bool_]
+    n_response_levels: int
+    binned: tuple[int, ...]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaf_offsets) - 1
+
+    @cached_property
+    def leaf_nodes(self) -> NDArray[np.int32]:
+        """Node of each leaf."""
+        return np.flatnonzero(self.feature < 0).astype(np.int32)
+
+    @cached_property
+    def _leaf_of_node(self) -> NDArray[np.int32]:
+        leaf_of_node = np.full(self.n_nodes, -1, np.int32)
+        leaf_of_node[self.leaf_nodes] = np.arange(self.n_leaves)
+        return leaf_of_node
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        return np.cumsum(self.leaf_weights)
+
+    def donors(self, leaf: int) -> NDArray[np.int32]:
+        """Return the row numbers of the training rows in a leaf, a view and not a copy."""
+        if not 0 <= leaf < self.n_leaves:
+            raise ValueError(f"leaf must be from 0 to {self.n_leaves - 1}")
+        node = self.leaf_nodes[leaf]
+        return self.rows[self.start[node] : self.stop[node]]
+
+    def leaf_shares(self) -> LeafShares:
+        """Return the shares of the response codes in each leaf, weighted if the rows were."""
+        sums = np.add.reduceat(self.leaf_weights, self.leaf_offsets[:-1])
+        shares = self.leaf_weights / np.repeat(sums, np.diff(self.leaf_offsets))
+        return LeafShares(self.leaf_offsets, self.leaf_codes, shares)
+
+    def apply(self, predictors: Predictors, threads: int = 1) -> NDArray[np.int32]:
+        """Return the leaf of each row; a level unseen in a node follows the larger child."""
+        self._check(predictors)
+        leaves = np.empty(predictors.n_rows, np.int32)
+        table = predictors.table
+        nodes = (self.feature, self.threshold, self.level_set, self.left, self.right, self.bits)
+
+        def work(start: int, stop: int) -> None:
+            find_leaves(
+                table.codes, table.wide, table.wide_of, predictors.columns, nodes,
+                self._leaf_of_node, predictors.start, start, stop, leaves,
+            )  # fmt: skip
+
+        in_chunks(work, predictors.n_rows, threads)
+        return leaves
+
+    def draw(
+        self, predictors: Predictors, uniforms: NDArray[np.float64], threads: int = 1
+    ) -> NDArray[np.int32]:
+        """Draw a response code for each row from its leaf.
+
+        One number from [0, 1) decides each row, so the result does not depend on chunks or
+        threads.
+        """
+        chances = check_uniforms(uniforms, predictors.n_rows)
+        leaves = self.apply(predictors, threads)
+        drawn = np.empty(len(leaves), np.int32)
+
+        def work(start: int, stop: int) -> None:
+            draw_codes(
+                leaves, chances, self.leaf_offsets, self.leaf_codes, self._cumulative,
+                start, stop, drawn,
+            )  # fmt: skip
+
+        in_chunks(work, len(leaves), threads)
+        return drawn
+
+    def shares(
+        self, predictors: Predictors, codes: NDArray[np.unsignedinteger], threads: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the share that each row's leaf gives to the row's response code."""
+        wanted = check_codes(codes, self.n_response_levels, "codes", predictors.n_rows)
+        wanted = wanted.astype(np.uint32, copy=False)
+        leaves = self.apply(predictors, threads)
+        shares = np.empty(len(leaves))
+
+        def work(start: int, stop: int) -> None:
+            share_of_codes(
+                leaves, wanted, self.leaf_offsets, self.leaf_codes, self._cumulative,
+                start, stop, shares,
+            )  # fmt: skip
+
+        in_chunks(work, len(leaves), threads)
+        return shares
+
+    def log_prob(
+        self, predictors: Predictors, codes: NDArray[np.unsignedinteger], threads: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the logarithm of `shares`, -inf where the leaf does not hold the code."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.shares(predictors, codes, threads))
+
+    def deviance(self) -> NDArray[np.float64]:
+        """Return the risk of each node: sum of squares, or misclassified weight."""
+        if self.values is None:
+            return self._misclassified()
+        risk = np.zeros(self.n_nodes)
+        for leaf, node in enumerate(self.leaf_nodes):
+            part = slice(self.leaf_offsets[leaf], self.leaf_offsets[leaf + 1])
+            risk[node] = sum_of_squares(self.values[self.leaf_codes[part]], self.leaf_weights[part])
+        for node in np.flatnonzero(self.feature >= 0)[::-1]:
+            risk[node] = risk[self.left[node]] + risk[self.right[node]] + self.improve[node]
+        return risk
+
+    def _misclassified(self) -> NDArray[np.float64]:
+        mass = np.zeros((self.n_nodes, self.n_response_levels))
+        leaf = np.repeat(np.arange(self.n_leaves), np.diff(self.leaf_offsets))
+        mass[self.leaf_nodes[leaf], self.leaf_codes] = self.leaf_weights
+        for node in np.flatnonzero(self.feature >= 0)[::-1]:
+            mass[node] = mass[self.left[node]] + mass[self.right[node]]
+        return np.asarray(mass.sum(axis=1) - mass.max(axis=1))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tree as named plain arrays."""
+        return to_arrays(self)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Tree:
+        """Return the tree that `arrays` gave, after checking that nothing points outside."""
+        return cls(**check_fields(arrays))
+
+    def _check(self, predictors: Predictors) -> None:
+        if not np.array_equal(predictors.n_levels, self.n_levels):
+            raise ValueError("predictors must have the columns and levels the tree was grown on")
+        if not np.array_equal(predictors.ordered, self.ordered):
+            raise ValueError("predictors must be ordered or nominal as those of the tree")
+
+
+def check_uniforms(uniforms: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    """Return the numbers as an array, or raise ValueError."""
+    chances = np.ascontiguousarray(uniforms, dtype=np.float64)
+    if chances.shape != (n_rows,):
+        raise ValueError(f"uniforms must have one number for each of the {n_rows} rows")
+    if n_rows and not (chances.min() >= 0.0 and chances.max() < 1.0):
+        raise ValueError("uniforms must be at least 0 and below 1")
+    return chances

@@ -1,0 +1,157 @@
+"""What a measure returns: a number, how far to trust it, and what it is to be compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
+
+# The 97.5 % point of the normal distribution: all intervals are 95 % intervals.
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured quantity.
+
+    Parameters
+    ----------
+    value
+        The number, or ``None`` where it cannot be computed; ``notes`` then says why.
+    interval
+        A 95 % interval: the records at hand taken as a sample of those who might have been in the
+        data.
+    baseline
+        What could be had without the release. The entry of the measure says what this is.
+    reference
+        The same quantity if the original itself were released.
+    control
+        The same attack on people who were not in the data.
+    n
+        Number of records, or of cells, that the value is a share of.
+    excluded
+        Number of records left out on purpose.
+    notes
+        Reasons and remarks in words.
+    details
+        Further numbers that belong to the value.
+    trace
+        Called for ``per_record``: nothing of the length of the table is kept unless asked for.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None = None
+    baseline: float | None = None
+    reference: float | None = None
+    control: float | None = None
+    control_n: int | None = None
+    n: int = 0
+    excluded: int = 0
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, float | int | None] = field(default_factory=dict)
+    trace: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.value is None and not self.notes:
+            raise ValueError("a Measurement without a value must say why in its notes")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError("a Measurement is a finite number or None with a reason")
+
+    @property
+    def per_record(self) -> NDArray[np.float64] | None:
+        """The share of the measure that each original record carries, 0 to 1, in row order."""
+        return None if self.trace is None else self.trace()
+
+    @property
+    def beyond_control(self) -> float | None:
+        """(r − c) / (1 − c): the part of a rate r that people outside the data (c) do not share."""
+        if self.value is None or self.control is None:
+            return None
+        return beyond_control(self.value / 100, self.control / 100)
+
+    @property
+    def beyond_control_interval(self) -> tuple[float, float] | None:
+        """Limits of ``beyond_control``: each rate at the unfavourable end of its own interval."""
+        if self.interval is None or self.control is None or not self.control_n:
+            return None
+        low, high = wilson(self.control / 100 * self.control_n, self.control_n)
+        worst = beyond_control(self.interval[0] / 100, high)
+        best = beyond_control(self.interval[1] / 100, low)
+        return None if worst is None or best is None else (worst, best)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the records, ready for JSON."""
+        return {
+            "value": self.value,
+            "interval": None if self.interval is None else list(self.interval),
+            "baseline": self.baseline,
+            "reference": self.reference,
+            "control": self.control,
+            "beyond_control": self.beyond_control,
+            "beyond_control_interval": (
+                None if self.beyond_control_interval is None else list(self.beyond_control_interval)
+            ),
+            "n": self.n,
+            "excluded": self.excluded,
+            "notes": list(self.notes),
+            "details": dict(self.details),
+        }
+
+
+def undefined(reason: str, **more: Any) -> Measurement:
+    """Return a measurement that could not be made, with the reason."""
+    notes = (reason, *more.pop("notes", ()))
+    return Measurement(None, notes=notes, **more)
+
+
+def rate(count: float, n: int, **more: Any) -> Measurement:
+    """Return a percentage with its Wilson interval, or the reason why there is none.
+
+    Examples
+    --------
+    >>> rate(1, 8).value
+    12.5
+    >>> rate(0, 0).notes
+    ('there is no record to count',)
+    """
+    if n == 0:
+        return undefined("there is no record to count", **more)
+    low, high = wilson(count, n)
+    return Measurement(100 * count / n, interval=(100 * low, 100 * high), n=n, **more)
+
+
+def wilson(count: float, n: int) -> tuple[float, float]:
+    """Return the 95 % Wilson interval of a proportion.
+
+    For a mean of probabilities (``count`` not whole) it is too wide rather than too narrow: no
+    variable between 0 and 1 varies more than a yes/no variable with the same mean.
+
+    Examples
+    --------
+    >>> [round(x, 4) for x in wilson(0, 10)]
+    [0.0, 0.2775]
+    """
+    p = count / n
+    centre = (p + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+    half = Z95 / (1 + Z95**2 / n) * math.sqrt(p * (1 - p) / n + Z95**2 / (4 * n * n))
+    low = 0.0 if p == 0 else max(0.0, centre - half)
+    high = 1.0 if p == 1 else min(1.0, centre + half)
+    return low, high
+
+
+def beyond_control(attack: float, control: float) -> float | None:
+    """Return (attack − control) / (1 − control), or ``None`` if the control is always hit."""
+    return None if control >= 1 else (attack - control) / (1 - control)
+
+
+def scaled(value: float | None, base: float) -> float | None:
+    """Return a percentage rescaled so that ``base`` is 0 and certainty is 100; may be negative."""
+    if value is None or base >= 100:
+        return None
+    return 100 * (value - base) / (100 - base)

@@ -1,0 +1,184 @@
+"""From tables to what the measures need: common levels, groups of numbers, exclusions as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.risk.exclusions import Flags, Rules
+from caveat.risk.scenario import Scenario
+from caveat.table import Column, Difference, Kind, Table, align
+from caveat.table.align import common_levels
+
+__all__ = ["breaks", "group", "harmonise", "resolve"]
+
+# With fewer groups than this by quantiles, equal widths are used instead.
+FEWEST_GROUPS = 3
+
+
+def harmonise(
+    original: Table, others: Sequence[Table], columns: Sequence[str]
+) -> tuple[list[Table], tuple[Difference, ...]]:
+    """Put the named columns of all tables on common levels.
+
+    Returns
+    -------
+    The tables, the original first, in which equal codes mean equal values; and what differed.
+    """
+    for name in columns:
+        original[name]  # raises where it is missing, with the names to choose from
+        for position, table in enumerate(others, 1):
+            if name not in table:
+                raise CaveatError(
+                    f"table {position} of those compared with the original lacks a column",
+                    where=f"column {name}",
+                    do=f"it has {', '.join(table.names)}",
+                )
+    ours, theirs = original.select(columns), [table.select(columns) for table in others]
+    differences: dict[Difference, None] = {}
+    for position, table in enumerate(theirs):
+        aligned = align(ours, table)
+        ours, theirs[position] = aligned.original, aligned.synthetic
+        differences |= dict.fromkeys(aligned.differences)
+    united = {
+        name: common_levels([ours[name], *(table[name] for table in theirs)], name)
+        for name in columns
+    }
+    tables = [
+        replace(table, columns={name: united[name][position] for name in columns})
+        for position, table in enumerate([ours, *theirs])
+    ]
+    return tables, tuple(differences)
+
+
+def group(tables: Sequence[Table], groups: Mapping[str, int]) -> tuple[list[Table], list[str]]:
+    """Cut numeric columns into groups with the same breaks in all tables.
+
+    The breaks are quantiles of the ordinary values of all tables together. Missing cells and
+    declared codes stay levels of their own.
+
+    Returns
+    -------
+    The tables, and a remark for each column that could not be cut as asked.
+    """
+    tables, remarks = list(tables), []
+    for name, n in groups.items():
+        columns = [table[name] for table in tables]
+        if not columns[0].kind.is_number:
+            remarks.append(f"{name} is not numeric and was not cut into groups")
+            continue
+        counts = np.sum([column.counts for column in columns], axis=0)
+        limits = breaks(columns[0].numbers, counts[: len(columns[0].levels)], n)
+        if len(limits) - 1 < n:
+            remarks.append(f"{name} has {len(limits) - 1} groups instead of {n}: values repeat")
+        tables = [
+            table.with_columns({name: _cut(column, limits)})
+            for table, column in zip(tables, columns, strict=True)
+        ]
+    return tables, remarks
+
+
+def breaks(values: NDArray[np.float64], counts: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Return the limits of n groups of values that occur so often.
+
+    Quantiles (linear between order statistics), equal ones merged; equal widths where fewer than
+    three groups would be left.
+
+    Examples
+    --------
+    >>> breaks(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1, 1, 1, 1, 1]), 4).tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> breaks(np.array([0.0, 21.0]), np.array([9, 1]), 5).tolist()
+    [0.0, 4.2, 8.4, 12.600000000000001, 16.8, 21.0]
+    """
+    spread = np.repeat(values, counts)
+    if not len(spread):
+        return np.zeros(1)
+    limits = np.unique(np.quantile(spread, np.linspace(0, 1, n + 1)))
+    if len(limits) - 1 < FEWEST_GROUPS:
+        limits = np.unique(np.linspace(spread.min(), spread.max(), n + 1))
+    return limits
+
+
+def _cut(column: Column, limits: NDArray[np.float64]) -> Column:
+    """Replace numbers by intervals closed on the left, the last one on both sides."""
+    n = max(len(limits) - 1, 1)
+    position = np.clip(np.searchsorted(limits, column.numbers, side="right") - 1, 0, n - 1)
+    lookup = np.concatenate([position, n + np.arange(len(column.missing))])
+    edges = [f"{limit:.6g}" for limit in limits]
+    if len(limits) == 1:
+        labels = [f"[{edges[0]},{edges[0]}]"]
+    else:
+        labels = [f"[{low},{high})" for low, high in pairwise(edges)]
+        labels[-1] = labels[-1][:-1] + "]"
+    return Column(
+        lookup[column.codes], np.array(labels, dtype=object), Kind.ORDERED, column.missing
+    )
+
+
+def resolve(
+    scenario: Scenario, table: Table, key_codes: Mapping[str, NDArray[np.integer[Any]]]
+) -> Rules:
+    """Turn the exclusions of a scenario into flags on codes.
+
+    Parameters
+    ----------
+    scenario
+        The scenario; its columns are in ``table``.
+    table
+        Any of the tables on common levels.
+    key_codes
+        For each key, its code in each cell.
+    """
+    rules = Rules(limit=scenario.limit, denominator=scenario.denominator)
+    missing_key = [
+        key_codes[name] >= len(table[name].levels)
+        for name in scenario.exclude_missing
+        if name in scenario.keys
+    ]
+    if missing_key:
+        rules = replace(rules, missing_key=np.any(missing_key, axis=0))
+    if scenario.target is None:
+        return rules
+    target = table[scenario.target]
+    levels = scenario.exclude_levels.get(scenario.target, ())
+    if len(levels):
+        rules = replace(rules, levels=_flags(target, levels, scenario.target))
+    if scenario.target in scenario.exclude_missing:
+        rules = replace(rules, missing_target=np.arange(target.n_levels) >= len(target.levels))
+    return replace(rules, pairs=tuple(_pairs(scenario, table, key_codes)))
+
+
+def _pairs(
+    scenario: Scenario, table: Table, key_codes: Mapping[str, NDArray[np.integer[Any]]]
+) -> Iterable[tuple[Flags, int]]:
+    for target, target_level, key, key_level in scenario.exclude_pairs:
+        if target != scenario.target:
+            continue
+        if key not in scenario.keys:
+            raise CaveatError("an excluded pair names a column that is no key", where=key)
+        hit = _flags(table[key], [key_level], key)[key_codes[key]]
+        code = np.flatnonzero(_flags(table[target], [target_level], target))
+        yield hit, int(code[0])
+
+
+def _flags(column: Column, levels: Sequence[Any], name: str) -> Flags:
+    """Return which codes of a column are among the named levels; numbers may be given as text."""
+    present = [*column.levels.tolist(), *(m.code for m in column.missing)]
+    flags = np.zeros(len(present), dtype=bool)
+    for level in levels:
+        hit = [value == level or str(value) == str(level) for value in present]
+        if not any(hit):
+            raise CaveatError(
+                "a level that is to be excluded does not occur",
+                where=f"column {name}",
+                do="check its spelling; with groups=, levels are intervals",
+            )
+        flags |= hit
+    return flags

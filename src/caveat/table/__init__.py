@@ -2,6 +2,7 @@
 
 from caveat.table.align import Aligned, Difference, align
 from caveat.table.column import Column, Kind, Missing
+from caveat.table.files import read, write
 from caveat.table.schema import ColumnSchema, Schema
 from caveat.table.table import Table, concat
 
@@ -16,4 +17,6 @@ __all__ = [
     "Table",
     "align",
     "concat",
+    "read",
+    "write",
 ]

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from caveat.table.column import Column, Kind, Missing
 
-__all__ = ["decode", "storage_of"]
+__all__ = ["arrow_cast", "decode", "storage_of"]
 
 
 def storage_of(native: Any, backend: str) -> str:
@@ -193,7 +193,7 @@ def _arrow_dictionary(column: Column) -> pa.Array:
         storage = "dictionary<values=string, indices=int32, ordered=1>"
     match = re.fullmatch(r"dictionary<values=(.*), indices=(\w+), ordered=(\d)>", storage)
     if match:
-        values = _arrow_cast(series.head(len(column.levels)).to_arrow(), match[1])
+        values = arrow_cast(series.head(len(column.levels)).to_arrow(), match[1])
         codes = [i if i < len(column.levels) else None for i in range(column.n_levels)]
         return pa.DictionaryArray.from_arrays(
             pa.array(codes, pa.type_for_alias(match[2])), values, ordered=match[3] == "1"
@@ -201,12 +201,17 @@ def _arrow_dictionary(column: Column) -> pa.Array:
     array = series.to_arrow()
     if pa.types.is_string_view(array.type) or pa.types.is_large_string(array.type):
         array = array.cast(pa.string())
-    return _arrow_cast(array, storage) if storage else array
+    return arrow_cast(array, storage) if storage else array
 
 
-def _arrow_cast(array: pa.Array, storage: str) -> pa.Array:
+def arrow_cast(array: pa.Array, storage: str) -> pa.Array:
+    """Cast to the type of that name, unless a value would not survive it."""
     try:
-        return array.cast(_arrow_type(storage))
+        target = _arrow_type(storage)
+        if pa.types.is_decimal(target) and pa.types.is_integer(array.type):
+            # Whole numbers are cast only to decimals that hold every one of their type.
+            array = array.cast(pa.decimal128(38, target.scale))
+        return array.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return array
 

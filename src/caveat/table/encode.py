@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.table.column import Codes, Column, Kind, Missing, smallest_unsigned
 
-__all__ = ["convert", "encode"]
+__all__ = ["convert", "encode", "kind_of_text"]
 
 # Whole numbers up to here are exact as floating point, so 2.0 may be called an integer.
 EXACT_INTEGER = 2**53
@@ -84,9 +84,13 @@ def _encode_text(series: pl.Series) -> Column:
     distinct = series.drop_nulls().unique().sort()
     codes = series.cast(pl.Enum(distinct)).to_physical()
     levels = np.array(distinct.to_list(), dtype=object)
-    many = len(series) >= 20 and len(levels) > len(series) / 2
-    column = _finish(series, codes, levels, Kind.TEXT if many else Kind.CATEGORY)
+    column = _finish(series, codes, levels, kind_of_text(len(series), len(levels)))
     return column.declare_missing([Missing("")]) if len(levels) and levels[0] == "" else column
+
+
+def kind_of_text(n_rows: int, n_levels: int) -> Kind:
+    """Return the kind of a column of text by how often its values repeat."""
+    return Kind.TEXT if n_rows >= 20 and n_levels > n_rows / 2 else Kind.CATEGORY
 
 
 def _as_int64(series: pl.Series, name: str) -> pl.Series:

@@ -20,7 +20,7 @@ from caveat.table.decode import decode, storage_of
 from caveat.table.encode import encode
 from caveat.table.table import Table
 
-__all__ = ["as_series", "from_frame", "refuse_bad_names", "to_frame"]
+__all__ = ["as_series", "encode_arrow_dictionary", "from_frame", "refuse_bad_names", "to_frame"]
 
 
 def from_frame(frame: Any) -> Table:
@@ -86,7 +86,7 @@ def _encode_native(native: Any, name: str, backend: str) -> Column:
     if backend == "pandas" and isinstance(native.dtype, pd.CategoricalDtype):
         return _encode_pandas_categories(native, name)
     if backend == "pyarrow" and pa.types.is_dictionary(native.type):
-        return _encode_arrow_dictionary(native, name)
+        return encode_arrow_dictionary(native, name)
     column = encode(as_series(native, name), name)
     return replace(column, storage=storage_of(native, backend))
 
@@ -121,7 +121,8 @@ def _encode_pandas_categories(series: pd.Series[Any], name: str) -> Column:
     return _from_dictionary(levels, codes, name, ordered=bool(dtype.ordered), storage=storage)
 
 
-def _encode_arrow_dictionary(array: pa.ChunkedArray, name: str) -> Column:
+def encode_arrow_dictionary(array: pa.ChunkedArray, name: str) -> Column:
+    """Encode a dictionary array; its levels keep their order."""
     whole = array.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else pa.array([], array.type)

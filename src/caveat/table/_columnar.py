@@ -1,0 +1,186 @@
+"""Parquet and Feather: one column at a time, and what Caveat knows beside the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from caveat.errors import CaveatError
+from caveat.table._notes import KEY, Note, fits, notes_of, read_notes, restore
+from caveat.table.column import Column, Kind, Missing
+from caveat.table.decode import arrow_cast
+from caveat.table.encode import encode, kind_of_text
+from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
+from caveat.table.table import Table
+
+__all__ = ["read_columnar", "write_columnar"]
+
+USUAL = ("int64", "double", "bool", "date32[day]", "null")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """An open file: its schema, and a function that reads the column at a position."""
+
+    schema: pa.Schema
+    fetch: Callable[[int], pa.ChunkedArray]
+
+
+def read_columnar(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
+    """Read a Parquet or Feather file; see :func:`caveat.table.files.read`."""
+    try:
+        source = _open_parquet(path) if suffix == ".parquet" else _open_feather(path)
+        names = list(source.schema.names)
+        refuse_bad_names(names)
+        wanted = _without_index(names) if columns is None else list(columns)
+        backend, notes = read_notes(source.schema.metadata or {})
+        encoded = {}
+        for name in wanted:
+            if name not in names:
+                raise CaveatError(
+                    f"there is no column {name!r}", do=f"choose among {', '.join(names)}"
+                )
+            encoded[name] = _read_column(source, names.index(name), name, notes.get(name))
+            pa.default_memory_pool().release_unused()
+    except CaveatError as error:
+        where = f"{path}, {error.where}" if error.where else str(path)
+        raise CaveatError(error.what, where=where, do=error.do) from None
+    except (pa.ArrowException, OSError):
+        raise CaveatError(
+            f"not a {'Parquet' if suffix == '.parquet' else 'Feather'} file, or a damaged one",
+            where=str(path),
+            do="check how it was made",
+        ) from None
+    return Table(encoded, backend=backend)
+
+
+def _open_parquet(path: Path) -> _Source:
+    schema = pq.read_schema(path)
+    # Text is read as the dictionary it is stored as: five million cells need not become text first.
+    texts = [field.name for field in schema if _is_text(field.type)]
+    file = pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False)
+
+    def fetch(position: int) -> pa.ChunkedArray:
+        name = schema.names[position]
+        return file.read(columns=[name], use_threads=False).column(name)
+
+    return _Source(schema, fetch)
+
+
+def _open_feather(path: Path) -> _Source:
+    def open_file(**options: Any) -> Any:
+        chosen = pa.ipc.IpcReadOptions(**options)
+        try:
+            return pa.ipc.open_file(pa.OSFile(str(path)), options=chosen)
+        except pa.ArrowInvalid:
+            return pa.ipc.open_stream(pa.OSFile(str(path)), options=chosen)
+
+    def fetch(position: int) -> pa.ChunkedArray:
+        return open_file(included_fields=[position], use_threads=False).read_all().column(0)
+
+    return _Source(open_file().schema, fetch)
+
+
+def _is_text(dtype: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(dtype)
+        or pa.types.is_large_string(dtype)
+        or pa.types.is_string_view(dtype)
+    )
+
+
+def _without_index(names: list[str]) -> list[str]:
+    """Return the names without the row numbers that pandas adds to its files."""
+    return [name for name in names if not name.startswith("__index_level_")]
+
+
+def _read_column(source: _Source, position: int, name: str, note: Note | None) -> Column:
+    field = source.schema.field(position)
+    array, dtype = source.fetch(position), field.type
+    if pa.types.is_dictionary(dtype):
+        column = _encode_dictionary(array, field)
+    elif pa.types.is_dictionary(array.type):
+        column = _encode_text(array, name)
+    else:
+        column = encode(as_series(array, name), name)
+    if note is not None:
+        return restore(column, note)
+    usual = str(dtype) in USUAL or _is_text(dtype) or pa.types.is_dictionary(dtype)
+    return column if usual else replace(column, storage=f"arrow:{dtype}")
+
+
+def _encode_dictionary(array: pa.ChunkedArray, field: pa.Field) -> Column:
+    """Encode declared categories."""
+    # polars marks every Enum as ordered, whether the order means something or not.
+    enum = any(key.startswith(b"_PL_ENUM") for key in field.metadata or {})
+    kind = Kind.ORDERED if field.type.ordered and not enum else Kind.CATEGORY
+    if not len(array):
+        return Column(np.zeros(0, np.uint8), np.array([], dtype=object), kind)
+    return replace(encode_arrow_dictionary(array, field.name), kind=kind, storage="")
+
+
+def _encode_text(array: pa.ChunkedArray, name: str) -> Column:
+    """Encode text that was read as a dictionary in the order of appearance."""
+    whole = encode_arrow_dictionary(array, name)
+    order = np.argsort(whole.levels) if len(whole.levels) else np.zeros(0, np.intp)
+    lookup = np.arange(whole.n_levels)
+    lookup[order] = np.arange(len(order))
+    column = replace(whole, codes=lookup[whole.codes], levels=whole.levels[order], storage="")
+    column = column.compact()
+    column = replace(column, kind=kind_of_text(len(column), len(column.levels)))
+    empty = len(column.levels) > 0 and column.levels[0] == ""
+    return column.declare_missing([Missing("")]) if empty else column
+
+
+def write_columnar(table: Table, path: Path, suffix: str) -> None:
+    """Write a table as Parquet or Feather."""
+    table = replace(table, columns={name: _released(table[name]) for name in table})
+    arrays = [_arrow(column) for column in table.columns.values()]
+    whole = pa.table(arrays, names=list(table)).replace_schema_metadata({KEY: notes_of(table)})
+    if suffix == ".parquet":
+        pq.write_table(whole, path, compression="zstd")
+        return
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if suffix == ".feather" else None)
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_file(file, whole.schema, options=options) as out,
+    ):
+        out.write_table(whole)
+
+
+def _released(column: Column) -> Column:
+    """Return what may leave: categories keep their list of levels, other kinds only what occurs."""
+    return (
+        column if column.kind in (Kind.CATEGORY, Kind.ORDERED, Kind.BOOLEAN) else column.compact()
+    )
+
+
+def _arrow(column: Column) -> pa.Array:
+    """Return the cells as others read them: codes that the type cannot hold are empty cells."""
+    dtype = column.levels.dtype
+    codes = [m.code for m in column.missing if fits(m.code, dtype)]
+    kept = np.ones(column.n_levels, dtype=bool)
+    kept[len(column.levels) :] = [fits(m.code, dtype) for m in column.missing]
+    # Codes that are not kept leave gaps in the dictionary.
+    places = (np.cumsum(kept) - 1).astype(np.int32)[column.codes]
+    empty = ~kept[column.codes]
+    if dtype.kind == "O":
+        values = pa.array([*column.levels.tolist(), *codes], pa.string())
+        indices = pa.array(places, mask=empty)
+        if column.kind in (Kind.TEXT, Kind.ID):
+            return values.take(indices)
+        return pa.DictionaryArray.from_arrays(indices, values, ordered=column.kind is Kind.ORDERED)
+    values = np.append(column.levels, np.array(codes or [], dtype=dtype))
+    if not len(values):
+        values = np.zeros(1, dtype=dtype)
+    array = pa.array(values[places], mask=empty)
+    if column.kind is Kind.DATE:
+        array = array.cast(pa.date32())
+    wanted = column.storage.removeprefix("arrow:") if column.storage.startswith("arrow:") else ""
+    return arrow_cast(array, wanted) if wanted else array

@@ -1,0 +1,367 @@
+"""One pass over the bytes of a delimited text file, before anything is parsed.
+
+The pass counts for every column what its fields look like, so that types are decided by the whole
+file and not by its first rows; and it finds the first line that does not have the right number of
+fields, which the parser would fill up in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NA_TOKENS", "Fault", "Look", "Scan", "look_of", "scan"]
+
+NA_TOKENS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".")
+_TRUTH = ("true", "false")
+_INFINITE = ("inf", "-inf", "+inf", "infinity", "-infinity", "+infinity")
+
+
+class Look(IntEnum):
+    """What a field looks like."""
+
+    EMPTY = 0
+    INTEGER = 1
+    BIG_INTEGER = 2  # fits into 64 bits but not into a floating-point number
+    DECIMAL = 3
+    NA_TOKEN = 4
+    TRUTH = 5
+    DATE = 6
+    DATETIME = 7
+    INFINITE = 8
+    TEXT = 9
+
+
+class Fault(IntEnum):
+    """Why a scan stopped."""
+
+    NONE = 0
+    RAGGED = 1
+    UNCLOSED = 2  # a quotation mark without its partner
+    AFTER_QUOTE = 3  # text between a closing quotation mark and the delimiter
+    BLANK = 4  # an empty line that is not at the end
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What one pass over the file found; arrays have one entry per column.
+
+    Parameters
+    ----------
+    n_rows
+        Number of records.
+    looks
+        How many fields look like what (columns × :class:`Look`).
+    quoted
+        How many fields that are not empty stand in quotation marks.
+    padded
+        Whether a number has blanks around it.
+    decimals
+        Smallest and largest number of decimals among numbers without exponent (columns × 2).
+    first_infinite
+        Row of the first infinite value, from 1; 0 if there is none.
+    times
+        Smallest and largest length of datetimes and a set of separators (columns × 3).
+    truth
+        Position in the bytes of the first truth value, -1 if there is none.
+    fault, line, n_fields
+        Why, at which line of the file and with how many fields the scan stopped.
+    stray
+        Line of the first quotation mark inside an unquoted field; 0 if there is none.
+    """
+
+    n_rows: int
+    looks: NDArray[np.int64]
+    quoted: NDArray[np.int64]
+    padded: NDArray[np.bool_]
+    decimals: NDArray[np.int64]
+    first_infinite: NDArray[np.int64]
+    times: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    fault: Fault
+    line: int
+    n_fields: int
+    stray: int
+
+
+def scan(data: NDArray[np.uint8], start: int, n_columns: int, delimiter: str, decimal: str) -> Scan:
+    """Look at every field of the records from byte ``start`` on."""
+    tally = np.zeros((n_columns, _N_TALLIES), np.int64)
+    tally[:, [_FEWEST, _SHORTEST]] = _MANY
+    tally[:, [_MOST, _LONGEST, _TRUTH_AT]] = -1
+    line = int(np.count_nonzero(data[:start] == _NEWLINE)) + 1
+    n_rows, fault, line, n_fields, stray = _scan(
+        data, start, line, ord(delimiter), ord(decimal), tally
+    )
+    return Scan(
+        n_rows=n_rows,
+        looks=tally[:, : len(Look)],
+        quoted=tally[:, _QUOTED],
+        padded=tally[:, _PADDED] > 0,
+        decimals=tally[:, [_FEWEST, _MOST]],
+        first_infinite=tally[:, _FIRST_INFINITE],
+        times=tally[:, [_SHORTEST, _LONGEST, _SEPARATORS]],
+        truth=tally[:, _TRUTH_AT],
+        fault=Fault(fault),
+        line=line,
+        n_fields=n_fields,
+        stray=stray,
+    )
+
+
+def look_of(text: str) -> Look:
+    """Return what a text looks like to the reader.
+
+    Examples
+    --------
+    >>> look_of("007").name, look_of("-8").name, look_of("2.50").name, look_of("2024-02-30").name
+    ('TEXT', 'INTEGER', 'DECIMAL', 'TEXT')
+    """
+    data = np.frombuffer(text.encode(), np.uint8)
+    return Look(_look(data, 0, len(data), ord("."))[0])
+
+
+# One array holds all counts of a column: handing a second one to the field's function costs more
+# than looking at the field. The first places are the looks.
+_QUOTED, _PADDED, _FEWEST, _MOST, _FIRST_INFINITE = 10, 11, 12, 13, 14
+_SHORTEST, _LONGEST, _SEPARATORS, _TRUTH_AT, _N_TALLIES = 15, 16, 17, 18, 19
+_MANY = 1 << 40
+_NEWLINE, _RETURN, _QUOTE, _BLANK, _TAB = 10, 13, 34, 32, 9
+_ZERO, _NINE, _MINUS, _PLUS, _POINT, _COLON = 48, 57, 45, 43, 46, 58
+_UPPER_E, _LOWER_E, _UPPER_T = 69, 101, 84
+_LARGEST = np.frombuffer(b"9223372036854775807", np.uint8)
+_DAYS = np.array([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+
+
+def _words() -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    groups = [(NA_TOKENS, Look.NA_TOKEN), (_TRUTH, Look.TRUTH), (_INFINITE, Look.INFINITE)]
+    entries = [(word, look) for words, look in groups for word in words]
+    table = np.zeros((len(entries), 9), np.uint8)
+    for i, (word, _) in enumerate(entries):
+        table[i, : len(word)] = list(word.encode())
+    lengths = np.array([len(word) for word, _ in entries])
+    looks = np.array([int(look) for _, look in entries])
+    return table, lengths, looks, looks != Look.NA_TOKEN
+
+
+_WORDS, _LENGTHS, _WORD_LOOKS, _ANY_CASE = _words()
+_STARTS_WORD = np.isin(np.arange(256), [ord(byte) for byte in "Nn.TtFfIi-+"])
+_EMPTY_LOOK, _INTEGER_LOOK, _BIG_LOOK, _DECIMAL_LOOK = 0, 1, 2, 3
+_DATE_LOOK, _DATETIME_LOOK, _INFINITE_LOOK, _TRUTH_LOOK, _TEXT_LOOK = 6, 7, 8, 5, 9
+
+_jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
+_inline: Any = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+
+
+@_inline
+def _is_digit(byte):  # type: ignore[no-untyped-def]
+    return _ZERO <= byte <= _NINE
+
+
+@_inline
+def _number(data, i):  # type: ignore[no-untyped-def]
+    """Return the number in data[i : i + 2], or -1."""
+    if _is_digit(data[i]) and _is_digit(data[i + 1]):
+        return (data[i] - _ZERO) * 10 + data[i + 1] - _ZERO
+    return -1
+
+
+@_inline
+def _word(data, s, e):  # type: ignore[no-untyped-def]
+    if e - s > 9 or not _STARTS_WORD[data[s]]:
+        return _TEXT_LOOK
+    for w in range(len(_LENGTHS)):
+        if _LENGTHS[w] != e - s:
+            continue
+        same = True
+        for k in range(e - s):
+            byte = data[s + k]
+            if _ANY_CASE[w] and 65 <= byte <= 90:
+                byte += 32
+            if byte != _WORDS[w, k]:
+                same = False
+                break
+        if same:
+            return _WORD_LOOKS[w]
+    return _TEXT_LOOK
+
+
+@_inline
+def _time(data, s, e):  # type: ignore[no-untyped-def]
+    """Tell dates and datetimes of ISO 8601 from other text."""
+    century, year = _number(data, s), _number(data, s + 2)
+    month, day = _number(data, s + 5), _number(data, s + 8)
+    if century < 0 or year < 0 or data[s + 7] != _MINUS or not 1 <= month <= 12:
+        return _TEXT_LOOK
+    whole = century * 100 + year
+    leap = whole % 4 == 0 and (whole % 100 != 0 or whole % 400 == 0)
+    if not 1 <= day <= _DAYS[month - 1] or (month == 2 and day == 29 and not leap) or whole == 0:
+        return _TEXT_LOOK
+    if e - s == 10:
+        return _DATE_LOOK
+    if e - s < 16 or (data[s + 10] != _UPPER_T and data[s + 10] != _BLANK):
+        return _TEXT_LOOK
+    hour, minute = _number(data, s + 11), _number(data, s + 14)
+    if not 0 <= hour < 24 or data[s + 13] != _COLON or not 0 <= minute < 60:
+        return _TEXT_LOOK
+    if e - s == 16:
+        return _DATETIME_LOOK
+    if e - s < 19 or data[s + 16] != _COLON or not 0 <= _number(data, s + 17) < 60:
+        return _TEXT_LOOK
+    if e - s == 19:
+        return _DATETIME_LOOK
+    if data[s + 19] != _POINT or not 20 < e - s <= 29:
+        return _TEXT_LOOK
+    for i in range(s + 20, e):
+        if not _is_digit(data[i]):
+            return _TEXT_LOOK
+    return _DATETIME_LOOK
+
+
+@_inline
+def _integer(data, start, n, negative):  # type: ignore[no-untyped-def]
+    """Tell by its n digits whether a whole number is exact as float, fits 64 bits, or neither."""
+    if n < 16:
+        return _INTEGER_LOOK
+    if n > 19:
+        return _TEXT_LOOK
+    if n == 19:
+        for k in range(19):
+            limit = _LARGEST[k] + (1 if negative and k == 18 else 0)
+            if data[start + k] != limit:
+                return _BIG_LOOK if data[start + k] < limit else _TEXT_LOOK
+    return _BIG_LOOK
+
+
+@_inline
+def _look(data, s, e, decimal):  # type: ignore[no-untyped-def]  # noqa: C901
+    """Return the look of data[s:e] and its number of decimals (-1 with an exponent)."""
+    if e == s:
+        return _EMPTY_LOOK, 0
+    first = data[s]
+    if not _is_digit(first) and first != _MINUS and first != decimal:
+        return _word(data, s, e), 0
+    if e - s >= 10 and data[s + 4] == _MINUS:
+        return _time(data, s, e), 0
+    i = s + 1 if first == _MINUS else s
+    start = i
+    while i < e and _is_digit(data[i]):
+        i += 1
+    n = i - start
+    if n > 1 and data[start] == _ZERO:  # 007 is no number
+        return _TEXT_LOOK, 0
+    if i == e and n > 0:
+        return _integer(data, start, n, first == _MINUS), 0
+    decimals = 0
+    if i < e and data[i] == decimal:
+        i += 1
+        while i < e and _is_digit(data[i]):
+            i += 1
+            decimals += 1
+    if n + decimals == 0:
+        return _word(data, s, e), 0
+    if i < e and (data[i] == _UPPER_E or data[i] == _LOWER_E):
+        i += 1
+        if i < e and (data[i] == _MINUS or data[i] == _PLUS):
+            i += 1
+        if i == e:
+            return _TEXT_LOOK, 0
+        while i < e and _is_digit(data[i]):
+            i += 1
+        decimals = -1
+    return (_DECIMAL_LOOK if i == e else _TEXT_LOOK), decimals
+
+
+@_inline
+def _note(data, s, e, row, c, decimal, tally):  # type: ignore[no-untyped-def]
+    """Count one field for its column."""
+    look, places = _look(data, s, e, decimal)
+    if look == _TEXT_LOOK and (data[s] == _BLANK or data[e - 1] == _BLANK):
+        while s < e and (data[s] == _BLANK or data[s] == _TAB):
+            s += 1
+        while s < e and (data[e - 1] == _BLANK or data[e - 1] == _TAB):
+            e -= 1
+        inner, places = _look(data, s, e, decimal)
+        if _INTEGER_LOOK <= inner <= _DECIMAL_LOOK:
+            look = inner
+            tally[c, _PADDED] = 1
+    tally[c, look] += 1
+    if _INTEGER_LOOK <= look <= _DECIMAL_LOOK:
+        if places >= 0:
+            tally[c, _FEWEST] = min(tally[c, _FEWEST], places)
+            tally[c, _MOST] = max(tally[c, _MOST], places)
+    elif look == _INFINITE_LOOK and tally[c, _FIRST_INFINITE] == 0:
+        tally[c, _FIRST_INFINITE] = row
+    elif look == _DATETIME_LOOK:
+        tally[c, _SHORTEST] = min(tally[c, _SHORTEST], e - s)
+        tally[c, _LONGEST] = max(tally[c, _LONGEST], e - s)
+        tally[c, _SEPARATORS] |= 1 if data[s + 10] == _UPPER_T else 2
+    elif look == _TRUTH_LOOK and tally[c, _TRUTH_AT] < 0:
+        tally[c, _TRUTH_AT] = s
+
+
+@_jit
+def _scan(data, pos, line, delimiter, decimal, tally):  # type: ignore[no-untyped-def]  # noqa: C901
+    n, n_columns = len(data), len(tally)
+    rows, stray, blank = 0, 0, 0
+    while pos < n:
+        column, at = 0, line
+        while True:
+            in_quotes = pos < n and data[pos] == _QUOTE
+            if in_quotes:
+                pos += 1
+                s = pos
+                while pos < n:
+                    if data[pos] == _NEWLINE:
+                        line += 1
+                    elif data[pos] == _QUOTE:
+                        if pos + 1 == n or data[pos + 1] != _QUOTE:
+                            break
+                        pos += 1
+                    pos += 1
+                if pos >= n:
+                    return rows, 2, at, 0, stray
+                e = pos
+                pos += 1
+                if pos < n and data[pos] == _RETURN:
+                    pos += 1
+                if pos < n and data[pos] != delimiter and data[pos] != _NEWLINE:
+                    return rows, 3, line, 0, stray
+            else:
+                s = pos
+                while pos < n and data[pos] != delimiter and data[pos] != _NEWLINE:
+                    if data[pos] == _QUOTE and stray == 0:
+                        stray = line
+                    pos += 1
+                e = pos
+                ends = pos == n or data[pos] == _NEWLINE
+                if ends and e > s and data[e - 1] == _RETURN:
+                    e -= 1
+            ends = pos >= n or data[pos] == _NEWLINE
+            if ends and column == 0 and e == s and not in_quotes and n_columns > 1:
+                column = -1
+                break
+            if column < n_columns:
+                if in_quotes and e > s:
+                    tally[column, _QUOTED] += 1
+                _note(data, s, e, rows + 1, column, decimal, tally)
+            column += 1
+            if ends:
+                break
+            pos += 1
+        pos += 1
+        line += 1
+        if column == -1:
+            blank = at if blank == 0 else blank
+            continue
+        if column != n_columns:
+            return rows, 1, at, column, stray
+        if blank > 0:
+            return rows, 4, blank, 0, stray
+        rows += 1
+    return rows, 0, 0, 0, stray

@@ -1,0 +1,389 @@
+"""Delimited text in: CSV and TSV, plain or compressed, typed by the whole file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table._scan import NA_TOKENS, Fault, Look, Scan, scan
+from caveat.table.column import Column, Kind, Missing
+from caveat.table.encode import encode
+from caveat.table.frames import refuse_bad_names
+from caveat.table.schema import ColumnSchema, Schema
+from caveat.table.table import Table
+
+__all__ = ["compression_of", "parse_times", "read_text"]
+
+DELIMITERS = (",", ";", "\t", "|")
+# Quotation marks around this share of a column's cells are meant for the whole column.
+QUOTED_SHARE = 0.95
+SAMPLE = 1 << 16
+
+
+def compression_of(path: Path) -> str | None:
+    """Return the name of the compression that the extension stands for."""
+    return {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+
+
+def read_text(
+    path: Path,
+    *,
+    schema: Schema,
+    delimiter: str | None,
+    decimal: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+) -> Table:
+    """Read a delimited text file; see :func:`caveat.table.files.read`."""
+    data = _bytes_of(path, encoding)
+    start = _end_of_header(data)
+    head = _decode(data[:start], path)
+    if delimiter is None:
+        delimiter = _sniff(data, decimal)
+    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
+    try:
+        refuse_bad_names(names)
+    except CaveatError as error:
+        raise CaveatError(error.what, where=f"{path}, {error.where}", do=error.do) from None
+    found = scan(data, start, len(names), delimiter, decimal)
+    _refuse_fault(found, len(names), delimiter, path)
+    wanted = _wanted(names, columns, path)
+    quotes_speak = _quotes_speak(found)
+    plans = {}
+    for position, name in enumerate(names):
+        if name in wanted:
+            shape = _shape(found, position, data, quotes_speak)
+            plans[name] = _plan(shape, schema.columns.get(name), name, path)
+    frame = _parse(path, data, names, plans, delimiter, decimal, found)
+    table = _encode(frame, plans, decimal)
+    return table.select(wanted)
+
+
+# -------------------------------------------------------------------------------------------------
+# Bytes and header
+
+
+def _bytes_of(path: Path, encoding: str) -> NDArray[np.uint8]:
+    """Return the file as UTF-8 without a byte order mark, without a copy if it is that already."""
+    compression = compression_of(path)
+    if compression:
+        try:
+            with pa.input_stream(str(path), compression=compression) as stream:
+                data = np.frombuffer(stream.read(), np.uint8)
+        except OSError:
+            raise CaveatError(
+                f"not a {compression} file, or a damaged one", where=str(path), do="unpack it anew"
+            ) from None
+    else:
+        data = np.memmap(path, np.uint8, "r")
+    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
+        data = np.frombuffer(_recode(bytes(data), encoding, path), np.uint8)
+    if bytes(data[:3]) == b"\xef\xbb\xbf":
+        data = data[3:]
+    if not len(data):
+        raise CaveatError("the file is empty", where=str(path), do="check how it was made")
+    if not (data == 10).any() and (data == 13).any():
+        data = np.frombuffer(bytes(data).replace(b"\r", b"\n"), np.uint8)
+    return np.asarray(data)
+
+
+def _recode(data: bytes, encoding: str, path: Path) -> bytes:
+    try:
+        return data.decode(encoding).encode()
+    except LookupError:
+        raise CaveatError(
+            f"there is no encoding {encoding!r}", do="use one such as utf-8, cp1252 or latin-1"
+        ) from None
+    except UnicodeError as error:
+        offset = getattr(error, "start", 0)
+        raise CaveatError(
+            f"byte {offset:,} is not valid {encoding}", where=str(path), do="name its encoding"
+        ) from None
+
+
+def _end_of_header(data: NDArray[np.uint8]) -> int:
+    """Return the position after the first line break outside quotation marks."""
+    size = SAMPLE
+    while True:
+        part = bytes(data[:size])
+        position = part.find(b"\n")
+        while position >= 0:
+            if part.count(b'"', 0, position) % 2 == 0:
+                return position + 1
+            position = part.find(b"\n", position + 1)
+        if size >= len(data):
+            return len(data)
+        size *= 4
+
+
+def _decode(data: NDArray[np.uint8], path: Path) -> str:
+    try:
+        text = bytes(data).decode()
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error.start, 1) from None
+    if "\0" in text:
+        raise CaveatError(
+            "this is not a text file in UTF-8", where=str(path), do="name its encoding or format"
+        )
+    return text
+
+
+def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
+    return CaveatError(
+        f"byte {offset:,} (line {line:,}) is not valid UTF-8",
+        where=str(path),
+        do="name its encoding, such as cp1252, latin-1 or utf-16",
+    )
+
+
+def _sniff(data: NDArray[np.uint8], decimal: str) -> str:
+    """Return the delimiter that splits most first lines into as many fields as the header."""
+    sample = bytes(data[:SAMPLE]).decode(errors="replace")
+    if len(data) > SAMPLE:
+        sample = sample[: sample.rfind("\n") + 1]
+    best, delimiter = (0.0, 0), ","
+    for candidate in DELIMITERS:
+        if candidate == decimal:
+            continue
+        sizes = [len(record) for record in csv.reader(io.StringIO(sample), delimiter=candidate)]
+        sizes = [size for size in sizes if size] or [0]
+        alike = sum(size == sizes[0] for size in sizes) / len(sizes)
+        score = (alike if sizes[0] > 1 else 0.0, sizes[0])
+        if score > best and sizes[0] > 1:
+            best, delimiter = score, candidate
+    return delimiter
+
+
+def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list[str]:
+    if columns is None:
+        return names
+    for name in columns:
+        if name not in names:
+            raise CaveatError(
+                f"there is no column {name!r}",
+                where=str(path),
+                do=f"choose among {', '.join(names)}",
+            )
+    return list(columns)
+
+
+def _refuse_fault(found: Scan, n_columns: int, delimiter: str, path: Path) -> None:
+    where = f"{path}, line {found.line:,}"
+    shown = {"\t": "tab"}.get(delimiter, delimiter)
+    if found.fault is Fault.RAGGED:
+        fields = "1 field" if found.n_fields == 1 else f"{found.n_fields:,} fields"
+        raise CaveatError(
+            f"the line has {fields}, the header {n_columns:,}",
+            where=where,
+            do=f"mend the line, or name the delimiter if it is not {shown!r}",
+        )
+    if found.fault is Fault.BLANK:
+        raise CaveatError("the line is empty", where=where, do="remove it")
+    if found.fault is Fault.UNCLOSED:
+        raise CaveatError(
+            "a quotation mark is opened here and never closed", where=where, do="close it"
+        )
+    if found.fault is Fault.AFTER_QUOTE:
+        raise CaveatError(
+            "text follows a closing quotation mark",
+            where=where,
+            do="double quotation marks that belong to the text",
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# Types
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a column is parsed: its kind, the parser's type and how it is written back."""
+
+    kind: Kind
+    dtype: Any = pl.String
+    storage: str = ""
+    empty_is_missing: bool = False
+    infinite_row: int = 0
+
+
+def _quotes_speak(found: Scan) -> bool:
+    """Return whether quotation marks say "text": some column's cells must be without them."""
+    filled = found.looks.sum(axis=1) - found.looks[:, Look.EMPTY]
+    return bool(((filled > 0) & (found.quoted < (1 - QUOTED_SHARE) * filled)).any())
+
+
+def _shape(found: Scan, c: int, data: NDArray[np.uint8], quotes_speak: bool) -> _Plan:
+    """Return what a column is by the looks of all its cells."""
+    looks = found.looks[c]
+    filled = int(looks.sum() - looks[Look.EMPTY])
+    numbers = int(looks[[Look.INTEGER, Look.BIG_INTEGER, Look.DECIMAL]].sum())
+    said_text = quotes_speak and found.quoted[c] >= QUOTED_SHARE * filled
+    text = _Plan(Kind.CATEGORY, empty_is_missing=not quotes_speak)
+    if not filled:
+        return text
+    if looks[Look.TRUTH] == filled:
+        word = bytes(data[found.truth[c] :][:4]).decode()
+        style = "lower" if word.islower() else "upper" if word.isupper() else "title"
+        return _Plan(Kind.BOOLEAN, storage=f"text:{style}")
+    if looks[Look.DATE] == filled:
+        return _Plan(Kind.DATE)
+    if looks[Look.DATETIME] == filled:
+        return _time_plan(found.times[c]) or text
+    tokens = int(looks[Look.NA_TOKEN])
+    if not numbers or numbers + tokens + looks[Look.INFINITE] < filled or said_text:
+        return text
+    if looks[Look.DECIMAL] and looks[Look.BIG_INTEGER]:
+        return text  # a floating-point number cannot hold them all
+    raw = bool(tokens or found.padded[c] or looks[Look.INFINITE])
+    if not looks[Look.DECIMAL]:
+        plan = _Plan(Kind.INTEGER, pl.String if raw else pl.Int64)
+    else:
+        storage = _decimals(*found.decimals[c])
+        plan = _Plan(Kind.NUMERIC, pl.String if raw else pl.Float64, storage)
+    return replace(plan, infinite_row=int(found.first_infinite[c]))
+
+
+def _decimals(fewest: int, most: int) -> str:
+    if fewest == most:
+        return f"text:decimals={most}"
+    return "text:point" if fewest > 0 and most > 0 else ""
+
+
+def _time_plan(times: NDArray[np.int64]) -> _Plan | None:
+    """Return the plan for datetimes, if all are written in one way."""
+    shortest, longest, separators = times.tolist()
+    if separators == 3 or (shortest == 16) != (longest == 16):
+        return None
+    form = "%Y-%m-%dT%H:%M" if separators == 1 else "%Y-%m-%d %H:%M"
+    form += "" if longest == 16 else ":%S" if longest == 19 else f":%S.{longest - 20}"
+    return _Plan(Kind.DATETIME, storage=f"text:{form}")
+
+
+def _plan(shape: _Plan, entry: ColumnSchema | None, name: str, path: Path) -> _Plan:
+    """Return how to parse the column, given what the user declares about it."""
+    categorical = (Kind.CATEGORY, Kind.ORDERED, Kind.TEXT, Kind.ID)
+    if (
+        entry
+        and entry.kind in categorical
+        and (
+            # Whole numbers say the same as text and as numbers, but sort better as numbers.
+            shape.kind is not Kind.INTEGER or entry.kind is Kind.TEXT
+        )
+    ):
+        return _Plan(Kind.CATEGORY, empty_is_missing=shape.empty_is_missing)
+    if entry and entry.date_format:
+        return _Plan(Kind.CATEGORY, empty_is_missing=True)
+    if shape.infinite_row:
+        raise CaveatError(
+            "a value is infinite",
+            where=f"{path}, column {name}, row {shape.infinite_row:,}",
+            do="replace it by a number or leave the cell empty",
+        )
+    return shape
+
+
+# -------------------------------------------------------------------------------------------------
+# Cells
+
+
+def _parse(
+    path: Path,
+    data: NDArray[np.uint8],
+    names: list[str],
+    plans: Mapping[str, _Plan],
+    delimiter: str,
+    decimal: str,
+    found: Scan,
+) -> dict[str, pl.Series]:
+    plain = isinstance(data.base, np.memmap) or isinstance(data, np.memmap)
+    try:
+        frame = pl.read_csv(
+            path if plain and compression_of(path) is None else data.tobytes(),
+            separator=delimiter,
+            decimal_comma=decimal == ",",
+            schema={name: plans[name].dtype if name in plans else pl.String for name in names},
+            columns=list(plans),
+            glob=False,
+        )
+    except pl.exceptions.PolarsError:
+        raise _unparsed(path, data, found) from None
+    return {name: frame.to_series(i).head(found.n_rows) for i, name in enumerate(frame.columns)}
+
+
+def _unparsed(path: Path, data: NDArray[np.uint8], found: Scan) -> CaveatError:
+    """Say why the parser gave up, without the text that it stumbled over."""
+    try:
+        bytes(data).decode()
+    except UnicodeDecodeError as error:
+        line = int(np.count_nonzero(data[: error.start] == 10)) + 1
+        return _not_utf8(path, error.start, line)
+    if found.stray:
+        return CaveatError(
+            "a quotation mark stands inside a field that is not quoted",
+            where=f"{path}, line {found.stray:,}",
+            do="quote the field and double the mark",
+        )
+    return CaveatError("the file cannot be parsed", where=str(path), do="check how it was made")
+
+
+def _encode(series: dict[str, pl.Series], plans: Mapping[str, _Plan], decimal: str) -> Table:
+    columns = {}
+    for name in list(series):
+        column = _encode_column(series.pop(name), plans[name], name, decimal)
+        columns[name] = column
+    return Table(columns)
+
+
+def _encode_column(series: pl.Series, plan: _Plan, name: str, decimal: str) -> Column:
+    if series.dtype == pl.String:
+        empty = series == ""
+        if plan.kind is not Kind.CATEGORY or plan.empty_is_missing:
+            series = series.set(empty.fill_null(False), None) if empty.any() else series
+        if plan.kind in (Kind.INTEGER, Kind.NUMERIC):
+            return replace(_numbers(series, plan, name, decimal), storage=plan.storage)
+        if plan.kind is Kind.BOOLEAN:
+            series = series.str.to_lowercase() == "true"
+        elif plan.kind is Kind.DATE:
+            series = series.str.to_date("%Y-%m-%d")
+        elif plan.kind is Kind.DATETIME:
+            series = parse_times(series, plan.storage.removeprefix("text:"))
+        elif series.null_count() == len(series):
+            series = pl.Series([None] * len(series), dtype=pl.Null)
+    return replace(encode(series, name), storage=plan.storage)
+
+
+def parse_times(series: pl.Series, form: str) -> pl.Series:
+    """Parse datetimes; the form ends in the number of decimals of the seconds, if they have any."""
+    head, _, digits = form.partition(".")
+    unit: Literal["us", "ns"] = "ns" if digits and int(digits) > 6 else "us"
+    return series.str.to_datetime(f"{head}%.f" if digits else head, time_unit=unit)
+
+
+def _numbers(series: pl.Series, plan: _Plan, name: str, decimal: str) -> Column:
+    """Encode numbers that stand beside tokens such as NA or between blanks."""
+    text = series.str.strip_chars(" \t")
+    tokens = text.is_in(NA_TOKENS).fill_null(False)
+    plain = text.set(tokens, None)
+    if decimal == ",":
+        plain = plain.str.replace(",", ".", literal=True)
+    dtype = pl.Int64 if plan.kind is Kind.INTEGER else pl.Float64
+    column = encode(plain.cast(dtype), name)
+    if not tokens.any():
+        return column
+    n, codes = len(column.levels), column.codes.astype(np.int64)
+    words = text.filter(tokens).unique().sort().to_list()
+    empty = (Missing(),) if series.null_count() else ()
+    for i, word in enumerate(words):
+        codes[(text == word).fill_null(False).to_numpy()] = n + len(empty) + i
+    missing = (*empty, *(Missing(word) for word in words))
+    return Column(codes, column.levels, column.kind, missing)

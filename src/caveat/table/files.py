@@ -1,0 +1,151 @@
+"""Tables from files and into files; the extension decides the format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from caveat.errors import CaveatError
+from caveat.table.atomic import atomic_output, check_output
+from caveat.table.schema import Schema
+from caveat.table.table import Table
+
+__all__ = ["read", "write"]
+
+TEXT = (".csv", ".tsv", ".txt")
+PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
+COLUMNAR = (".parquet", ".feather", ".arrow")
+READABLE = (*TEXT, *PACKED, *COLUMNAR)
+WRITABLE = (*TEXT, *PACKED, *COLUMNAR)
+
+
+def read(
+    path: str | Path,
+    *,
+    schema: Schema | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    columns: Sequence[str] | None = None,
+) -> Table:
+    r"""Read a table from a file.
+
+    Parameters
+    ----------
+    path
+        A CSV, TSV, Parquet, Feather, SPSS, Stata or SAS file.
+    schema
+        What is known about the columns; it overrides what is inferred.
+    delimiter
+        Between the fields of a text file; found among comma, semicolon, tab and bar if not given.
+    decimal
+        The decimal sign of a text file, point or comma.
+    encoding
+        The encoding of a text file.
+    columns
+        The columns to read; all if not given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "people.csv"
+    ...     _ = file.write_text("sex,income,zip\nf,800,01067\nm,NA,10115\n")
+    ...     read(file)
+    <Table: 2 rows, 3 columns>
+      sex     category  2 levels
+      income  integer   1 levels, 1 missing
+      zip     category  2 levels
+    """
+    path = Path(path)
+    suffix = _suffix(path, READABLE)
+    _check_input(path)
+    _check_signs(delimiter, decimal)
+    schema = schema or Schema()
+    if suffix in COLUMNAR:
+        from caveat.table._columnar import read_columnar
+
+        table = read_columnar(path, suffix, columns)
+    else:
+        from caveat.table._text import read_text
+
+        table = read_text(
+            path,
+            schema=schema,
+            delimiter="\t" if delimiter is None and suffix.startswith(".tsv") else delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            columns=columns,
+        )
+    return schema.apply(table)
+
+
+def write(table: Table, path: str | Path, *, force: bool = False) -> None:
+    """Write a table to a file, whole or not at all.
+
+    Parameters
+    ----------
+    table
+        The table.
+    path
+        The target; its extension decides the format.
+    force
+        Whether a file that exists may be replaced.
+    """
+    path = Path(path)
+    suffix = _suffix(path, WRITABLE)
+    check_output(path, force=force)
+    if not table.columns:
+        raise CaveatError("a table without columns cannot be written", do="add a column")
+    if suffix in COLUMNAR:
+        from caveat.table._columnar import write_columnar
+
+        with atomic_output(path, force=force) as draft:
+            write_columnar(table, draft, suffix)
+    else:
+        from caveat.table._text_write import write_text
+
+        with atomic_output(path, force=force) as draft:
+            write_text(table, draft, "," if suffix.startswith(".csv") else "\t")
+
+
+def _suffix(path: Path, known: tuple[str, ...]) -> str:
+    """Return the extension that decides the format: the longest one that is known."""
+    name = path.name.lower()
+    for suffix in sorted(known, key=len, reverse=True):
+        if name.endswith(suffix) and name != suffix:
+            return suffix
+    one_way = name.endswith(READABLE)
+    raise CaveatError(
+        "this format can be read but not written" if one_way else "the extension is not known",
+        where=str(path),
+        do=f"use one of {', '.join(known)}",
+    )
+
+
+def _check_input(path: Path) -> None:
+    where = str(path)
+    if path.is_dir():
+        raise CaveatError("this is a folder", where=where, do="name a file")
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except FileNotFoundError:
+        raise CaveatError("there is no such file", where=where, do="check the name") from None
+    except OSError as error:
+        raise CaveatError(
+            f"the file cannot be read ({error.strerror})", where=where, do="check its permissions"
+        ) from None
+    if empty:
+        raise CaveatError("the file is empty", where=where, do="check how it was made")
+
+
+def _check_signs(delimiter: str | None, decimal: str) -> None:
+    if decimal not in (".", ","):
+        raise CaveatError("the decimal sign is neither point nor comma", do="use '.' or ','")
+    if delimiter is None:
+        return
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r':
+        raise CaveatError("the delimiter is not one plain character", do="use ',', ';', '|' or tab")
+    if delimiter == decimal:
+        raise CaveatError("delimiter and decimal sign are the same", do="name the delimiter")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CaveatError"]
+__all__ = ["CaveatError", "CaveatWarning"]
 
 
 class CaveatError(Exception):
@@ -30,3 +30,7 @@ class CaveatError(Exception):
         place = f"{where}: " if where else ""
         advice = f"; {do}" if do else ""
         super().__init__(f"{place}{what}{advice}.")
+
+
+class CaveatWarning(UserWarning):
+    """Something that was decided for the user and that she should know."""

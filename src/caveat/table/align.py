@@ -14,7 +14,7 @@ from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import convert
 from caveat.table.table import Table
 
-__all__ = ["Aligned", "Difference", "align", "common_levels"]
+__all__ = ["Aligned", "Difference", "align", "common_levels", "recode_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +210,15 @@ def _recode(column: Column, united: Column) -> Column:
     ways = {m.key: len(united.levels) + j for j, m in enumerate(united.missing)}
     lookup[len(column.levels) :] = [ways[m.key] for m in column.missing]
     return replace(united, codes=lookup[column.codes], storage=column.storage)
+
+
+def recode_to(column: Column, known: Column) -> NDArray[np.int64]:
+    """Return the cells in the codes of another column; values it does not have get `n_levels`."""
+    column = column.declare_missing([m for m in known.missing if m.code is not None])
+    united = common_levels([known, column], "")
+    lookup = np.full(united[0].n_levels, known.n_levels, dtype=np.int64)
+    lookup[_positions(known, united[0])] = np.arange(len(known.levels))
+    ways = {m.key: len(united[0].levels) + j for j, m in enumerate(united[0].missing)}
+    for position, m in enumerate(known.missing):
+        lookup[ways[m.key]] = len(known.levels) + position
+    return lookup[united[1].codes]

@@ -1,0 +1,111 @@
+"""The cells of a synthetic column while a block of rows is being made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.synthesis.coding import ORDINARY, Coding, Part
+from caveat.synthesis.methods import Inputs
+from caveat.table import Column, Kind
+
+__all__ = ["Cells", "inputs_of"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Codes of the original dictionary, or numbers that need not be in it.
+
+    Parameters
+    ----------
+    coding
+        How the column is modelled.
+    codes
+        The codes, or None when there are numbers.
+    kinds, numbers
+        The kind of each cell and the number of the ordinary ones; None when there are codes.
+    """
+
+    coding: Coding
+    codes: NDArray[Any] | None = None
+    kinds: NDArray[Any] | None = None
+    numbers: NDArray[np.float64] | None = None
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The variables that these cells are for the columns that follow."""
+        if self.codes is not None:
+            return self.coding.parts(self.codes)
+        assert self.numbers is not None
+        kinds = np.zeros(len(self.numbers), np.uint8) if self.kinds is None else self.kinds
+        return self.coding.parts_of_numbers(kinds, self.numbers)
+
+    @cached_property
+    def column(self) -> Column:
+        """The cells as a column."""
+        original = self.coding.column
+        if self.codes is not None:
+            return original.with_codes(self.codes)
+        assert self.numbers is not None
+        return _column_of_numbers(self.coding, self.kinds, self.numbers)
+
+    def as_numbers(self) -> Cells:
+        """Return the same cells as kinds and numbers."""
+        if self.codes is None:
+            return self
+        kinds = self.coding.kind_of[self.codes] if self.coding.two_step else None
+        values = self.coding.numbers[self.coding.value_of[self.codes]]
+        return Cells(self.coding, kinds=kinds, numbers=values)
+
+    @classmethod
+    def stack(cls, blocks: Sequence[Cells]) -> Cells:
+        """Return the cells of several blocks under each other."""
+        if all(block.codes is not None for block in blocks):
+            codes = [block.codes for block in blocks if block.codes is not None]
+            return replace(blocks[0], codes=np.concatenate(codes))
+        blocks = [block.as_numbers() for block in blocks]
+        numbers = np.concatenate([b.numbers for b in blocks if b.numbers is not None])
+        kinds = [b.kinds for b in blocks if b.kinds is not None]
+        return replace(blocks[0], kinds=np.concatenate(kinds) if kinds else None, numbers=numbers)
+
+
+def _column_of_numbers(
+    coding: Coding, kinds: NDArray[Any] | None, numbers: NDArray[np.float64]
+) -> Column:
+    """Return a column with a dictionary of its own for numbers that may be new."""
+    original = coding.column
+    ordinary = np.ones(len(numbers), dtype=bool) if kinds is None else kinds == ORDINARY
+    # The special values that are no missing ones go back among the numbers.
+    special = coding.special_numbers
+    values = numbers.copy()
+    if kinds is not None:
+        for position, number in enumerate(special):
+            values[kinds == 1 + position] = number
+        ordinary |= (kinds > ORDINARY) & (kinds <= len(special))
+    levels, codes = np.unique(values[ordinary], return_inverse=True)
+    full = np.empty(len(numbers), dtype=np.int64)
+    full[ordinary] = codes
+    if kinds is not None:
+        full[~ordinary] = len(levels) + kinds[~ordinary].astype(np.int64) - 1 - len(special)
+    if original.kind is not Kind.NUMERIC:
+        levels = np.rint(levels).astype(np.int64)
+    if original.levels.dtype.kind == "M":
+        levels = levels.view(original.levels.dtype)
+    return replace(original, codes=full, levels=levels)
+
+
+def inputs_of(
+    cells: Mapping[str, Cells], names: Sequence[str], n_rows: int, shared: Any = None
+) -> Inputs:
+    """Return the named columns as predictors: whole columns first, then numbers with their kinds.
+
+    This is the order in which synthpop hands them to its trees; it decides ties.
+    """
+    whole = [cells[name].parts for name in names if len(cells[name].parts) == 1]
+    split = [cells[name].parts for name in names if len(cells[name].parts) == 2]
+    return Inputs(tuple(part for parts in whole + split for part in parts), n_rows, shared)

@@ -1,0 +1,165 @@
+"""The fitted model of one column: kind first, then number, then smoothing and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.synthesis.cells import Cells
+from caveat.synthesis.coding import ORDINARY, Coding
+from caveat.synthesis.expression import Expression
+from caveat.synthesis.methods import Fitted, Inputs
+from caveat.synthesis.plan import ColumnPlan
+from caveat.synthesis.smoothing import SMOOTHINGS
+
+__all__ = ["ColumnModel"]
+
+REDRAWS = 50  # tries to meet an order rule before the bound itself is taken
+
+
+@dataclass(frozen=True)
+class ColumnModel:
+    """What is needed to draw a column and to say how probable a value is.
+
+    Parameters
+    ----------
+    entry
+        The plan of the column.
+    coding
+        How the column is modelled.
+    kinds
+        The model of the kinds of a two-step column, else None.
+    values
+        The model of the values; None where no original row takes part in it.
+    fixed
+        Conditions and the code that holds where they do.
+    lower
+        Columns that this one must not fall below.
+    original
+        The codes of the original, for columns that are copied or constant.
+    decimals
+        Decimal places of the numbers.
+    counts
+        How often each number occurs, for smoothing.
+    """
+
+    entry: ColumnPlan
+    coding: Coding
+    kinds: Fitted | None = None
+    values: Fitted | None = None
+    fixed: tuple[tuple[Expression, int], ...] = ()
+    lower: tuple[str, ...] = ()
+    original: NDArray[Any] | None = None
+    decimals: int = 0
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def draw(self, inputs: Inputs, before: Mapping[str, Cells], rng: np.random.Generator) -> Cells:
+        """Draw the cells of a block of rows."""
+        kinds = None if self.kinds is None else self.kinds.draw(inputs, rng)
+        cells = self._values(inputs, kinds, rng)
+        for name in self.lower:
+            cells = self._not_below(cells, before[name], inputs, kinds, rng)
+        for condition, code in self.fixed:
+            holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
+            cells = self._fix(cells, holds, code)
+        return cells
+
+    def _values(
+        self, inputs: Inputs, kinds: NDArray[Any] | None, rng: np.random.Generator
+    ) -> Cells:
+        if self.values is None:
+            drawn = np.zeros(inputs.n_rows, dtype=np.int64)
+        else:
+            drawn = self.values.draw(inputs, rng)
+        if self.values is not None and self.values.makes_numbers:
+            return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
+        smoothing = self.entry.settings.smoothing
+        if smoothing and self.coding.is_number:
+            known = self.coding.numbers
+            numbers = SMOOTHINGS[smoothing](known[drawn], known, self.counts, rng)
+            return Cells(self.coding, kinds=kinds, numbers=np.round(numbers, self.decimals))
+        return Cells(self.coding, codes=self.coding.join(kinds, drawn))
+
+    def _not_below(
+        self,
+        cells: Cells,
+        lower: Cells,
+        inputs: Inputs,
+        kinds: NDArray[Any] | None,
+        rng: np.random.Generator,
+    ) -> Cells:
+        """Draw again where the order rule is broken; what stays broken gets the bound itself."""
+        bound = _numbers(lower)
+        for _ in range(REDRAWS):
+            broken = _numbers(cells) < bound
+            if not broken.any():
+                return cells
+            again = self._values(inputs, kinds, rng)
+            cells = _choose(broken, again, cells)
+        broken = _numbers(cells) < bound
+        raised = cells.as_numbers()
+        assert raised.numbers is not None
+        return Cells(
+            self.coding, kinds=raised.kinds, numbers=np.where(broken, bound, raised.numbers)
+        )
+
+    def _fix(self, cells: Cells, holds: NDArray[np.bool_], code: int) -> Cells:
+        if not holds.any():
+            return cells
+        codes = np.full(len(holds), code)
+        return _choose(holds, Cells(self.coding, codes=codes), cells)
+
+    def log_prob(
+        self, inputs: Inputs, codes: NDArray[Any], before: Mapping[str, Cells]
+    ) -> NDArray[np.float64] | str:
+        """Return the log probability of each cell, or the reason why there is none."""
+        if self.entry.settings.smoothing and self.coding.is_number:
+            return "smoothed numbers have a density, not a probability"
+        if self.lower:
+            return "drawing again until an order rule holds changes the probabilities"
+        known = codes < self.coding.column.n_levels
+        safe = np.where(known, codes, 0)
+        result = self._log_prob(inputs, safe)
+        if result is None:
+            return f"the method {self.entry.settings.method} gives no probability"
+        for condition, code in self.fixed:
+            holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
+            result = np.where(holds, np.where(safe == code, 0.0, -np.inf), result)
+        return np.where(known, result, -np.inf)
+
+    def _log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
+        if not self.coding.two_step:
+            return None if self.values is None else self.values.log_prob(inputs, codes)
+        assert self.kinds is not None
+        kinds = self.coding.kind_of[codes]
+        total = self.kinds.log_prob(inputs, kinds)
+        ordinary = kinds == ORDINARY
+        if total is None or not ordinary.any():
+            return total
+        if self.values is None:
+            return np.where(ordinary, -np.inf, total)
+        values = self.values.log_prob(inputs, self.coding.value_of[codes])
+        return None if values is None else np.where(ordinary, total + values, total)
+
+
+def _numbers(cells: Cells) -> NDArray[np.float64]:
+    """Return the numbers, NaN where there is none (and so no comparison is true)."""
+    column = cells.column
+    return np.append(column.numbers, [np.nan] * len(column.missing))[column.codes]
+
+
+def _choose(mask: NDArray[np.bool_], yes: Cells, no: Cells) -> Cells:
+    """Return cells of the one where the mask is true, of the other elsewhere."""
+    if yes.codes is not None and no.codes is not None:
+        return Cells(yes.coding, codes=np.where(mask, yes.codes, no.codes))
+    yes, no = yes.as_numbers(), no.as_numbers()
+    assert yes.numbers is not None
+    assert no.numbers is not None
+    kinds = None
+    if yes.kinds is not None and no.kinds is not None:
+        kinds = np.where(mask, yes.kinds, no.kinds)
+    return Cells(yes.coding, kinds=kinds, numbers=np.where(mask, yes.numbers, no.numbers))

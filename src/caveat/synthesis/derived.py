@@ -1,0 +1,38 @@
+"""Columns that follow from others: recomputed for each synthetic record, never drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from caveat.synthesis.cells import Cells
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.expression import Expression
+from caveat.table import Kind, Missing
+
+__all__ = ["derive"]
+
+
+def derive(model: ColumnModel, before: Mapping[str, Cells], n_rows: int) -> Cells:
+    """Compute the cells of a derived column; where an input is missing the result is missing."""
+    column = model.coding.column
+    expression = Expression(model.entry.settings.formula)
+    values = expression.evaluate({name: cells.column for name, cells in before.items()})
+    values = np.broadcast_to(values, n_rows).astype(np.float64)
+    unknown = np.isnan(values) | np.isinf(values)
+    if column.kind is Kind.BOOLEAN:
+        levels, codes = column.levels, values.astype(np.int64)
+    else:
+        rounded = np.round(np.where(unknown, 0.0, values), model.decimals)
+        levels, codes = np.unique(rounded[~unknown], return_inverse=True)
+        codes, found = np.zeros(n_rows, dtype=np.int64), codes
+        codes[~unknown] = found
+        if column.kind is Kind.INTEGER:
+            levels = np.rint(levels).astype(np.int64)
+    missing = column.missing or ((Missing(),) if unknown.any() else ())
+    # Any way to be missing will do; the first is the empty cell wherever there is one.
+    codes[unknown] = len(levels)
+    made = replace(column, codes=codes, levels=levels, missing=missing)
+    return Cells(replace(model.coding, column=made), codes=made.codes)

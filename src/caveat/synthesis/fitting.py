@@ -1,0 +1,244 @@
+"""From an original table and a plan to fitted models, columns in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.synthesis.cells import Cells, inputs_of
+from caveat.synthesis.coding import ORDINARY, Coding, Part
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
+from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
+from caveat.synthesis.rules import Fixed, Order
+from caveat.table import Column, Kind, Table
+from caveat.tree import Predictors
+
+__all__ = ["FIT", "decimals_of", "fit_columns", "survey_weights"]
+
+FIT = 0  # first word of the seeds for fitting; sampling uses another
+MOST_DECIMALS = 12
+
+
+def fit_columns(
+    table: Table,
+    plan: Plan,
+    seed: int,
+    threads: int,
+    done: Callable[[str, ColumnModel], None] | None,
+    finished: Mapping[str, ColumnModel],
+) -> dict[str, ColumnModel]:
+    """Fit the model of every column on the original columns before it.
+
+    Parameters
+    ----------
+    table
+        The original table.
+    plan
+        The checked plan.
+    seed
+        The root seed; each column has a child of its own.
+    threads
+        Number of columns fitted at the same time. It does not change the models.
+    done
+        Called with each model that is ready.
+    finished
+        Models that exist already.
+    """
+    task = _Task.of(table, plan, seed)
+    waiting = [name for name in plan.columns if name not in finished]
+
+    def fit(name: str) -> ColumnModel:
+        model = task.fit(name)
+        if done is not None:
+            done(name, model)
+        return model
+
+    with ThreadPoolExecutor(max(1, threads)) as pool:
+        futures = {name: pool.submit(fit, name) for name in waiting}
+        try:
+            fitted = {name: future.result() for name, future in futures.items()}
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return {name: finished.get(name) or fitted[name] for name in plan.columns}
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Everything that the fits of the columns share."""
+
+    table: Table
+    plan: Plan
+    seed: int
+    weights: NDArray[np.float64] | None
+    cells: Mapping[str, Cells]
+    shared: Predictors | None
+    positions: Mapping[str, list[int]]
+
+    @classmethod
+    def of(cls, table: Table, plan: Plan, seed: int) -> _Task:
+        cells = {
+            name: Cells(Coding.of(table[name], entry.special, name), codes=table[name].codes)
+            for name, entry in plan.columns.items()
+        }
+        used = {name for entry in plan.columns.values() for name in entry.predictors}
+        used |= {plan.strata} if plan.strata else set()
+        parts: list[Part] = []
+        positions = {}
+        for name in (n for n in plan.columns if n in used):
+            positions[name] = [len(parts) + i for i in range(len(cells[name].parts))]
+            parts += cells[name].parts
+        shared = None
+        if parts:
+            shared = Predictors(
+                [p.codes for p in parts], [p.n_levels for p in parts], [p.ordered for p in parts]
+            )
+        weights = survey_weights(table[plan.weights], plan.weights) if plan.weights else None
+        return cls(table, plan, seed, weights, cells, shared, positions)
+
+    def inputs(self, names: Sequence[str]) -> Inputs:
+        """Return the original columns as predictors, without a copy for the tree engine."""
+        inputs = inputs_of(self.cells, names, self.table.n_rows)
+        if self.shared is None or not names:
+            return inputs
+        whole = [self.positions[n] for n in names if len(self.positions[n]) == 1]
+        split = [self.positions[n] for n in names if len(self.positions[n]) == 2]
+        chosen = [place for places in whole + split for place in places]
+        return replace(inputs, shared=self.shared.select(chosen))
+
+    def fit(self, name: str) -> ColumnModel:
+        """Fit one column."""
+        entry, column, coding = self.plan.columns[name], self.table[name], self.cells[name].coding
+        if entry.settings.method in WITHOUT_MODEL:
+            return ColumnModel(entry, coding, original=_kept(entry, column))
+        names = predictors_of(self.plan, name)
+        inputs = self.inputs(names)
+        rng = np.random.default_rng(
+            np.random.SeedSequence(self.seed, spawn_key=(FIT, list(self.plan.columns).index(name)))
+        )
+        taking_part, fixed, lower = self._rules(name)
+        kinds = None
+        if coding.two_step:
+            target = Target(
+                coding.kind_of[column.codes], coding.n_kinds, rows=taking_part, weights=self.weights
+            )
+            kinds = self._fit(inputs, target, replace(entry.settings, smoothing=""), rng, kind=True)
+        target = self._value_target(column, coding, taking_part)
+        values = None
+        if target.rows is None or len(target.rows):
+            values = self._fit(inputs, target, entry.settings, rng)
+        counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
+        return ColumnModel(
+            entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
+        )
+
+    def _value_target(
+        self, column: Column, coding: Coding, taking_part: NDArray[np.int64] | None
+    ) -> Target:
+        if not coding.is_number:
+            part = coding.parts(column.codes)[0]
+            ordered = column.kind is Kind.ORDERED
+            return Target(part.codes, part.n_levels, None, ordered, taking_part, self.weights)
+        rows = taking_part
+        if coding.two_step:
+            rows = np.arange(len(column)) if rows is None else rows
+            rows = rows[coding.kind_of[column.codes[rows]] == ORDINARY]
+        codes = coding.value_of[column.codes]
+        decimals = decimals_of(column)
+        return Target(
+            codes, len(coding.numbers), coding.numbers, True, rows, self.weights, decimals
+        )
+
+    def _fit(
+        self,
+        inputs: Inputs,
+        target: Target,
+        settings: Settings,
+        rng: np.random.Generator,
+        kind: bool = False,
+    ) -> Fitted:
+        if self.weights is not None and (self.weights == 0).any():
+            rows = _all(target)
+            target = replace(target, rows=rows[self.weights[rows] > 0])
+        method = METHODS[kind_method(settings.method) if kind else settings.method]
+        if self.plan.strata and len(inputs.parts):
+            return Stratified.fit(method, inputs, target, settings, rng)
+        return method.fit(inputs, target, settings, rng)
+
+    def _rules(
+        self, name: str
+    ) -> tuple[NDArray[np.int64] | None, tuple[Any, ...], tuple[str, ...]]:
+        """Return the rows that take part in the fit, the fixed codes and the lower bounds."""
+        column = self.table[name]
+        free = np.ones(len(column), dtype=bool)
+        fixed, lower = [], []
+        for rule in self.plan.rules:
+            if isinstance(rule, Fixed) and rule.column == name:
+                free &= ~rule.condition.evaluate(self.table.columns).astype(bool)
+                fixed.append((rule.condition, rule.code(column)))
+            if isinstance(rule, Order) and rule.upper == name:
+                free &= ~rule.broken(self.table)
+                lower.append(rule.lower)
+        if not free.any():
+            # Every original record is covered by a rule; what a synthetic one outside it gets
+            # can only come from all of them.
+            return None, tuple(fixed), tuple(lower)
+        return (None if free.all() else np.flatnonzero(free)), tuple(fixed), tuple(lower)
+
+
+def _all(target: Target) -> NDArray[np.int64]:
+    return np.arange(len(target.codes)) if target.rows is None else target.rows
+
+
+def predictors_of(plan: Plan, name: str) -> tuple[str, ...]:
+    """Return the predictors of a column; with strata the stratum is the last one."""
+    names = plan.columns[name].predictors
+    if not plan.strata or name == plan.strata:
+        return names
+    return (*(n for n in names if n != plan.strata), plan.strata)
+
+
+def kind_method(method: str) -> str:
+    """Return the method for the kinds of a two-step column: one for classes."""
+    return {"normal": "multinomial", "normrank": "multinomial"}.get(method, method)
+
+
+def _kept(entry: ColumnPlan, column: Column) -> NDArray[Any] | None:
+    if entry.settings.method == "copy":
+        return column.codes
+    return column.codes[:1] if entry.settings.method == "constant" else None
+
+
+def survey_weights(column: Column, name: str) -> NDArray[np.float64]:
+    """Return the weights of all records, or say in which row one cannot be used."""
+    if not column.kind.is_number:
+        raise CaveatError("weights must be numbers", where=f"column {name}", do="choose another")
+    weights = np.append(column.numbers, [np.nan] * len(column.missing))[column.codes]
+    for bad, what in ((np.isnan(weights), "missing"), (weights < 0, "negative")):
+        if bad.any():
+            raise CaveatError(
+                f"{int(bad.sum()):,} weights are {what}",
+                where=f"column {name}, row {int(np.argmax(bad)) + 1}",
+                do="give every record a weight of zero or more",
+            )
+    if not weights.sum() > 0:
+        raise CaveatError("all weights are zero", where=f"column {name}", do="choose another")
+    return weights
+
+
+def decimals_of(column: Column) -> int:
+    """Return how many decimal places the numbers of a column have."""
+    if column.kind is not Kind.NUMERIC:
+        return 0
+    for places in range(MOST_DECIMALS):
+        if np.array_equal(np.round(column.numbers, places), column.numbers):
+            return places
+    return 15

@@ -1,0 +1,165 @@
+"""What a method sees and what it has to give.
+
+A method is a class whose instances are fitted models. ``fit`` learns the distribution of a target
+given inputs, ``draw`` draws from it, ``log_prob`` says how probable given codes are, and ``state``
+and ``from_state`` carry the model through a file without executing anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.synthesis.coding import Part
+from caveat.tree import Predictors
+
+__all__ = ["Fitted", "Inputs", "Method", "Settings", "State", "Target"]
+
+State = dict[str, Any]
+"""Arrays, numbers, texts and nested states: what can be written to a model file."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one column is modelled.
+
+    Parameters
+    ----------
+    method
+        Name of the method.
+    minbucket, cp, max_depth
+        Smallest leaf, complexity and depth of trees.
+    smoothing
+        How drawn numbers are smoothed: "", "kernel" or "spline".
+    proper
+        Whether the parameters are drawn too: a bootstrap of the rows before the fit, or a draw
+        from their distribution where the method has one.
+    trees
+        Number of trees of a forest.
+    within
+        The column whose levels group this one (nested).
+    margins
+        The margins that a block keeps (ipf): tuples of column names.
+    pseudo_count
+        Number of records spread evenly over all cells of a block (saturated).
+    formula
+        The expression of a derived column.
+    """
+
+    method: str = "cart"
+    minbucket: int = 5
+    cp: float = 1e-8
+    max_depth: int = 30
+    smoothing: str = ""
+    proper: bool = False
+    trees: int = 10
+    within: str = ""
+    margins: tuple[tuple[str, ...], ...] = ()
+    pseudo_count: float = 0.0
+    formula: str = ""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The predictors of a column, row by row.
+
+    Parameters
+    ----------
+    parts
+        The variables, in the order in which trees try them.
+    n_rows
+        Number of rows.
+    shared
+        The same variables as the tree engine stores them, when somebody has them already.
+    """
+
+    parts: tuple[Part, ...]
+    n_rows: int
+    shared: Predictors | None = field(default=None, compare=False)
+
+    @cached_property
+    def predictors(self) -> Predictors:
+        """The variables for the tree engine."""
+        if self.shared is not None:
+            return self.shared
+        return Predictors(
+            [part.codes for part in self.parts] or [np.zeros(self.n_rows, np.uint8)],
+            [part.n_levels for part in self.parts] or [1],
+            [part.ordered for part in self.parts] or [True],
+        )
+
+    def take(self, rows: NDArray[Any]) -> Inputs:
+        """Return the inputs of some rows."""
+        parts = tuple(Part(p.codes[rows], p.n_levels, p.ordered, p.numbers) for p in self.parts)
+        return Inputs(parts, len(parts[0].codes) if parts else len(np.arange(self.n_rows)[rows]))
+
+
+@dataclass(frozen=True)
+class Target:
+    """The variable to be modelled.
+
+    Parameters
+    ----------
+    codes
+        One code per row of the original table.
+    n_levels
+        Number of possible codes.
+    numbers
+        The number each code stands for; None for classes.
+    ordered
+        Whether classes are ordered.
+    rows
+        The rows that take part in the fit; None for all.
+    weights
+        Survey weights of all rows; None when every row counts once.
+    decimals
+        Decimal places of the numbers.
+    """
+
+    codes: NDArray[Any]
+    n_levels: int
+    numbers: NDArray[np.float64] | None = None
+    ordered: bool = False
+    rows: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    decimals: int = 0
+
+    def training(self, inputs: Inputs) -> tuple[Inputs, NDArray[Any], NDArray[np.float64]]:
+        """Return inputs, codes and weights (one by default) of the rows that take part."""
+        rows = self.rows if self.rows is not None else np.arange(len(self.codes))
+        weights = np.ones(len(self.codes)) if self.weights is None else self.weights
+        return inputs.take(rows), self.codes[rows], weights[rows]
+
+
+class Fitted(Protocol):
+    """A fitted conditional model."""
+
+    makes_numbers: ClassVar[bool]
+    """Whether ``draw`` gives numbers that need not be in the dictionary, instead of codes."""
+
+    def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw one code (or number) per row of the inputs."""
+
+    def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the log probability of each code; -inf where it cannot occur, None if unknown."""
+
+    def state(self) -> State:
+        """Return what a file has to hold."""
+
+
+class Method(Fitted, Protocol):
+    """A class of models that can be fitted and restored."""
+
+    @classmethod
+    def fit(
+        cls, inputs: Inputs, target: Target, settings: Settings, rng: np.random.Generator
+    ) -> Self:
+        """Learn the distribution of the target given the inputs."""
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Return the model that a file holds."""

@@ -1,0 +1,76 @@
+"""One model for each level of a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.synthesis.methods.base import Fitted, Inputs, Method, Settings, State, Target
+
+__all__ = ["Stratified"]
+
+
+@dataclass(frozen=True)
+class Stratified:
+    """Models by stratum; the last of the inputs says which stratum a row is in.
+
+    A stratum without a training row of its own uses the model of all rows (stratum -1).
+    """
+
+    makes_numbers: ClassVar[bool] = False
+
+    models: dict[int, Fitted]
+
+    @classmethod
+    def fit(
+        cls,
+        method: type[Method],
+        inputs: Inputs,
+        target: Target,
+        settings: Settings,
+        rng: np.random.Generator,
+    ) -> Self:
+        """Fit one model of the given method in each stratum, and one for all rows."""
+        strata = inputs.parts[-1].codes
+        rows = np.arange(inputs.n_rows) if target.rows is None else target.rows
+        models: dict[int, Fitted] = {-1: method.fit(inputs, target, settings, rng)}
+        for stratum in np.unique(strata[rows]).tolist():
+            inside = rows[strata[rows] == stratum]
+            models[stratum] = method.fit(inputs, replace(target, rows=inside), settings, rng)
+        return cls(models)
+
+    def _by_stratum(self, inputs: Inputs) -> list[tuple[Fitted, NDArray[np.int64]]]:
+        strata = inputs.parts[-1].codes
+        return [
+            (self.models.get(stratum, self.models[-1]), np.flatnonzero(strata == stratum))
+            for stratum in np.unique(strata).tolist()
+        ]
+
+    def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw each row from the model of its stratum."""
+        drawn = np.zeros(inputs.n_rows, dtype=np.int64)
+        for model, rows in self._by_stratum(inputs):
+            drawn[rows] = model.draw(inputs.take(rows), rng)
+        return drawn
+
+    def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the log probability of each code in its stratum."""
+        result = np.zeros(inputs.n_rows)
+        for model, rows in self._by_stratum(inputs):
+            part = model.log_prob(inputs.take(rows), codes[rows])
+            if part is None:
+                return None
+            result[rows] = part
+        return result
+
+    def state(self) -> State:
+        """Return the states of all models."""
+        return {str(stratum): model.state() for stratum, model in self.models.items()}
+
+    @classmethod
+    def from_state(cls, method: type[Method], state: State) -> Self:
+        """Return the models of the given method from their states."""
+        return cls({int(stratum): method.from_state(part) for stratum, part in state.items()})

@@ -1,0 +1,208 @@
+"""The fitted synthesiser: draws synthetic tables and says how probable a table is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.synthesis.cells import Cells, inputs_of
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.derived import derive
+from caveat.synthesis.fitting import predictors_of
+from caveat.synthesis.plan import Plan
+from caveat.table import Table
+from caveat.table.align import recode_to
+
+__all__ = ["BLOCK", "LogProb", "Model"]
+
+SAMPLE = 1  # first word of the seeds for sampling
+BLOCK = 65_536  # rows that are drawn together; part of what a seed means
+
+
+@dataclass(frozen=True)
+class LogProb:
+    """Log probabilities of the cells of a table under a model.
+
+    Parameters
+    ----------
+    columns
+        One array per column that has a probability.
+    unknown
+        The columns that have none, and why.
+    """
+
+    columns: Mapping[str, NDArray[np.float64]]
+    unknown: Mapping[str, str]
+
+    @property
+    def rows(self) -> NDArray[np.float64] | None:
+        """The log probability of each row; None when a column has none."""
+        if self.unknown or not self.columns:
+            return None
+        return np.asarray(np.sum(list(self.columns.values()), axis=0))
+
+    @property
+    def total(self) -> float | None:
+        """The log probability of the whole table; None when a column has none."""
+        rows = self.rows
+        return None if rows is None else float(rows.sum())
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted synthesiser. It holds values of original records and is as confidential as they are.
+
+    Parameters
+    ----------
+    plan
+        The plan it was fitted by.
+    columns
+        The fitted models in the order in which they are visited.
+    names
+        The columns of the output in their order.
+    n_rows
+        Number of original records.
+    seed
+        The root seed.
+    backend
+        The kind of frame that came in.
+    """
+
+    plan: Plan
+    columns: Mapping[str, ColumnModel]
+    names: tuple[str, ...]
+    n_rows: int
+    seed: int
+    backend: str = ""
+
+    def sample(self, rows: int | None = None, copies: int = 1, threads: int | None = None) -> Any:
+        """Draw synthetic copies as frames of the kind that came in.
+
+        Parameters
+        ----------
+        rows
+            Rows of each copy; as many as the original has by default.
+        copies
+            Number of copies. One gives a frame, several a list of frames.
+        threads
+            Blocks drawn at the same time; all cores by default. The result does not depend on it.
+        """
+        tables = self.tables(rows, copies, threads)
+        frames = [table.to_frame() for table in tables]
+        return frames[0] if copies == 1 else frames
+
+    def tables(
+        self, rows: int | None = None, copies: int = 1, threads: int | None = None
+    ) -> list[Table]:
+        """Draw synthetic copies as tables."""
+        if copies < 1:
+            raise CaveatError("the number of copies must be 1 or more")
+        n = self._checked_rows(rows)
+        starts = range(0, max(n, 1), BLOCK)
+        work = [(copy, start, min(n, start + BLOCK)) for copy in range(copies) for start in starts]
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            blocks = list(pool.map(lambda item: self._draw(*item), work))
+        per_copy = len(starts)
+        return [
+            self._table(blocks[copy * per_copy : (copy + 1) * per_copy]) for copy in range(copies)
+        ]
+
+    def blocks(self, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
+        """Draw one copy block by block, for output that does not fit into memory."""
+        n = self._checked_rows(rows)
+        for start in range(0, max(n, 1), BLOCK):
+            yield self._table([self._draw(copy, start, min(n, start + BLOCK))])
+
+    def _checked_rows(self, rows: int | None) -> int:
+        n = self.n_rows if rows is None else rows
+        if n < 0:
+            raise CaveatError("the number of rows must be 0 or more")
+        copied = [k for k, m in self.columns.items() if m.entry.settings.method == "copy"]
+        if copied and n != self.n_rows:
+            raise CaveatError(
+                f"a copied column has {self.n_rows:,} rows, not {n:,}",
+                where=f"column {copied[0]}",
+                do="leave the number of rows out, or do not copy the column",
+            )
+        return n
+
+    def _draw(self, copy: int, start: int, stop: int) -> dict[str, Cells]:
+        """Walk the visit sequence for one block of rows."""
+        n = stop - start
+        cells: dict[str, Cells] = {}
+        for position, (name, model) in enumerate(self.columns.items()):
+            method = model.entry.settings.method
+            if method == "drop":
+                continue
+            if model.original is not None:
+                kept = model.original
+                codes = kept[start:stop] if method == "copy" else np.repeat(kept, n)
+                cells[name] = Cells(model.coding, codes=codes)
+            elif method == "derived":
+                cells[name] = derive(model, cells, n)
+            else:
+                key = (SAMPLE, copy, position, start // BLOCK)
+                rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+                inputs = inputs_of(cells, predictors_of(self.plan, name), n)
+                cells[name] = model.draw(inputs, cells, rng)
+        return cells
+
+    def _table(self, blocks: list[dict[str, Cells]]) -> Table:
+        columns = {
+            name: Cells.stack([block[name] for block in blocks]).column for name in self.names
+        }
+        return Table(columns, backend=self.backend)
+
+    def log_prob(self, data: Any) -> LogProb:
+        """Return the log probability of every cell of a table under this model.
+
+        A value that the model cannot give has probability zero (-inf).
+        """
+        table = Table.from_frame(data)
+        cells = {
+            name: _recoded(model, table, name)
+            for name, model in self.columns.items()
+            if name in self.names
+        }
+        known, unknown = {}, {}
+        for name in self.names:
+            model = self.columns[name]
+            result = self._log_prob(name, model, cells, table.n_rows)
+            if isinstance(result, str):
+                unknown[name] = result
+            else:
+                known[name] = result
+        return LogProb(known, unknown)
+
+    def _log_prob(
+        self, name: str, model: ColumnModel, cells: Mapping[str, Cells], n: int
+    ) -> NDArray[np.float64] | str:
+        codes = cells[name].codes
+        assert codes is not None
+        method = model.entry.settings.method
+        if method == "derived":
+            return np.zeros(n)
+        if model.original is not None:
+            if method == "copy" and n != self.n_rows:
+                return "a copied column belongs to a table of the original's length"
+            return np.where(codes == model.original, 0.0, -np.inf)
+        safe = {
+            k: replace(c, codes=np.where(c.codes < c.coding.column.n_levels, c.codes, 0))
+            for k, c in cells.items()
+            if c.codes is not None
+        }
+        inputs = inputs_of(safe, predictors_of(self.plan, name), n)
+        return model.log_prob(inputs, codes, safe)
+
+
+def _recoded(model: ColumnModel, table: Table, name: str) -> Cells:
+    """Return a column of any table in the codes of the model; unknown values get one code more."""
+    codes = recode_to(table[name], model.coding.column)
+    return Cells(model.coding, codes=codes)

@@ -1,0 +1,337 @@
+"""The plan: which column is modelled when, from what, and how."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import CaveatError
+from caveat.synthesis.expression import Expression
+from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.rules import Fixed, Order, parse_rule
+from caveat.table import Column, Kind, Table
+
+__all__ = ["ColumnPlan", "Plan", "make_plan"]
+
+# Methods that the plan itself carries out: they have no model of their own.
+WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
+JOINT = ("saturated", "ipf")
+TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "special",
+             "predictors")  # fmt: skip
+SETTINGS = tuple(item.name for item in fields(Settings))
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one column is made.
+
+    Parameters
+    ----------
+    settings
+        The method and its settings.
+    predictors
+        The columns it is drawn from.
+    special
+        Values that are modelled apart from the ordinary ones.
+    """
+
+    settings: Settings
+    predictors: tuple[str, ...] = ()
+    special: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A complete, checked plan for a table.
+
+    Parameters
+    ----------
+    columns
+        The columns in the order in which they are visited.
+    rules
+        What must hold in the output.
+    strata
+        The column within whose levels all others are modelled apart; "" for none.
+    weights
+        The column of survey weights; "" for none. It is not part of the output.
+    remarks
+        What the user should know about decisions that were made for her.
+    """
+
+    columns: Mapping[str, ColumnPlan]
+    rules: tuple[Fixed | Order, ...] = ()
+    strata: str = ""
+    weights: str = ""
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+
+    def __str__(self) -> str:
+        width = max(map(len, self.columns), default=0)
+        lines = []
+        for name, entry in self.columns.items():
+            lines.append(f"{name:<{width}}  {_describe(entry)}")
+        lines += [f"rule: {rule}" for rule in self.rules]
+        if self.strata:
+            lines.append(f"strata: {self.strata}")
+        if self.weights:
+            lines.append(f"weights: {self.weights} (the output needs none)")
+        return "\n".join([*lines, *(f"note: {remark}" for remark in self.remarks)])
+
+
+def _describe(entry: ColumnPlan) -> str:
+    settings, usual = entry.settings, Settings()
+    if settings.method == "derived":
+        return f"derived: {settings.formula}"
+    changed = [
+        f"{name} {getattr(settings, name)}"
+        for name in SETTINGS[1:]
+        if getattr(settings, name) != getattr(usual, name)
+    ]
+    if entry.special:
+        changed.append(f"special {', '.join(map(str, entry.special))}")
+    source = f" from {', '.join(entry.predictors)}" if entry.predictors else ""
+    return settings.method + source + (f" ({'; '.join(changed)})" if changed else "")
+
+
+def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
+    """Return the plan for a table: what the options say, and the usual for the rest.
+
+    Parameters
+    ----------
+    table
+        The original table.
+    options
+        Any of: order, method, predictors, special, derived, rules, strata, weights; any setting of
+        a method for all columns; and ``columns``, a mapping of names to settings of single columns.
+        The ``[synthesis]`` part of a specification has the same entries.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 9, "age": range(18), "group": [0, 1] * 9})
+    >>> print(make_plan(table, {"minbucket": 3, "columns": {"group": {"method": "sample"}}}))
+    sex    cart (minbucket 3)
+    age    cart from sex (minbucket 3)
+    group  sample (minbucket 3)
+    """
+    options = dict(options or {})
+    _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS), "synthesis")
+    weights = _named(table, options.get("weights", ""), "weights")
+    strata = _named(table, options.get("strata", ""), "strata")
+    single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
+    for key, setting in (
+        ("derived", "formula"),
+        ("special", "special"),
+        ("predictors", "predictors"),
+    ):
+        for name, value in options.get(key, {}).items():
+            single.setdefault(name, {})[setting] = value
+            if key == "derived":
+                single[name]["method"] = "derived"
+    for name in single:
+        _named(table, name, "columns")
+    order = _order(table, options.get("order"), strata, weights)
+    rules = tuple(parse_rule(text) for text in options.get("rules", ()))
+    shared = {name: options[name] for name in SETTINGS if name in options}
+    remarks: list[str] = []
+    columns: dict[str, ColumnPlan] = {}
+    for name in order:
+        given = {**shared, **single.get(name, {})}
+        columns[name] = _column_plan(table[name], name, given, columns, remarks)
+    columns = _derived_last(columns)
+    _check_rules(rules, columns, table, remarks)
+    return Plan(columns, rules, strata, weights, tuple(remarks))
+
+
+def _refuse_unknown(options: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}" if near else f"use {', '.join(known)}"
+            raise CaveatError(f"{name!r} is no setting", where=where, do=hint)
+
+
+def _named(table: Table, name: str, where: str) -> str:
+    if name and name not in table:
+        raise CaveatError(
+            f"there is no column {name!r}",
+            where=f"synthesis, {where}",
+            do=f"choose among {', '.join(table.names)}",
+        )
+    return name
+
+
+def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str) -> list[str]:
+    """Return the visit sequence: the named columns first, the others after them as they stand."""
+    given = [_named(table, name, "order") for name in order or ()]
+    repeated = [name for name in given if given.count(name) > 1]
+    if repeated:
+        raise CaveatError(
+            f"{repeated[0]!r} is listed twice", where="synthesis, order", do="list it once"
+        )
+    whole = [*given, *(name for name in table if name not in given)]
+    first = [strata] if strata else []
+    return first + [name for name in whole if name not in (strata, weights)]
+
+
+def _column_plan(
+    column: Column,
+    name: str,
+    given: Mapping[str, Any],
+    before: Mapping[str, ColumnPlan],
+    remarks: list[str],
+) -> ColumnPlan:
+    where = f"synthesis, column {name}"
+    _refuse_unknown(given, (*SETTINGS, "predictors", "special"), where)
+    settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, where)
+    if settings.method not in (*METHODS, *WITHOUT_MODEL):
+        choices = ", ".join((*METHODS, *WITHOUT_MODEL))
+        raise CaveatError(
+            f"there is no method {settings.method!r}", where=where, do=f"use {choices}"
+        )
+    if "method" not in given:
+        settings = _usual_method(column, name, settings, remarks)
+    if settings.method == "copy":
+        remarks.append(f"{name} is copied from the original: it is not protected at all")
+    usable = [
+        other
+        for other, entry in before.items()
+        if entry.settings.method not in ("derived", "drop", "constant", "copy")
+    ]
+    chosen = given.get("predictors")
+    if chosen is None:
+        chosen = usable
+    _check_predictors(chosen, usable, name)
+    if settings.method in ("sample", *WITHOUT_MODEL):
+        chosen = ()
+    if settings.method == "nested":
+        chosen = (settings.within,)
+    if settings.method in JOINT:
+        chosen = [n for n in chosen if before[n].settings.method == settings.method]
+    return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
+
+
+def _settings(given: Mapping[str, Any], where: str) -> Settings:
+    margins = tuple(tuple(margin) for margin in given.get("margins", ()))
+    settings = replace(Settings(), **{**given, "margins": margins})
+    for name, least in (("minbucket", 1), ("max_depth", 1), ("trees", 1)):
+        value = getattr(settings, name)
+        if not isinstance(value, int | np.integer) or value < least:
+            raise CaveatError(f"{name} must be a whole number, {least} or more", where=where)
+    for name in ("cp", "pseudo_count"):
+        value = getattr(settings, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise CaveatError(f"{name} must be a number, 0 or more", where=where)
+    if settings.smoothing not in ("", "kernel", "spline"):
+        raise CaveatError(
+            f"there is no smoothing {settings.smoothing!r}", where=where, do="use kernel or spline"
+        )
+    if settings.method == "derived":
+        Expression(settings.formula)
+    return settings
+
+
+def _usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
+    """Return the settings for a column that nobody gave a method for."""
+    if _is_id(column):
+        remarks.append(
+            f"{name} looks like an id and is left out: real ids would be released; "
+            f'method = "cart" for this column would synthesise it, method = "copy" keep it'
+        )
+        return replace(settings, method="drop")
+    if int(np.count_nonzero(column.counts)) <= 1:
+        return replace(settings, method="constant")
+    return settings
+
+
+def _is_id(column: Column) -> bool:
+    """Whether every row has a value of its own and the values are names or running numbers."""
+    n = len(column)
+    if column.kind is Kind.ID:
+        return True
+    if n < 20 or len(column.levels) < n or column.missing:
+        return False
+    if column.kind is Kind.TEXT:
+        return True
+    levels = column.levels
+    return column.kind is Kind.INTEGER and int(levels[-1]) - int(levels[0]) + 1 == n
+
+
+def _check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -> None:
+    for other in chosen:
+        if other not in usable:
+            raise CaveatError(
+                f"{name} cannot be drawn from {other}",
+                where=f"synthesis, column {name}",
+                do="predictors must come before it in the order and be synthesised themselves",
+            )
+
+
+def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
+    """Put derived columns behind the columns they need; a circle is an error."""
+    plain = {n: e for n, e in columns.items() if e.settings.method != "derived"}
+    waiting = {n: e for n, e in columns.items() if n not in plain}
+    needs = {n: Expression(e.settings.formula).columns for n, e in waiting.items()}
+    for name, sources in needs.items():
+        absent = [s for s in sources if s not in columns or columns[s].settings.method == "drop"]
+        if absent:
+            raise CaveatError(
+                f"the formula needs {absent[0]}, which is not synthesised",
+                where=f"synthesis, column {name}",
+                do="use columns of the output",
+            )
+    while waiting:
+        ready = [n for n in waiting if all(s in plain for s in needs[n])]
+        if not ready:
+            circle = " and ".join(waiting)
+            raise CaveatError(
+                f"{circle} are derived from each other",
+                where="synthesis, derived",
+                do="synthesise one of them",
+            )
+        plain |= {name: waiting.pop(name) for name in ready}
+    return plain
+
+
+def _check_rules(
+    rules: Sequence[Fixed | Order],
+    columns: Mapping[str, ColumnPlan],
+    table: Table,
+    remarks: list[str],
+) -> None:
+    place = {name: i for i, name in enumerate(columns)}
+    for rule in rules:
+        sources, target = _involved(rule)
+        for name in (*sources, target):
+            _named(table, name, f"rule {str(rule)!r}")
+            if name not in place:
+                raise CaveatError(f"{name} is not synthesised", where=f"rule {str(rule)!r}")
+        late = [name for name in sources if place[name] >= place[target]]
+        if late:
+            raise CaveatError(
+                f"{target} must come after {late[0]} in the order",
+                where=f"rule {str(rule)!r}",
+                do="change the order",
+            )
+        if isinstance(rule, Order) and not all(
+            table[n].kind.is_number for n in _involved(rule)[0] + (target,)
+        ):
+            raise CaveatError("only numbers and dates can be compared", where=f"rule {str(rule)!r}")
+        contradictions = rule.contradictions(table)
+        if contradictions:
+            remarks.append(
+                f"rule {str(rule)!r} does not hold for {contradictions:,} of {table.n_rows:,} "
+                f"original records; they take no part in the model of {target}"
+            )
+
+
+def _involved(rule: Fixed | Order) -> tuple[tuple[str, ...], str]:
+    if isinstance(rule, Fixed):
+        return rule.condition.columns, rule.column
+    return (rule.lower,), rule.upper

@@ -1,0 +1,83 @@
+"""The synthesiser as a user meets it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.model import Model
+from caveat.synthesis.plan import Plan, make_plan
+from caveat.table import Table
+
+__all__ = ["Synthesizer"]
+
+
+class Synthesizer:
+    """Makes synthetic copies of a table, column by column.
+
+    Parameters
+    ----------
+    seed
+        Root of all randomness; drawn at random (and kept in the model) when None.
+    threads
+        Columns fitted at the same time; all cores by default. The result does not depend on it.
+    **options
+        The plan: ``order``, ``method``, ``minbucket``, ``cp``, ``max_depth``, ``smoothing``,
+        ``proper``, ``special``, ``derived``, ``predictors``, ``rules``, ``strata``, ``weights``,
+        and ``columns`` with settings of single columns. See :func:`caveat.synthesis.make_plan`.
+
+    Examples
+    --------
+    >>> from caveat.datasets import buyer_beware
+    >>> model = Synthesizer(seed=1).fit(buyer_beware())
+    >>> model.sample(rows=5)["var1"].shape
+    (5,)
+    """
+
+    def __init__(
+        self, *, seed: int | None = None, threads: int | None = None, **options: Any
+    ) -> None:
+        self.seed = seed
+        self.threads = threads
+        self.options = options
+
+    def plan(self, data: Any) -> Plan:
+        """Return the plan for a table without carrying it out."""
+        return make_plan(Table.from_frame(data), self.options)
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        done: Callable[[str, ColumnModel], None] | None = None,
+        finished: Mapping[str, ColumnModel] | None = None,
+    ) -> Model:
+        """Fit the models of all columns on the original data.
+
+        Parameters
+        ----------
+        data
+            A frame or a table.
+        done
+            Called with the name and the model of each column that is ready.
+        finished
+            Models of columns that were fitted before, by the same plan on the same data.
+        """
+        table = Table.from_frame(data)
+        if table.n_rows == 0:
+            raise CaveatError("the table has no rows", do="give a table with at least one record")
+        plan = make_plan(table, self.options)
+        for remark in plan.remarks:
+            warnings.warn(remark, CaveatWarning, stacklevel=2)
+        seed = secrets.randbits(64) if self.seed is None else self.seed
+        threads = self.threads or os.cpu_count() or 1
+        models = fit_columns(table, plan, seed, threads, done, finished or {})
+        kept = {n for n, entry in plan.columns.items() if entry.settings.method != "drop"}
+        names = tuple(name for name in table if name in kept)
+        return Model(plan, models, names, table.n_rows, seed, table.backend)

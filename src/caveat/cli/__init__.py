@@ -10,6 +10,7 @@ import typer
 
 from caveat import __version__
 from caveat.cli import console
+from caveat.cli.look import look
 from caveat.errors import CaveatError
 
 __all__ = ["app", "main"]
@@ -44,6 +45,9 @@ def _options(
 ) -> None:
     del version
     console.set_quiet(quiet)
+
+
+app.command()(look)
 
 
 def main() -> None:

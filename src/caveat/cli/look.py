@@ -1,0 +1,155 @@
+"""``caveat look``: what is in a file, and what has to be decided before it is synthesised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from caveat.cli import console
+from caveat.table import Schema, read
+from caveat.table.atomic import atomic_output, check_output
+from caveat.table.look import CATALOGUE, ColumnProfile, Finding, Profile, Strength
+from caveat.table.look import look as look_at
+from caveat.table.look.profile import listed, percent, plural, shown
+
+__all__ = ["look"]
+
+WIDEST = 100
+# Findings about several columns at once, whose names are part of the sentence.
+_SENTENCES = ("missing-when", "order", "implication", "duplicate-rows", "arithmetic")
+_SETS = ("missing-together", "few-numbers", "same-in-group")
+
+
+def look(
+    file: Annotated[Path, typer.Argument(help="The data: CSV, Parquet, SPSS, Stata, SAS …")],
+    schema: Annotated[
+        Path | None, typer.Option(help="A TOML file that declares kinds and missing codes.")
+    ] = None,
+    json_to: Annotated[
+        str | None, typer.Option("--json", help="Write the report as JSON; - for the terminal.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a starter specification (release.toml).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Report what is in FILE, and what has to be decided before it is synthesised."""
+    json_path = Path(json_to) if json_to not in (None, "-") else None
+    for target in (json_path, out):
+        if target is not None:
+            check_output(target, force=force)
+    declared = Schema.from_toml(schema) if schema is not None else None
+    profile = look_at(read(file, schema=declared))
+    content = json.dumps(profile.to_dict(), indent=2, ensure_ascii=False, default=str)
+    if json_to == "-":
+        typer.echo(content)
+    else:
+        show(profile, str(file))
+    for target, text in ((json_path, content + "\n"), (out, profile.starter(str(file)))):
+        if target is not None:
+            with atomic_output(target, force=force) as draft:
+                draft.write_text(text, encoding="utf-8")
+            console.remark(f"written: {target}")
+
+
+def show(profile: Profile, title: str, to: Console | None = None) -> None:
+    """Print the report."""
+    to = to or console.out
+    width = min(to.width, WIDEST)
+    counts = f"{plural(profile.rows, 'row')}, {plural(len(profile.columns), 'column')}"
+    to.print(Text.assemble((title, "bold"), f"  {counts}"), width=width)
+    to.print()
+    to.print(_columns(profile, width), width=width)
+    for block in _findings(profile):
+        to.print(block, width=width)
+
+
+def _columns(profile: Profile, width: int) -> Grid:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    grid.add_column("column", overflow="fold", max_width=max(12, width // 4))
+    grid.add_column("kind", no_wrap=True)
+    grid.add_column("distinct", justify="right", no_wrap=True)
+    grid.add_column("missing", justify="right", overflow="fold")
+    grid.add_column("values", overflow="fold")
+    for column in profile.columns:
+        grid.add_row(
+            Text(column.name),
+            Text(str(column.kind)),
+            f"{column.distinct:,}",
+            Text(_missing(column)),
+            Text(_values(column, width - 52)),
+        )
+    return grid
+
+
+def _missing(column: ColumnProfile) -> str:
+    if not column.missing:
+        return ""
+    only = list(column.missing) == ["empty"]
+    return "\n".join(
+        percent(n / column.rows) if only else f"{shown(way)}: {percent(n / column.rows)}"
+        for way, n in column.missing.items()
+    )
+
+
+def _values(column: ColumnProfile, width: int) -> str:
+    """Return the range, or as many of the commonest levels as fit."""
+    if column.low is not None:
+        return f"{shown(column.low)} … {shown(column.high)}"
+    parts: list[str] = []
+    for value, count in column.top:
+        part = f"{shown(value)} {percent(count / column.rows)}"
+        if parts and len(", ".join([*parts, part])) > width:
+            break
+        parts.append(part)
+    return ", ".join(parts) + (", …" if len(parts) < column.distinct else "")
+
+
+def _findings(profile: Profile) -> Iterator[RenderableType]:
+    if not profile.findings:
+        yield Text("\nNothing has to be decided.")
+        return
+    for topic, of_topic in groupby(profile.findings, key=lambda f: f.topic):
+        yield Text(f"\n{topic}", style="bold")
+        for code, found in groupby(of_topic, key=lambda f: f.code):
+            yield from _sort(code, list(found))
+    if any(f.strength is Strength.POSSIBLE for f in profile.findings):
+        yield Text("\n? marks what only you can tell.", style="dim")
+
+
+def _sort(code: str, found: list[Finding]) -> Iterator[RenderableType]:
+    """Show all findings of one sort, and the advice once if it is the same for all."""
+    yield Padding(Text(CATALOGUE[code].title.capitalize()), (0, 0, 0, 2), expand=False)
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    actions = list(dict.fromkeys(f.action for f in found))
+    for action in actions:
+        for finding in (f for f in found if f.action == action):
+            mark = "?" if finding.strength is Strength.POSSIBLE else "·"
+            grid.add_row(mark, _line(finding))
+        grid.add_row("→", Text(action, style="italic"))
+    yield Padding(Group(grid), (0, 0, 0, 4), expand=False)
+
+
+def _line(finding: Finding) -> Text:
+    if finding.code in _SENTENCES or not finding.columns:
+        return Text(finding.message)
+    names = finding.columns[0]
+    if finding.code in _SETS:
+        # The last column of a set that shares its values is the identifier of the group.
+        last = len(finding.columns) - (finding.code == "same-in-group")
+        names = listed(finding.columns[:last], 12)
+    if finding.code in ("one-to-one", "determined-by", "groups-of"):
+        joint = {"one-to-one": "and", "determined-by": "by", "groups-of": "from"}[finding.code]
+        names = f"{finding.columns[0]} {joint} {finding.columns[1]}"
+    return Text.assemble((names, "bold"), f": {finding.message}")

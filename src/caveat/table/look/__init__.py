@@ -1,0 +1,114 @@
+"""The look before anything is synthesised: what the columns are, and what has to be decided.
+
+One module per family of findings; every criterion is a named constant at the top of its module.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from caveat.table.column import Kind
+from caveat.table.look import arithmetic, derived, rules
+from caveat.table.look.catalogue import CATALOGUE, TOPICS
+from caveat.table.look.interpret import interpret
+from caveat.table.look.profile import (
+    ColumnProfile,
+    Finding,
+    Profile,
+    Strength,
+    percent,
+    plural,
+    profile_column,
+)
+from caveat.table.look.shape import find_few_numbers, find_shapes
+from caveat.table.look.spikes import find_spikes
+from caveat.table.table import Table
+
+__all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
+
+# Columns of which no other column is said to follow.
+_NAMES = ("id-like", "free-text", "constant", "all-missing")
+
+
+def look(data: Any) -> Profile:
+    """Look at a table and report what has to be decided before it is synthesised.
+
+    Parameters
+    ----------
+    data
+        A pandas, polars or pyarrow frame, a dict of arrays, a Table, or the path of a file.
+
+    Examples
+    --------
+    >>> profile = look({"income": [800, -8, 1500, -8, 950], "children": [0, 1, 2, 0, 1]})
+    >>> for finding in profile.findings:
+    ...     print(finding)
+    income: -8 stands in 2 rows (40.0 %), the only negative value.
+    """
+    original = _table(data)
+    compact = Table({name: original[name].compact() for name in original}, original.backend)
+    findings, table = interpret(compact)
+    for name in table:
+        findings += find_shapes(compact[name], table[name], name)
+        if not any(
+            name in f.columns and f.code in ("id-like", "group-id", "constant") for f in findings
+        ):
+            findings += find_spikes(table[name], name)
+    findings += find_few_numbers(table)
+    findings += _across(table, findings)
+    # What a whole group shares comes in runs of equal values: those are no spikes.
+    shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}
+    findings = [f for f in findings if f.code != "spike" or f.columns[0] not in shared]
+    findings += _duplicates(table)
+    order = list(CATALOGUE)
+    findings.sort(key=lambda f: (TOPICS.index(f.topic), order.index(f.code)))
+    return Profile(
+        original.n_rows,
+        tuple(profile_column(compact, name) for name in compact),
+        tuple(findings),
+    )
+
+
+def _table(data: Any) -> Table:
+    if isinstance(data, str | Path):
+        from caveat.table.files import read
+
+        return read(data)
+    return Table.from_frame(data)
+
+
+def _across(table: Table, findings: list[Finding]) -> list[Finding]:
+    """Look for what binds columns together, from the clearest relation to the loosest."""
+    named = {name for f in findings if f.code in _NAMES for name in f.columns}
+    groups = [name for f in findings if f.code == "group-id" for name in f.columns]
+    names = [n for n in table if n not in named and len(table[n].levels) > 1]
+    free = [n for n in names if n not in groups]
+    numeric = [n for n in free if table[n].kind in (Kind.NUMERIC, Kind.INTEGER)]
+    shared = [f for g in groups if (f := derived.find_shared_in_groups(table, g, free))]
+    identities = arithmetic.find_identities(table, numeric)
+    explained = [i.columns for i in identities]
+    dependencies = derived.find_dependencies(table, free)
+    found = [*shared, *arithmetic.report(table, identities)]
+    found += derived.report(table, dependencies, explained)
+    explained += [frozenset((d.source, d.target)) for d in dependencies]
+    short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
+    ordered = [n for n in free if table[n].kind.is_number]
+    found += rules.find_missing_patterns(table, free)
+    found += rules.find_orders(table, ordered, explained)
+    return [*found, *rules.find_implications(table, short, explained)]
+
+
+def _duplicates(table: Table) -> list[Finding]:
+    if not table.n_rows or not table.columns:
+        return []
+    codes = pl.DataFrame({str(i): c.codes for i, c in enumerate(table.columns.values())})
+    again = table.n_rows - codes.n_unique()
+    if not again:
+        return []
+    share = again / table.n_rows
+    verb = "repeats" if again == 1 else "repeat"
+    message = f"{plural(again, 'row')} ({percent(share)}) {verb} an earlier row in every column."
+    return [Finding("duplicate-rows", (), message, rows=again, share=share)]

@@ -15,8 +15,10 @@ __all__ = ["read", "write"]
 TEXT = (".csv", ".tsv", ".txt")
 PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
 COLUMNAR = (".parquet", ".feather", ".arrow")
-READABLE = (*TEXT, *PACKED, *COLUMNAR)
-WRITABLE = (*TEXT, *PACKED, *COLUMNAR)
+LABELLED_OUT = (".sav", ".zsav", ".dta")
+LABELLED = (*LABELLED_OUT, ".sas7bdat", ".xpt")
+READABLE = (*TEXT, *PACKED, *COLUMNAR, *LABELLED)
+WRITABLE = (*TEXT, *PACKED, *COLUMNAR, *LABELLED_OUT)
 
 
 def read(
@@ -66,6 +68,10 @@ def read(
         from caveat.table._columnar import read_columnar
 
         table = read_columnar(path, suffix, columns)
+    elif suffix in LABELLED:
+        from caveat.table._labelled import read_labelled
+
+        table = read_labelled(path, suffix, columns)
     else:
         from caveat.table._text import read_text
 
@@ -102,6 +108,12 @@ def write(table: Table, path: str | Path, *, force: bool = False) -> None:
 
         with atomic_output(path, force=force) as draft:
             write_columnar(table, draft, suffix)
+    elif suffix in LABELLED:
+        from caveat.table._labelled_write import prepare_labelled
+
+        save = prepare_labelled(table, suffix)  # refuses before anything is written
+        with atomic_output(path, force=force) as draft:
+            save(draft)
     else:
         from caveat.table._text_write import write_text
 

@@ -1,17 +1,21 @@
 """Measures of disclosure that need only the two tables and a scenario."""
 
-from caveat.risk import attribute, cap, identity
+from caveat.risk import attribute, cap, gtcap, identity, isolation, matching, rows, tables
+from caveat.risk.audit import audit
 from caveat.risk.cells import Joint, cross, key_cells
 from caveat.risk.disclosure import Disclosure, disclosure, disclosure_of_codes
 from caveat.risk.measure import MEASURES, Measure, Property, register
 from caveat.risk.measurement import Measurement, beyond_control, rate, undefined, wilson
 from caveat.risk.pair import Pair, pair
+from caveat.risk.result import Audit
 from caveat.risk.scenario import Scenario
 
-register(*identity.ENTRIES, *attribute.ENTRIES, *cap.ENTRIES)
+for _family in (identity, attribute, cap, gtcap, matching, isolation, tables, rows):
+    register(*_family.ENTRIES)
 
 __all__ = [
     "MEASURES",
+    "Audit",
     "Disclosure",
     "Joint",
     "Measure",
@@ -19,6 +23,7 @@ __all__ = [
     "Pair",
     "Property",
     "Scenario",
+    "audit",
     "beyond_control",
     "cross",
     "disclosure",

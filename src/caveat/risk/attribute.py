@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from caveat.risk.cells import Ints
 from caveat.risk.disclosure import denominators
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
@@ -16,7 +13,7 @@ __all__ = ["ENTRIES", "chance_of_disco", "d_orig", "d_syn", "di_s", "di_s_co", "
 
 def d_orig(pair: Pair) -> Measurement:
     """Return the share of original records in cells with one target only."""
-    return _share(pair, pair.counted.Dorig, "Dorig")
+    return _share(pair, "Dorig")
 
 
 def d_syn(pair: Pair) -> Measurement:
@@ -27,12 +24,12 @@ def d_syn(pair: Pair) -> Measurement:
 
 def i_s(pair: Pair) -> Measurement:
     """Return the share of original records whose keys occur in the release."""
-    return _share(pair, pair.counted.iS, "iS", reference=100.0)
+    return _share(pair, "iS", reference=100.0)
 
 
 def di_s(pair: Pair) -> Measurement:
     """Return the share of original records whose keys show one target only in the release."""
-    return _share(pair, pair.counted.DiS, "DiS", reference=d_orig(pair).value)
+    return _share(pair, "DiS", reference=d_orig(pair).value)
 
 
 def di_s_co(pair: Pair) -> Measurement:
@@ -46,7 +43,6 @@ def di_s_co(pair: Pair) -> Measurement:
         )
     return _share(
         pair,
-        pair.counted.DiSCO,
         "DiSCO",
         baseline=chance_of_disco(pair),
         reference=d_orig(pair).value,
@@ -57,7 +53,7 @@ def di_s_co(pair: Pair) -> Measurement:
 
 def di_s_di_o(pair: Pair) -> Measurement:
     """Return DiSCO among records whose keys show one target only in the original too."""
-    return _share(pair, pair.counted.DiSDiO, "DiSDiO", reference=d_orig(pair).value)
+    return _share(pair, "DiSDiO", reference=d_orig(pair).value)
 
 
 def chance_of_disco(pair: Pair) -> float | None:
@@ -76,12 +72,12 @@ def chance_of_disco(pair: Pair) -> float | None:
     return 100 * float(expected.sum()) / pair.n
 
 
-def _share(pair: Pair, counts: Ints, table: str, **more: object) -> Measurement:
+def _share(pair: Pair, table: str, **more: object) -> Measurement:
     return rate(
-        int(counts.sum()),
+        int(getattr(pair.counted, table).sum()),
         pair.n,
         excluded=_excluded(pair, table),
-        trace=lambda: (counts > 0)[pair.position].astype(np.float64),
+        trace=lambda: pair.carries(table),
         **more,
     )
 
@@ -172,6 +168,7 @@ ENTRIES = (
         source=f"{RAAB}, Appendix 1",
         blind_spot="As DiSCO; in addition it ignores readings that are right for some of a cell.",
         blind="as DiSCO, and blind to cells mixed in the original",
-        fails=frozenset({Property.CERTAINTY, Property.REASSURANCE}),
+        fails=frozenset(Property),
+        by_size=True,
     ),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable
+from typing import Any, Literal
 
 from caveat.risk._hamming import Floats, cell_pools, nearest_pools
 from caveat.risk.cells import Ints
@@ -44,7 +43,7 @@ def dcap(pair: Pair) -> Measurement:
         found.DCAP,
         baseline=found.baseCAPd,
         reference=found.CAPd,
-        trace=lambda: cell_pools(pair.joint)[0][pair.position],
+        trace=lambda: _cell_share(pair)[pair.position],
     )
 
 
@@ -60,14 +59,12 @@ def scaled_tcap(pair: Pair) -> Measurement:
 
 def zero_cap(pair: Pair) -> Measurement:
     """Return the mean CAP with 0 for records whose keys the release does not have."""
-    share, _ = cell_pools(pair.joint)
-    return _mean(pair, share, pair.counted.original)
+    return _mean(pair, _cell_share)
 
 
 def i_cap(pair: Pair) -> Measurement:
     """Return the mean CAP of the records whose keys the release has."""
-    share, _ = cell_pools(pair.joint)
-    return _mean_of_matched(pair, share)
+    return _mean_of_matched(pair, _cell_share)
 
 
 def gcap(pair: Pair) -> Measurement:
@@ -77,14 +74,12 @@ def gcap(pair: Pair) -> Measurement:
 
 def accuracy_zero(pair: Pair) -> Measurement:
     """Return how often the most frequent target of the cell is right, no cell counting as wrong."""
-    _, credit = cell_pools(pair.joint)
-    return _mean(pair, credit, pair.counted.original, baseline=zero_rule(pair))
+    return _mean(pair, _cell_credit, baseline=zero_rule(pair))
 
 
 def accuracy_ignored(pair: Pair) -> Measurement:
     """Return how often the most frequent target of the cell is right, where there is a cell."""
-    _, credit = cell_pools(pair.joint)
-    return _mean_of_matched(pair, credit, baseline=zero_rule(pair))
+    return _mean_of_matched(pair, _cell_credit, baseline=zero_rule(pair))
 
 
 def accuracy_nearest(pair: Pair) -> Measurement:
@@ -126,33 +121,48 @@ def gcap_pools(pair: Pair) -> tuple[Floats, Floats, Ints]:
     return nearest_pools(pair.joint, codes, [pair.original[key].n_levels for key in keys])
 
 
-def _nearest(pair: Pair, which: int, **more: Any) -> Measurement:
+def _cell_share(pair: Pair) -> Floats:
+    return cell_pools(pair.joint)[0]
+
+
+def _cell_credit(pair: Pair) -> Floats:
+    return cell_pools(pair.joint)[1]
+
+
+def _nearest(pair: Pair, which: Literal[0, 1], **more: Any) -> Measurement:
     if not len(pair.cells.synthetic):
         return undefined("the release has no record")
-    share, credit, distance = gcap_pools(pair)
-    d = pair.counted.original
-    details = {
-        "not in the release": int(d[distance > 0].sum()),
-        "largest distance": int(distance.max(initial=0)),
-    }
-    return _mean(pair, (share, credit)[which], d, details=details, **more)
-
-
-def _mean(pair: Pair, of_pair: Floats, d: Ints, **more: Any) -> Measurement:
+    *found, distance = gcap_pools(pair)
     more.setdefault("baseline", pair.disclosure.baseCAPd)
-    return rate(float((of_pair * d).sum()), pair.n, trace=lambda: of_pair[pair.position], **more)
+    d = pair.counted.original
+    return rate(
+        float((found[which] * d).sum()),
+        pair.n,
+        details={
+            "not in the release": int(d[distance > 0].sum()),
+            "largest distance": int(distance.max(initial=0)),
+        },
+        trace=lambda: gcap_pools(pair)[which][pair.position],
+        **more,
+    )
 
 
-def _mean_of_matched(pair: Pair, of_pair: Floats, **more: Any) -> Measurement:
+def _mean(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any) -> Measurement:
+    more.setdefault("baseline", pair.disclosure.baseCAPd)
+    total = float((of_pairs(pair) * pair.counted.original).sum())
+    return rate(total, pair.n, trace=lambda: of_pairs(pair)[pair.position], **more)
+
+
+def _mean_of_matched(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any) -> Measurement:
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     d = pair.counted.iS
     if not d.any():
         return undefined("no original record has keys that occur in the release")
     return rate(
-        float((of_pair * d).sum()),
+        float((of_pairs(pair) * d).sum()),
         int(d.sum()),
         details={"ignored": pair.n - int(d.sum())},
-        trace=lambda: of_pair[pair.position],
+        trace=lambda: of_pairs(pair)[pair.position],
         **more,
     )
 
@@ -171,7 +181,7 @@ def _tcap(pair: Pair, n: int, reason: str, reference: float | None) -> Measureme
         baseline=pair.disclosure.baseCAPd,
         reference=reference,
         details={"retained": n},
-        trace=lambda: (found > 0)[pair.position].astype(np.float64),
+        trace=lambda: pair.carries("DiSCO"),
     )
 
 
@@ -254,7 +264,7 @@ ENTRIES = (
         blind_spot=_AVERAGE,
         blind=_AVERAGE_SHORT,
         baseline=_DRAW,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
     ),
     Measure(
         name="scaledDCAP",
@@ -267,7 +277,7 @@ ENTRIES = (
         blind_spot=_AVERAGE,
         blind=_AVERAGE_SHORT,
         baseline="0 by construction",
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -295,7 +305,7 @@ ENTRIES = (
         "are retained. " + _CONSTANT,
         blind="a precision: may rest on very few records",
         baseline=_DRAW,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
     ),
     Measure(
         name="TCAPall",
@@ -322,7 +332,7 @@ ENTRIES = (
         blind_spot="As TCAPdisclosive.",
         blind="a precision: may rest on very few records",
         baseline="0 by construction",
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -336,7 +346,7 @@ ENTRIES = (
         blind_spot=_AVERAGE,
         blind=_AVERAGE_SHORT,
         baseline=_DRAW,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -350,7 +360,7 @@ ENTRIES = (
         blind_spot=_AVERAGE + " Records without a match are left out, often the rare ones.",
         blind="an average that leaves out records without a match",
         baseline=_DRAW,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -364,7 +374,7 @@ ENTRIES = (
         blind_spot=_AVERAGE,
         blind=_AVERAGE_SHORT,
         baseline=_DRAW,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.NOISE, Property.INFORMATION, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -378,7 +388,7 @@ ENTRIES = (
         blind_spot=_AVERAGE + " Rare values are never the most frequent: they seem safe.",
         blind="an average; rare values are never guessed",
         baseline=_MODE,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -392,7 +402,7 @@ ENTRIES = (
         blind_spot=_AVERAGE + " Rare values are never the most frequent: they seem safe.",
         blind="an average; rare values are never guessed",
         baseline=_MODE,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.GAIN}),
         default=False,
     ),
     Measure(
@@ -406,7 +416,7 @@ ENTRIES = (
         blind_spot=_AVERAGE + " Rare values are never the most frequent: they seem safe.",
         blind="an average; rare values are never guessed",
         baseline=_MODE,
-        fails=frozenset(Property),
+        fails=frozenset({Property.CERTAINTY, Property.GAIN}),
         default=False,
     ),
 )

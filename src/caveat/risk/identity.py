@@ -130,7 +130,8 @@ ENTRIES = (
         blind="only sees uniques on the named keys; 0 is no all-clear",
         baseline=_MARGINS,
         needs=_KEYS,
-        fails=frozenset({Property.CERTAINTY, Property.REASSURANCE}),
+        fails=frozenset({Property.CERTAINTY, Property.INFORMATION, Property.REASSURANCE}),
+        by_size=True,
     ),
     Measure(
         name="repU",
@@ -145,6 +146,7 @@ ENTRIES = (
         blind="only sees uniques on the named keys, shown exactly once; 0 is no all-clear",
         baseline=_MARGINS,
         needs=_KEYS,
-        fails=frozenset({Property.CERTAINTY, Property.REASSURANCE}),
+        fails=frozenset({Property.CERTAINTY, Property.INFORMATION, Property.REASSURANCE}),
+        by_size=True,
     ),
 )

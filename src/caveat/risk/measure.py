@@ -69,6 +69,9 @@ class Measure:
         The properties that it fails on the published counter-examples.
     default
         Whether an audit computes it without being asked.
+    by_size
+        Whether it depends on how many records there are, so that only a control of the same size
+        can be compared.
     """
 
     name: str
@@ -86,6 +89,7 @@ class Measure:
     unit: str = "%"
     fails: frozenset[Property] = frozenset()
     default: bool = True
+    by_size: bool = False
 
     def __call__(self, *arguments: object, **keywords: object) -> Measurement:
         """Compute the measure."""

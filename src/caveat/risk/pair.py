@@ -147,6 +147,16 @@ class Pair:
         """Position in the joint table of each original record."""
         return self.joint.find(self.cells.original, self.target[0])
 
+    def carries(self, table: str) -> NDArray[np.float64]:
+        """Return 1 for the original records that a disclosure table counts, 0 for the others."""
+        counted: Ints = getattr(self.counted, table)
+        return (counted > 0)[self.position].astype(np.float64)
+
+    def forget(self) -> None:
+        """Drop what was computed; it is computed again when asked for."""
+        for name in ("joint", "counted", "disclosure", "position", "key_counts", "rules"):
+            self.__dict__.pop(name, None)
+
     @property
     def n(self) -> int:
         """Number of original records."""

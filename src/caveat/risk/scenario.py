@@ -94,6 +94,12 @@ class Scenario:
                 raise CaveatError(
                     "a column cannot be cut into fewer than two groups", where=f"column {name}"
                 )
+            if name in self.tolerance:
+                raise CaveatError(
+                    "a column is either cut into groups or matched with a tolerance",
+                    where=f"column {name}",
+                    do="choose one",
+                )
         for name, width in self.tolerance.items():
             if not width >= 0:
                 raise CaveatError("a tolerance is a number from 0 up", where=f"column {name}")

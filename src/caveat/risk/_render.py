@@ -1,0 +1,201 @@
+"""An audit as text: the same sections for the terminal and for ``print``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from caveat.risk.measure import MEASURES
+from caveat.risk.measurement import Measurement
+
+if TYPE_CHECKING:
+    from caveat.risk.result import Audit
+
+__all__ = ["Section", "plain", "sections"]
+
+# With more targets than this they are compared in one table instead of being shown one by one.
+MANY_TARGETS = 3
+
+
+class Section(NamedTuple):
+    """A table with a title and remarks below it."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    remarks: list[str]
+
+
+def sections(audit: Audit) -> list[Section]:
+    """Return the tables of an audit."""
+    out = []
+    shared = _measures(audit, None)
+    if shared:
+        out.append(_section(audit, f"keys {', '.join(audit.keys)}", None, shared))
+    if len(audit.targets) > MANY_TARGETS:
+        out.append(_comparison(audit))
+    else:
+        for target in audit.targets:
+            title = f"target {target}, from {', '.join(audit.keys)}"
+            out.append(_section(audit, title, target, _measures(audit, target)))
+    subsets = _subsets(audit)
+    return [*out, subsets] if subsets else out
+
+
+def plain(audit: Audit) -> str:
+    """Return the sections as aligned text."""
+    lines = [heading(audit)]
+    for section in sections(audit):
+        table = [section.header, *section.rows]
+        widths = [max(len(row[i]) for row in table) for i in range(len(section.header))]
+        lines += ["", section.title]
+        for row in table:
+            cells = [
+                text.ljust(width) if i in (0, len(row) - 1) else text.rjust(width)
+                for i, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  " + "  ".join(cells).rstrip())
+        lines += [f"  ! {remark}" for remark in section.remarks]
+    return "\n".join(lines)
+
+
+def heading(audit: Audit) -> str:
+    """Return one line about the tables."""
+    copies = len(audit.n_synthetic)
+    of = f"{copies} copies of" if copies > 1 else "one table of"
+    sizes = sorted({f"{n:,}" for n in audit.n_synthetic})
+    control = f", control of {audit.n_control:,} people not in the data" if audit.n_control else ""
+    return (
+        f"Disclosure audit: original of {audit.n_original:,} records, synthetic: {of} "
+        f"{' and '.join(sizes)}{control}"
+    )
+
+
+def _measures(audit: Audit, target: str | None) -> list[str]:
+    rows = (r for r in audit.rows if r.scenario.keys == audit.keys and r.scenario.target == target)
+    return list(dict.fromkeys(row.measure for row in rows))
+
+
+def _section(audit: Audit, title: str, target: str | None, names: list[str]) -> Section:
+    header = ["measure", "value", "95 % interval", "baseline", "original", "cannot see"]
+    if audit.n_control:
+        header[5:5] = ["control", "beyond control"]
+    rows, remarks = [], []
+    for name in names:
+        results = audit.each(name, target)
+        rows.append(_row(name, results, with_control=bool(audit.n_control)))
+        remarks += _warnings(name, results)
+    if target is not None:
+        remarks += _flags(audit, target)
+    return Section(title, tuple(header), rows, remarks)
+
+
+def _row(name: str, results: list[Measurement], *, with_control: bool) -> tuple[str, ...]:
+    measure, first = MEASURES[name], results[0]
+    cells = [
+        f"{name} {measure.unit}".strip(),
+        _value(results),
+        _interval(first) if len(results) == 1 else "",
+        _mean([r.baseline for r in results]),
+        _mean([r.reference for r in results]),
+        measure.blind,
+    ]
+    if with_control:
+        shares = [r.beyond_control for r in results]
+        beyond = [None if share is None else 100 * share for share in shares]
+        cells[5:5] = [_mean([r.control for r in results]), _mean(beyond)]
+    return tuple(cells)
+
+
+def _value(results: list[Measurement]) -> str:
+    values = [result.value for result in results]
+    known = [value for value in values if value is not None]
+    if not known:
+        return "undefined"
+    text = _number(sum(known) / len(known))
+    if max(known) > min(known):
+        text += f" ({_number(min(known))} to {_number(max(known))})"
+    return text + (f", {len(values) - len(known)} undefined" if len(known) < len(values) else "")
+
+
+def _interval(result: Measurement) -> str:
+    if result.interval is None:
+        return ""
+    return f"{_number(result.interval[0])} to {_number(result.interval[1])}"
+
+
+def _mean(values: list[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return _number(sum(known) / len(known)) if known else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _warnings(name: str, results: list[Measurement]) -> list[str]:
+    """Say what a reading that looks harmless does not mean."""
+    measure = MEASURES[name]
+    undefined = next((r for r in results if r.value is None), None)
+    if undefined is not None:
+        return [f"{name} is undefined: {undefined.notes[0]}"]
+    notes = list(dict.fromkeys(note for result in results for note in result.notes))
+    worst = [result.value or 0 for result in results]
+    if measure.direction == "higher is riskier" and not any(worst):
+        return [f"{name} is 0 and no all-clear. {measure.blind_spot}", *notes]
+    return [f"{name}: {note}" for note in notes]
+
+
+def _flags(audit: Audit, target: str) -> list[str]:
+    ones, twos = audit.flags(target)
+    out = [
+        f"one-way check: {one.share_of_disclosive:.0f} % of what DiSCO counts has level "
+        f"{one.level}, which {one.share_of_original:.0f} % of the original have"
+        for one in ones
+    ]
+    if twos:
+        shown = ", ".join(f"{t.target_level} | {t.key} {t.key_level}" for t in twos[:5])
+        more = f" and {len(twos) - 5} more" if len(twos) > 5 else ""
+        out.append(f"two-way check: {len(twos)} pairs of levels imply each other: {shown}{more}")
+    mine = [f for f in audit.found if f.scenario.target == target and f.scenario.keys == audit.keys]
+    removed = mine[0].removed["original"]
+    gone = [f"{n:,} {reason}" for reason, n in removed.items() if n and reason != "remaining"]
+    return [*out, *([f"excluded from the original: {', '.join(gone)}"] if gone else [])]
+
+
+def _comparison(audit: Audit) -> Section:
+    """Return one row per target, the riskiest last, as in synthpop's summary."""
+    measured = _measures(audit, audit.targets[0])
+    names = [n for n in ("Dorig", "DiSCO", "CAPd", "DCAP") if n in measured] or measured[:4]
+    main = "DiSCO" if "DiSCO" in names else names[0]
+    rows = []
+    for target in sorted(audit.targets, key=lambda t: audit.mean(main, t) or 0.0):
+        ones, twos = audit.flags(target)
+        checks = [f"1-way: {one.level}" for one in ones]
+        checks += [f"2-way: {len(twos)} pairs"] if twos else []
+        values = [_value(audit.each(name, target)) for name in names]
+        chance = _mean([result.baseline for result in audit.each(main, target)])
+        rows.append((target, *values, chance, "; ".join(checks)))
+    header = ("target", *(f"{name} %" for name in names), f"baseline of {main}", "check")
+    remarks = [
+        f"{name} cannot see all: {MEASURES[name].blind_spot}"
+        for name in names
+        if MEASURES[name].direction != "reference"
+    ]
+    return Section(f"{len(rows)} targets, from {', '.join(audit.keys)}", header, rows, remarks)
+
+
+def _subsets(audit: Audit) -> Section | None:
+    """Return what attackers learn who know only some of the keys."""
+    sets = list(dict.fromkeys(r.scenario.keys for r in audit.rows if r.scenario.keys != audit.keys))
+    if not sets:
+        return None
+    names: list[tuple[str, str | None]] = []
+    if "repU" in _measures(audit, None):
+        names.append(("repU", None))
+    names += [("DiSCO", t) for t in audit.targets if "DiSCO" in _measures(audit, t)]
+    rows = []
+    for keys in sets:
+        values = [_value(audit.each(name, target, keys)) for name, target in names]
+        rows.append((", ".join(keys), *values, ""))
+    header = ("keys", *(f"{name} {target or ''}".strip() for name, target in names), "")
+    return Section(f"{len(sets)} sets of {len(sets[0])} keys", header, rows, [])

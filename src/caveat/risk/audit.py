@@ -1,0 +1,264 @@
+"""Run measures over targets, copies and sets of keys, with a control if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.risk.checks import one_way, two_way
+from caveat.risk.measure import MEASURES, Measure
+from caveat.risk.measurement import Measurement
+from caveat.risk.pair import KeyCells, Pair
+from caveat.risk.prepare import group, harmonise
+from caveat.risk.result import Audit, Found, Row
+from caveat.risk.scenario import Scenario
+from caveat.table import Table
+
+__all__ = ["audit"]
+
+
+def audit(
+    original: Any,
+    synthetic: Any,
+    scenario: Scenario | None = None,
+    *,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    control: Any = None,
+    measures: Sequence[str] | None = None,
+    subsets: int | None = None,
+    **circumstances: Any,
+) -> Audit:
+    """Measure what a release gives away about the people in the original.
+
+    Parameters
+    ----------
+    original
+        The confidential table: a Table, or a pandas, polars or pyarrow frame, or a dict of arrays.
+    synthetic
+        The release, or a list of copies.
+    scenario
+        Who attacks. Instead, name ``keys`` and ``targets``.
+    keys
+        Columns that an attacker may know. They are never guessed: results depend wholly on them.
+    targets
+        Columns that she may want to learn; without it, every common column that is no key.
+    control
+        Records of people who were not used to make the release, with the same columns.
+    measures
+        Names from ``MEASURES``; without it those marked as default. ``["all"]`` is every measure
+        that these inputs allow.
+    subsets
+        Repeat everything for each combination of this many keys.
+    **circumstances
+        Further arguments of :class:`Scenario`: groups, tolerance, exclude_levels, exclude_missing,
+        exclude_pairs, limit, denominator, population.
+
+    Returns
+    -------
+    Audit
+        Prints as a table; ``to_frame``, ``to_dict`` and ``records`` give the rest.
+
+    Examples
+    --------
+    >>> people = {"sex": list("ffmm"), "age": [31, 47, 31, 52], "ill": list("nynn")}
+    >>> release = {"sex": list("fmmm"), "age": [47, 31, 31, 31], "ill": list("ynyn")}
+    >>> found = audit(people, release, keys=["sex", "age"], targets=["ill"])
+    >>> found["DiSCO", "ill"].value, found["repU"].value
+    (25.0, 25.0)
+    """
+    ours = _table(original, "the original")
+    copies = [
+        _table(copy, f"synthetic table {i}") for i, copy in enumerate(_list(synthetic), start=1)
+    ]
+    outside = None if control is None else _table(control, "the control")
+    attackers = _attackers(scenario, keys, targets, circumstances, ours, copies)
+    chosen = _choose(measures, attackers)
+    columns = list(dict.fromkeys(name for attacker in attackers for name in attacker.columns))
+    common = [n for n in ours if all(n in t for t in [*copies, *([outside] if outside else [])])]
+    tables, differences = harmonise(
+        ours,
+        [*copies, *([outside] if outside else [])],
+        list(dict.fromkeys([*columns, *common])) if _whole_rows(chosen) else columns,
+    )
+    grouped, remarks = group([t.select(columns) for t in tables], attackers[0].groups)
+    rows: list[Row] = []
+    found: list[Found] = []
+    for copy in range(1, len(copies) + 1):
+        runs = _Runs(grouped, tables, copy, bool(outside))
+        for step in [attackers, *_by_subset(attackers, subsets)]:
+            runs.measure(step, chosen, rows, found)
+    return Audit(
+        rows=tuple(rows),
+        found=tuple(found),
+        n_original=len(ours),
+        n_synthetic=tuple(len(copy) for copy in copies),
+        n_control=len(outside) if outside else None,
+        differences=differences,
+        remarks=tuple(remarks),
+    )
+
+
+class _Runs:
+    """The pairs of one copy; the cells of a set of keys are found once for all targets."""
+
+    def __init__(
+        self, grouped: Sequence[Table], whole: Sequence[Table], copy: int, has_control: bool
+    ) -> None:
+        self.copy = copy
+        self.sides = [(grouped[0], whole[0]), (grouped[copy], whole[copy])]
+        self.control = (grouped[-1], whole[-1]) if has_control else None
+
+    def measure(
+        self,
+        attackers: Sequence[Scenario],
+        chosen: Sequence[Measure],
+        rows: list[Row],
+        found: list[Found],
+    ) -> None:
+        """Append the measurements of attackers with the same keys and different targets."""
+        keys = attackers[0].keys
+        cells = KeyCells.of(self.sides[0][0], self.sides[1][0], keys)
+        outside = (
+            None if self.control is None else KeyCells.of(self.control[0], self.sides[1][0], keys)
+        )
+        shared = [m for m in chosen if "target" not in m.needs]
+        about_target = [m for m in chosen if "target" in m.needs]
+        for i, attacker in enumerate(attackers):
+            todo = [*(shared if i == 0 else ()), *(about_target if attacker.target else ())]
+            pair = self._pair(self.sides[0], attacker, cells)
+            control = None
+            if outside is not None and self.control is not None:
+                control = self._pair(self.control, attacker, outside)
+            for measure in todo:
+                seen = attacker if "target" in measure.needs else attacker.with_target(None)
+                rows.append(Row(seen, self.copy, measure.name, _measured(measure, pair, control)))
+            if attacker.target and about_target:
+                found.append(
+                    Found(
+                        attacker,
+                        self.copy,
+                        one_way(pair),
+                        tuple(two_way(pair)),
+                        pair.counted.removed,
+                    )
+                )
+            for used in (pair, control):
+                if used is not None:
+                    used.forget()
+
+    def _pair(self, side: tuple[Table, Table], attacker: Scenario, cells: KeyCells) -> Pair:
+        return Pair(side[0], self.sides[1][0], attacker, cells, rows=(side[1], self.sides[1][1]))
+
+
+def _measured(measure: Measure, pair: Pair, control: Pair | None) -> Measurement:
+    result = measure(pair)
+    if control is None or measure.direction == "reference" or result.value is None:
+        return result
+    notes = result.notes
+    if measure.by_size and not 0.9 <= control.n / pair.n <= 1.1:
+        reason = "it depends on the number of records: give a control of the original's size"
+        return replace(result, notes=(*notes, f"no control: {reason}"))
+    outside = measure(control)
+    if outside.value is None:
+        notes = (*notes, f"no control: {outside.notes[0]}")
+    return replace(result, control=outside.value, control_n=outside.n, notes=notes)
+
+
+def _attackers(
+    scenario: Scenario | None,
+    keys: Sequence[str] | None,
+    targets: Sequence[str] | None,
+    circumstances: Mapping[str, Any],
+    original: Table,
+    copies: Sequence[Table],
+) -> list[Scenario]:
+    """Return one scenario per target, all with the same keys."""
+    if scenario is not None:
+        if keys is not None or circumstances:
+            raise CaveatError(
+                "a scenario and its parts are both given", do="put everything into the scenario"
+            )
+        wanted = [scenario.target] if targets is None else targets
+        return [_known(scenario.with_target(target), original) for target in wanted]
+    if keys is None:
+        raise CaveatError(
+            "no key is named", do="say which columns an attacker may know: keys=[...]"
+        )
+    first = Scenario(tuple(_names(keys, "keys")), None, **circumstances)
+    if targets is None:
+        targets = [
+            name
+            for name in original
+            if name not in first.keys and all(name in copy for copy in copies)
+        ]
+    attackers = [first.with_target(target) for target in dict.fromkeys(_names(targets, "targets"))]
+    return [_known(attacker, original) for attacker in attackers or [first]]
+
+
+def _known(attacker: Scenario, original: Table) -> Scenario:
+    """Refuse a scenario about columns that the data do not have, or a target that says nothing."""
+    elsewhere = [*attacker.exclude_missing, *attacker.exclude_levels, *attacker.groups]
+    for name in [*attacker.columns, *elsewhere, *attacker.tolerance]:
+        if name not in original:
+            raise CaveatError(
+                "the original has no such column",
+                where=f"column {name}",
+                do=f"choose among {', '.join(original.names)}",
+            )
+    return attacker
+
+
+def _choose(names: Sequence[str] | None, attackers: Sequence[Scenario]) -> list[Measure]:
+    """Return the measures to compute; what lacks an input is refused, or left out of 'all'."""
+    given = {"keys", "columns"}
+    if attackers[0].target is not None:
+        given.add("target")
+    if attackers[0].tolerance:
+        given.add("tolerance")
+    if names is None:
+        return [m for m in MEASURES.values() if m.default and m.needs <= given]
+    if list(_names(names, "measures")) == ["all"]:
+        return [m for m in MEASURES.values() if m.needs <= given]
+    chosen = [MEASURES[name] for name in names]
+    for measure in chosen:
+        lacking = sorted(measure.needs - given)
+        if lacking:
+            raise CaveatError(f"{measure.name} needs {' and '.join(lacking)}", do="give it")
+    return chosen
+
+
+def _by_subset(attackers: Sequence[Scenario], k: int | None) -> Iterable[list[Scenario]]:
+    """Return the attackers with k of the keys, grouped by the keys they have."""
+    if k is None:
+        return []
+    subsets = [attacker.key_subsets(k) for attacker in attackers]
+    if k == len(attackers[0].keys):
+        return []
+    return [list(same_keys) for same_keys in zip(*subsets, strict=True)]
+
+
+def _whole_rows(chosen: Sequence[Measure]) -> bool:
+    return any("columns" in measure.needs for measure in chosen)
+
+
+def _table(frame: Any, what: str) -> Table:
+    table = Table.from_frame(frame)
+    if not len(table):
+        raise CaveatError(f"{what} has no rows", do="nothing can be measured: check the file")
+    return table
+
+
+def _list(synthetic: Any) -> list[Any]:
+    copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
+    if not copies:
+        raise CaveatError("there is no synthetic table", do="give at least one")
+    return copies
+
+
+def _names(names: Sequence[str], what: str) -> Sequence[str]:
+    if isinstance(names, str):
+        raise CaveatError(f"{what} is one text", do=f"give a list: {what}=[{names!r}]")
+    return names

@@ -62,6 +62,9 @@ def look(data: Any) -> Profile:
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}
     findings = [f for f in findings if f.code != "spike" or f.columns[0] not in shared]
+    # A zero that may stand for missing is said once.
+    zero = {f.columns for f in findings if f.suggestion.get("missing") == [0]}
+    findings = [f for f in findings if f.code != "semi-continuous" or f.columns not in zero]
     findings += _duplicates(table)
     order = list(CATALOGUE)
     findings.sort(key=lambda f: (TOPICS.index(f.topic), order.index(f.code)))
@@ -95,7 +98,8 @@ def _across(table: Table, findings: list[Finding]) -> list[Finding]:
     found += derived.report(table, dependencies, explained)
     explained += [frozenset((d.source, d.target)) for d in dependencies]
     short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
-    ordered = [n for n in free if table[n].kind.is_number]
+    twins = {i.target for i in identities if len(i.inputs) == 1}
+    ordered = [n for n in free if table[n].kind.is_number and n not in twins]
     found += rules.find_missing_patterns(table, free)
     found += rules.find_orders(table, ordered, explained)
     return [*found, *rules.find_implications(table, short, explained)]

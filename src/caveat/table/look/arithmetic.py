@@ -6,14 +6,16 @@ checked on every row. "Fits" means equal but for the rounding that the decimals 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.table.look.derived import EXCEPTIONS
-from caveat.table.look.profile import Finding, Strength, listed, plural, shown
+from caveat.table.look.identity import Identity, Values, product_of
+from caveat.table.look.profile import Finding, Strength, listed, plural
 from caveat.table.look.spikes import decimals_of
 from caveat.table.table import Table
 
@@ -27,74 +29,20 @@ LEAST_ROWS = 30
 # Every input must make a difference in at least these rows and this share of them.
 MATTERS_ROWS = 10
 MATTERS_SHARE = 0.005
+# Half a unit of the last decimal, and a tenth more for factors that are not known exactly.
+ROUNDING = 0.55
 # A rounded target must spread over this many units of its rounding, or fit exactly.
 SPREAD = 40
 # Sums of more columns than this are not looked for among very many columns.
 MAX_COLUMNS = 60
 
-Values = NDArray[np.float64]
 # Two short looks before all trial rows: what fails both, one of them for an exception, is refused.
 _LOOKS = (slice(0, TRIAL_ROWS, TRIAL_ROWS // 4), slice(7, TRIAL_ROWS, TRIAL_ROWS // 4))
 # Exponents of the two inputs of a product.
 PRODUCTS = ((1, 1), (1, -1), (1, -2), (1, 2))
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """``target = constant + factor * product of inputs ** powers``, or the sum of signed inputs."""
-
-    target: str
-    inputs: tuple[str, ...]
-    powers: tuple[int, ...]
-    is_sum: bool
-    factor: float = 1.0
-    constant: float = 0.0
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """All columns concerned."""
-        return frozenset((self.target, *self.inputs))
-
-    def compute(self, values: Mapping[str, Values]) -> Values:
-        """Compute the target from its inputs; NaN where one is missing or divides by zero."""
-        parts = [values[name] for name in self.inputs]
-        if self.is_sum:
-            return np.asarray(np.array(self.powers, dtype=float) @ np.array(parts))
-        return self.constant + self.factor * _product_of(parts, self.powers)
-
-    def formula(self, quote: bool = False) -> str:
-        """Return the right-hand side, as in ``weight / (height / 100) ** 2``."""
-        names = [f"`{n}`" if quote and not n.isidentifier() else n for n in self.inputs]
-        if self.is_sum:
-            terms = [
-                f"{'- ' if s < 0 else '+ '}{n}" for n, s in zip(names, self.powers, strict=True)
-            ]
-            return " ".join(terms).removeprefix("+ ")
-        return _product(names, self.powers, self.factor, self.constant)
-
-
-def _product_of(parts: Sequence[Values], powers: Sequence[int]) -> Values:
-    """Multiply powers of the inputs; NaN where an input that divides is zero."""
-    out = np.ones(len(parts[0]))
-    for part, power in zip(parts, powers, strict=True):
-        base = np.where(part == 0, np.nan, part) if power < 0 else part
-        out = out * base ** float(power)
-    return out
-
-
-def _product(names: Sequence[str], powers: Sequence[int], factor: float, constant: float) -> str:
-    if powers[-1] == -2 and factor == 10_000:
-        return f"{names[0]} / ({names[1]} / 100) ** 2"
-    text = names[0]
-    for name, power in zip(names[1:], powers[1:], strict=True):
-        text += f" {'*' if power > 0 else '/'} {name}" + (" ** 2" if abs(power) == 2 else "")
-    if factor not in (1.0, -1.0):
-        inverse = 1 / factor
-        divides = abs(factor) < 1 and abs(inverse - round(inverse)) < 1e-9 * inverse
-        text = f"{text} / {round(inverse)}" if divides else f"{shown(factor)} * {text}"
-    elif factor == -1.0:
-        return f"{shown(constant)} - {text}" if constant else f"-{text}"
-    return f"{text} {'+' if constant > 0 else '-'} {shown(abs(constant))}" if constant else text
+_Finder = Callable[[str, Sequence[str], Values, Values, Values], Iterator[Identity]]
 
 
 @dataclass(frozen=True)
@@ -105,36 +53,63 @@ class _Numbers:
     values: Mapping[str, Values]
     decimals: Mapping[str, int | None]
 
-    def tolerance(self, name: str) -> Values:
-        """How far a computed value may be from the stored one, by row."""
-        decimals = self.decimals[name]
-        relative = 1e-9 * np.abs(self.values[name]) + 1e-12
-        return relative if decimals is None else relative + 0.5 * 10.0**-decimals
+    def tolerance(self, name: str, rows: NDArray[Any]) -> Values:
+        """How far a computed value may be from the stored one, for each of the rows.
 
-    def exact(self, name: str) -> Values:
-        return 1e-9 * np.abs(self.values[name]) + 1e-9
+        That is the rounding the stored decimals show. Where the values spread over few units of it,
+        rounding would let everything pass, and the value must be met exactly.
+        """
+        values, decimals = self.values[name][rows], self.decimals[name]
+        exact = 1e-9 * np.abs(values) + 1e-9
+        unit = ROUNDING * 10.0**-decimals if decimals is not None else 0.0
+        low, high = np.quantile(values, [0.05, 0.95])
+        return np.asarray(exact + unit if high - low >= SPREAD * unit else exact)
 
 
 def find_identities(table: Table, names: Sequence[str]) -> list[Identity]:
     """Return the arithmetic identities among the named numeric columns, one per set of columns."""
     numbers = _numbers(table, names)
-    found: dict[frozenset[str], Identity] = {}
     order = {name: i for i, name in enumerate(table)}
+    units = _search(numbers, order, (_new_units,))
+    # What is another column in other units has nothing more to say.
+    twins = {identity.target for identity in units}
+    units = [identity for identity in units if identity.inputs[0] not in twins]
+    rest = replace(numbers, names=tuple(n for n in numbers.names if n not in twins))
+    return [*units, *_search(rest, order, (_sums, _products, _long_sums))]
+
+
+def _search(
+    numbers: _Numbers, order: Mapping[str, int], finders: Sequence[_Finder]
+) -> list[Identity]:
+    found: dict[frozenset[str], Identity] = {}
     for target in numbers.names:
-        rows = _trial_rows(numbers.values[target])
-        if len(rows) < LEAST_ROWS:
+        others = [name for name in numbers.names if name != target]
+        trial = _trial(numbers, target, others)
+        if trial is None:
             continue
-        for candidate in _candidates(numbers, target, rows):
+        for candidate in (c for finder in finders for c in finder(target, others, *trial)):
             known = found.get(candidate.columns)
             if known is not None and _rank(known, numbers, order) >= _rank(
                 candidate, numbers, order
             ):
                 continue
-            if any(other < candidate.columns for other in found):
-                continue
-            if _verify(candidate, numbers) is not None:
+            explained = any(other < candidate.columns for other in found)
+            if not explained and _verify(candidate, numbers) is not None:
                 found[candidate.columns] = candidate
     return [i for i in found.values() if not any(other < i.columns for other in found)]
+
+
+def _trial(
+    numbers: _Numbers, target: str, others: Sequence[str]
+) -> tuple[Values, Values, Values] | None:
+    """Return the target, the other columns and the tolerance on rows with a target other than 0."""
+    values = numbers.values[target]
+    rows = np.flatnonzero(np.isfinite(values) & (values != 0))
+    if len(rows) < LEAST_ROWS or not others:
+        return None
+    rows = rows[np.linspace(0, len(rows) - 1, TRIAL_ROWS).astype(np.int64)]
+    x = np.array([numbers.values[name][rows] for name in others])
+    return values[rows], x, numbers.tolerance(target, rows)
 
 
 def _numbers(table: Table, names: Sequence[str]) -> _Numbers:
@@ -154,21 +129,6 @@ def _rank(identity: Identity, numbers: _Numbers, order: Mapping[str, int]) -> tu
     return (99 if decimals is None else decimals, total, order[identity.target])
 
 
-def _trial_rows(target: Values) -> NDArray[np.int64]:
-    rows = np.flatnonzero(np.isfinite(target) & (target != 0))
-    return rows[np.linspace(0, len(rows) - 1, TRIAL_ROWS).astype(np.int64)] if len(rows) else rows
-
-
-def _candidates(numbers: _Numbers, target: str, rows: NDArray[np.int64]) -> Iterator[Identity]:
-    others = [name for name in numbers.names if name != target]
-    y = numbers.values[target][rows]
-    x = np.array([numbers.values[name][rows] for name in others]).reshape(len(others), len(rows))
-    tolerance = numbers.tolerance(target)[rows]
-    yield from _new_units(target, others, y, x, tolerance)
-    yield from _sums(target, others, y, x, tolerance)
-    yield from _products(target, others, y, x, tolerance)
-
-
 def _fits(difference: Values, tolerance: Values) -> NDArray[np.bool_]:
     """Return which candidates (first axis) agree with the target on nearly all known rows."""
     known = np.isfinite(difference)
@@ -184,33 +144,44 @@ def _new_units(
         known = np.isfinite(values)
         if known.sum() < TRIAL_ROWS // 4 or np.ptp(values[known]) == 0:
             continue
-        # Median slope between rows half the list apart: a few exceptions do not matter.
-        order = np.argsort(values[known])
-        half = len(order) // 2
-        low, high = order[:half], order[-half:]
-        run = values[known][high] - values[known][low]
-        rise = y[known][high] - y[known][low]
-        if not np.any(run > 0):
-            continue
-        slope = float(np.median(rise[run > 0] / run[run > 0]))
-        for factor in _nice(slope):
-            constant = _round(float(np.median(y[known] - factor * values[known])))
-            if factor and _fits((y - factor * values - constant)[None], tolerance)[0]:
-                yield Identity(target, (name,), (1,), False, factor, constant)
-                break
+        lines = list(_lines(values[known], y[known]))
+        best = _best([factor * values + constant - y for factor, constant in lines], tolerance)
+        if best is not None:
+            yield Identity(target, (name,), (1,), False, *lines[best])
+
+
+def _best(differences: Sequence[Values], tolerance: Values) -> int | None:
+    """Return the first of the candidates that agree with the target in most rows."""
+    if not differences:
+        return None
+    difference = np.array(differences)
+    fits = _fits(difference, tolerance)
+    agree = (np.abs(difference) <= tolerance).sum(axis=1) * fits
+    return int(np.argmax(agree)) if fits.any() else None
+
+
+def _lines(x: Values, y: Values) -> Iterator[tuple[float, float]]:
+    """Propose y = factor * x, then y = factor * x + constant, round numbers first."""
+    if np.all(x != 0):
+        yield from ((factor, 0.0) for factor in _nice(float(np.median(y / x))))
+    # Median slope between rows half the list apart: a few exceptions do not matter.
+    order = np.argsort(x, kind="stable")
+    half = len(order) // 2
+    low, high = order[:half], order[-half:]
+    run, rise = x[high] - x[low], y[high] - y[low]
+    if np.any(run > 0):
+        for factor in _nice(float(np.median(rise[run > 0] / run[run > 0]))):
+            constant = float(np.median(y - factor * x))
+            yield factor, float(f"{constant:.9g}") if abs(constant) > 1e-9 else 0.0
 
 
 def _nice(factor: float) -> list[float]:
     """Return the factor, rounder versions first."""
     if not np.isfinite(factor) or factor == 0:
         return []
-    rounded = [float(f"{factor:.{digits}g}") for digits in (1, 2, 3, 4, 6)]
+    rounded = [float(f"{factor:.{digits}g}") for digits in (1, 2, 3, 4, 5, 6)]
     inverse = [1 / float(f"{1 / factor:.{digits}g}") for digits in (1, 2, 3)]
     return list(dict.fromkeys([*rounded[:3], *inverse, *rounded[3:], factor]))
-
-
-def _round(constant: float) -> float:
-    return float(f"{constant:.9g}") if abs(constant) > 1e-9 else 0.0
 
 
 def _sums(
@@ -290,11 +261,29 @@ def _factor(
     y: Values, x: Values, tolerance: Values, powers: tuple[int, int], a: int, b: int
 ) -> float | None:
     """Return the constant factor by which the product fits the target, if there is one."""
-    product = _product_of((x[a], x[b]), powers)
+    product = product_of((x[a], x[b]), powers)
     ratio = y / np.where(product == 0, np.nan, product)
     middle = float(np.median(ratio[np.isfinite(ratio)]))
-    fitting = (f for f in _nice(middle) if _fits((f * product - y)[None], tolerance)[0])
-    return next(fitting, None)
+    if not _fits((middle * product - y)[None], 2 * tolerance)[0]:
+        return None
+    factors = _nice(middle)
+    best = _best([factor * product - y for factor in factors], tolerance)
+    return None if best is None else factors[best]
+
+
+def _long_sums(
+    target: str, others: Sequence[str], y: Values, x: Values, _tolerance: Values
+) -> Iterator[Identity]:
+    """Find a total of four parts and more: regressed on everything, its parts have weight 1."""
+    known = x[:, np.isfinite(x).all(axis=0)]
+    if len(others) < 4 or known.shape[1] < len(others) + 5:
+        return
+    weights = np.linalg.lstsq(known.T, y[np.isfinite(x).all(axis=0)], rcond=None)[0]
+    parts = np.flatnonzero(np.abs(weights - 1) < 1e-3)
+    rest = np.delete(weights * np.abs(known).max(axis=1), parts)
+    if len(parts) >= 4 and np.all(np.abs(rest) < 1e-3 * np.abs(y).max()):
+        names = tuple(others[int(i)] for i in parts)
+        yield Identity(target, names, (1,) * len(names), True)
 
 
 def _verify(identity: Identity, numbers: _Numbers) -> tuple[int, int] | None:
@@ -307,10 +296,8 @@ def _verify(identity: Identity, numbers: _Numbers) -> tuple[int, int] | None:
     rows = int(known.sum())
     if rows < LEAST_ROWS:
         return None
-    tolerance = numbers.tolerance(identity.target)
-    low, high = np.quantile(y[known], [0.05, 0.95])
-    if high - low < SPREAD * float(np.median(tolerance[known])):
-        tolerance = numbers.exact(identity.target)
+    tolerance = np.full(len(y), np.nan)
+    tolerance[known] = numbers.tolerance(identity.target, known)
     exceptions = int((difference[known] > tolerance[known]).sum())
     if exceptions > EXCEPTIONS * rows or not _all_matter(identity, numbers, known, tolerance):
         return None

@@ -27,7 +27,9 @@ CLEAR_GAP = 10.0
 PILE_ROWS = 5
 HOLE = 5.0
 # Zero lies apart if no other value is below this share of the median of the others …
-ZERO_APART = 0.2
+ZERO_APART = 0.25
+# … it is not the usual case …
+ZERO_MOST = 0.5
 # … and the hole is this many times wider than the usual step between the values above it …
 ZERO_HOLE = 5.0
 # … in a column with at least this many other values.
@@ -132,7 +134,7 @@ def _end_codes(levels: Numbers, counts: Counts) -> list[CodeCandidate]:
             levels[-n:]
         ):
             continue
-        strength = _end_strength(levels[:first], levels[first:], counts[:first], counts[first:])
+        strength = _end_strength(levels[:first], levels[first:], counts[first:])
         if strength is not None:
             why = "beyond a wide gap at the end of the range"
             return [
@@ -148,9 +150,7 @@ def _has_nines(codes: Numbers) -> bool:
     return len(set(digits)) == 1 and (digits[0] == "9" or (digits[0] in "78" and len(digits) > 1))
 
 
-def _end_strength(
-    ordinary: Numbers, codes: Numbers, counts: Counts, code_counts: Counts
-) -> Strength | None:
+def _end_strength(ordinary: Numbers, codes: Numbers, code_counts: Counts) -> Strength | None:
     gap, spread = codes[0] - ordinary[-1], ordinary[-1] - ordinary[0]
     largest = max(abs(float(ordinary[-1])), abs(float(ordinary[0])))
     if codes[-1] < 10:
@@ -160,14 +160,16 @@ def _end_strength(
     if gap >= spread:
         longer = len(str(int(codes[0]))) > len(str(int(largest)))
         return Strength.LIKELY if longer or gap >= CLEAR_GAP * spread else Strength.POSSIBLE
-    if len(ordinary) < 10 or code_counts.sum() < max(PILE_ROWS, int(counts[-3:].sum()) + 1):
+    if len(ordinary) < 10 or code_counts.sum() < PILE_ROWS:
         return None
     near = np.diff(ordinary[-max(10, len(ordinary) // 4) :])
     return Strength.POSSIBLE if gap >= HOLE * near.max() else None
 
 
 def _zero_code(levels: Numbers, counts: Counts) -> list[CodeCandidate]:
-    if len(levels) <= ZERO_LEVELS or levels[0] != 0 or counts[0] < PILE_ROWS:
+    if len(levels) <= ZERO_LEVELS or levels[0] != 0:
+        return []
+    if not PILE_ROWS <= counts[0] <= ZERO_MOST * counts.sum():
         return []
     cumulative = np.cumsum(counts[1:])
     median = levels[1:][np.searchsorted(cumulative, cumulative[-1] / 2)]

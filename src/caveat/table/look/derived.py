@@ -6,7 +6,7 @@ cells are allowed and reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -233,13 +233,25 @@ def report(
         sources = [
             a for a, b in pairs if b == target and a not in twins and (target, a) not in pairs
         ]
-        direct = [
-            a for a in sources if not any((a, c) in pairs and (c, a) not in pairs for c in sources)
-        ]
+        direct = [a for a in sources if not _passes_through(a, target, sources, pairs)]
         if direct:
-            best = min(direct, key=lambda a: (pairs[a, target].cuts is None, len(table[a].levels)))
-            findings.append(_fixed(table, pairs[best, target]))
+            candidates = [pairs[a, target] for a in direct]
+            findings.append(_fixed(table, min(candidates, key=lambda d: _directness(d, table))))
     return findings
+
+
+def _directness(d: Dependency, table: Table) -> tuple[bool, int, int]:
+    return d.cuts is None, d.exceptions, len(table[d.source].levels)
+
+
+def _passes_through(
+    a: str, b: str, sources: Sequence[str], pairs: Mapping[tuple[str, str], Dependency]
+) -> bool:
+    """Whether a fixes b only by way of another source of b that fixes it as well."""
+    return any(
+        (a, c) in pairs and (c, a) not in pairs and pairs[c, b].exceptions <= pairs[a, b].exceptions
+        for c in sources
+    )
 
 
 def _one_to_one(table: Table, d: Dependency, back: Dependency) -> Finding:

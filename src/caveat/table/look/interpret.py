@@ -33,7 +33,8 @@ def interpret(table: Table) -> tuple[list[Finding], Table]:
     """Find codes and kinds; return the findings, and the table as it reads if they are true.
 
     Codes that are only possible are taken out of the interpreted table too: a 99999 that turns out
-    to be a top code must not spoil the ranges and the identities that are looked for next.
+    to be a top code must not spoil the ranges and the identities that are looked for next. Zero
+    stays: it does no harm there, and a sum may need it.
     """
     known = frozenset(_clear_negative_codes(table))
     findings: list[Finding] = []
@@ -45,7 +46,7 @@ def interpret(table: Table) -> tuple[list[Finding], Table]:
         form = next((f.suggestion["format"] for f in found if "format" in f.suggestion), "")
         # A word for "no answer" may be an answer; only among dates and numbers it cannot be one.
         codes = [f for f in found if kind or f.code == "missing-code"]
-        missing = [code for f in codes for code in f.suggestion.get("missing", ())]
+        missing = [code for f in codes for code in f.suggestion.get("missing", ()) if code != 0]
         if kind or missing:
             schema[name] = ColumnSchema(
                 kind=Kind(kind) if kind else None,

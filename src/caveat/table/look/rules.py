@@ -179,6 +179,9 @@ def find_orders(
             chance, both = _chance(values[a], values[b])
             if chance >= ORDER_CHANCE and chance * both >= CHANCE_ROWS:
                 holds[a, b] = (both, chance)
+    # Of columns that are equal throughout only the first one speaks.
+    equal = {b for a, b in holds if (b, a) in holds and names.index(a) < names.index(b)}
+    holds = {pair: v for pair, v in holds.items() if not equal & set(pair)}
     direct = {
         (a, b): v
         for (a, b), v in holds.items()

@@ -199,7 +199,7 @@ def _long_factor(column: Column, name: str) -> list[Finding]:
 
 
 def _rare_levels(column: Column, name: str) -> list[Finding]:
-    if is_measured(column) or column.kind in (Kind.DATE, Kind.DATETIME, Kind.NUMERIC):
+    if is_measured(column) or column.kind in (Kind.DATE, Kind.DATETIME, Kind.NUMERIC, Kind.TEXT):
         return []
     counts = column.counts[: len(column.levels)]
     limit = min(RARE_ROWS, RARE_SHARE * len(column))

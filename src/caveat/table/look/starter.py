@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat.table.look.profile import Finding, Profile, Strength, percent
@@ -21,7 +21,9 @@ _HEAD = """\
 # line: you know the data. Lines that begin with # are not in force.
 """
 _LEFT_OUT = ("id-like", "group-id", "free-text", "constant", "all-missing")
-_DERIVED = ("arithmetic", "groups-of", "one-to-one", "determined-by")
+_CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
+# What is merely fixed by another column may as well be the source of it.
+_DERIVED = (*_CLEARLY_DERIVED, "determined-by")
 _RULES = ("missing-when", "order", "implication")
 
 
@@ -135,7 +137,7 @@ def _codes(finding: Finding) -> str:
 
 def _synthesis(profile: Profile) -> Iterator[str]:
     left_out = {f.columns[0]: f.code for f in profile.findings if f.code in _LEFT_OUT}
-    derived = {f.columns[0] for f in profile.findings if f.code in _DERIVED}
+    derived = {f.columns[0] for f in profile.findings if f.code in _CLEARLY_DERIVED}
     late = {f.columns[0] for f in profile.findings if f.code == "long-factor"}
     distinct = {column.name: column.distinct for column in profile.columns}
     yield "[synthesis]"
@@ -158,14 +160,24 @@ def _derived(profile: Profile) -> Iterator[str]:
         return
     yield "# Columns that follow from others: not synthesised, but computed, grouped or looked up."
     yield "[synthesis.derived]"
-    done = set()
+    sources: dict[str, tuple[str, ...]] = {}
     for f in found:
-        target = f.columns[0]
+        target, inputs = f.columns[0], f.columns[1:]
         line = f"{toml_key(target)} = {_derivation(f)}"
-        # One column may follow from several: the first, the surest, is in force.
-        yield line if target not in done else _comment(line)
-        done.add(target)
+        # One column may follow from several: the first, the surest, is in force; no two from each
+        # other.
+        clear = f.code in _CLEARLY_DERIVED and target not in sources
+        if clear and not any(target in _ancestors(name, sources) for name in inputs):
+            sources[target] = inputs
+            yield line
+        else:
+            yield _comment(line)
     yield ""
+
+
+def _ancestors(name: str, sources: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return a column and all those it is derived from."""
+    return {name}.union(*(_ancestors(source, sources) for source in sources.get(name, ())))
 
 
 def _derivation(finding: Finding) -> str:

@@ -64,7 +64,9 @@ def _open_parquet(path: Path) -> _Source:
     schema = pq.read_schema(path)
     # Text is read as the dictionary it is stored as: five million cells need not become text first.
     texts = [field.name for field in schema if _is_text(field.type)]
-    file = pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False)
+    file = pq.ParquetFile(
+        path, read_dictionary=texts, pre_buffer=False, page_checksum_verification=True
+    )
 
     def fetch(position: int) -> pa.ChunkedArray:
         name = schema.names[position]
@@ -117,8 +119,11 @@ def _read_column(source: _Source, position: int, name: str, note: Note | None) -
 
 def _encode_dictionary(array: pa.ChunkedArray, field: pa.Field) -> Column:
     """Encode declared categories."""
-    # polars marks every Enum as ordered, whether the order means something or not.
+    # polars marks every Enum as ordered, whether the order means something or not; the order of
+    # its Categorical is that of appearance.
     enum = any(key.startswith(b"_PL_ENUM") for key in field.metadata or {})
+    if any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or {}) and len(array):
+        return replace(_encode_text(array, field.name), kind=Kind.CATEGORY)
     kind = Kind.ORDERED if field.type.ordered and not enum else Kind.CATEGORY
     if not len(array):
         return Column(np.zeros(0, np.uint8), np.array([], dtype=object), kind)
@@ -144,7 +149,7 @@ def write_columnar(table: Table, path: Path, suffix: str) -> None:
     arrays = [_arrow(column) for column in table.columns.values()]
     whole = pa.table(arrays, names=list(table)).replace_schema_metadata({KEY: notes_of(table)})
     if suffix == ".parquet":
-        pq.write_table(whole, path, compression="zstd")
+        pq.write_table(whole, path, compression="zstd", write_page_checksum=True)
         return
     options = pa.ipc.IpcWriteOptions(compression="zstd" if suffix == ".feather" else None)
     with (

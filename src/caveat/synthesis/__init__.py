@@ -2,6 +2,7 @@
 
 from caveat.synthesis.model import LogProb, Model
 from caveat.synthesis.plan import Plan, make_plan
+from caveat.synthesis.store import load, save
 from caveat.synthesis.synthesizer import Synthesizer
 
-__all__ = ["LogProb", "Model", "Plan", "Synthesizer", "make_plan"]
+__all__ = ["LogProb", "Model", "Plan", "Synthesizer", "load", "make_plan", "save"]

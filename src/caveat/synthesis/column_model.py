@@ -79,8 +79,8 @@ class ColumnModel:
             return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
         smoothing = self.entry.settings.smoothing
         if smoothing and self.coding.is_number:
-            known = self.coding.numbers
-            numbers = SMOOTHINGS[smoothing](known[drawn], known, self.counts, rng)
+            known, used = self.coding.numbers, self.counts > 0
+            numbers = SMOOTHINGS[smoothing](known[drawn], known[used], self.counts[used], rng)
             return Cells(self.coding, kinds=kinds, numbers=np.round(numbers, self.decimals))
         return Cells(self.coding, codes=self.coding.join(kinds, drawn))
 

@@ -118,7 +118,8 @@ class _Task:
         """Fit one column."""
         entry, column, coding = self.plan.columns[name], self.table[name], self.cells[name].coding
         if entry.settings.method in WITHOUT_MODEL:
-            return ColumnModel(entry, coding, original=_kept(entry, column))
+            kept, decimals = _kept(entry, column), decimals_of(column)
+            return ColumnModel(entry, coding, original=kept, decimals=decimals)
         names = predictors_of(self.plan, name)
         inputs = self.inputs(names)
         rng = np.random.default_rng(
@@ -167,7 +168,8 @@ class _Task:
     ) -> Fitted:
         if self.weights is not None and (self.weights == 0).any():
             rows = _all(target)
-            target = replace(target, rows=rows[self.weights[rows] > 0])
+            positive = np.where(self.weights > 0, self.weights, 1.0)
+            target = replace(target, rows=rows[self.weights[rows] > 0], weights=positive)
         method = METHODS[kind_method(settings.method) if kind else settings.method]
         if self.plan.strata and len(inputs.parts):
             return Stratified.fit(method, inputs, target, settings, rng)

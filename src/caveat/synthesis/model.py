@@ -20,7 +20,7 @@ from caveat.synthesis.plan import Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["BLOCK", "LogProb", "Model"]
+__all__ = ["BLOCK", "LogProb", "Model", "released"]
 
 SAMPLE = 1  # first word of the seeds for sampling
 BLOCK = 65_536  # rows that are drawn together; part of what a seed means
@@ -94,14 +94,13 @@ class Model:
         threads
             Blocks drawn at the same time; all cores by default. The result does not depend on it.
         """
-        tables = self.tables(rows, copies, threads)
-        frames = [table.to_frame() for table in tables]
+        frames = [released(table).to_frame() for table in self.tables(rows, copies, threads)]
         return frames[0] if copies == 1 else frames
 
     def tables(
         self, rows: int | None = None, copies: int = 1, threads: int | None = None
     ) -> list[Table]:
-        """Draw synthetic copies as tables."""
+        """Draw synthetic copies as tables that share the dictionaries of the original."""
         if copies < 1:
             raise CaveatError("the number of copies must be 1 or more")
         n = self._checked_rows(rows)
@@ -118,7 +117,7 @@ class Model:
         """Draw one copy block by block, for output that does not fit into memory."""
         n = self._checked_rows(rows)
         for start in range(0, max(n, 1), BLOCK):
-            yield self._table([self._draw(copy, start, min(n, start + BLOCK))])
+            yield released(self._table([self._draw(copy, start, min(n, start + BLOCK))]))
 
     def _checked_rows(self, rows: int | None) -> int:
         n = self.n_rows if rows is None else rows
@@ -200,6 +199,14 @@ class Model:
         }
         inputs = inputs_of(safe, predictors_of(self.plan, name), n)
         return model.log_prob(inputs, codes, safe)
+
+
+def released(table: Table) -> Table:
+    """Return a synthetic table as it may leave: without levels that no synthetic cell has.
+
+    A level that only the dictionary knows would tell that somebody in the original has it.
+    """
+    return replace(table, columns={name: table[name].compact() for name in table})
 
 
 def _recoded(model: ColumnModel, table: Table, name: str) -> Cells:

@@ -21,6 +21,8 @@ __all__ = ["ColumnPlan", "Plan", "make_plan"]
 # Methods that the plan itself carries out: they have no model of their own.
 WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
 JOINT = ("saturated", "ipf")
+MOST_CLASSES = 65_535  # limits of the tree engine
+MOST_CELLS = 1 << 24
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "special",
              "predictors")  # fmt: skip
 SETTINGS = tuple(item.name for item in fields(Settings))
@@ -143,7 +145,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     columns: dict[str, ColumnPlan] = {}
     for name in order:
         given = {**shared, **single.get(name, {})}
-        columns[name] = _column_plan(table[name], name, given, columns, remarks)
+        columns[name] = _column_plan(table, name, given, columns, remarks)
     columns = _derived_last(columns)
     _check_rules(rules, columns, table, remarks)
     return Plan(columns, rules, strata, weights, tuple(remarks))
@@ -180,14 +182,22 @@ def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str)
     return first + [name for name in whole if name not in (strata, weights)]
 
 
+def _fits(predictor: Column, column: Column) -> bool:
+    """Whether the tree engine can tabulate the levels of a predictor by these classes."""
+    if predictor.kind.has_order:
+        return True
+    classes = 1 if column.kind.is_number else column.n_levels
+    return predictor.n_levels <= MOST_CLASSES and predictor.n_levels * classes <= MOST_CELLS
+
+
 def _column_plan(
-    column: Column,
+    table: Table,
     name: str,
     given: Mapping[str, Any],
     before: Mapping[str, ColumnPlan],
     remarks: list[str],
 ) -> ColumnPlan:
-    where = f"synthesis, column {name}"
+    column, where = table[name], f"synthesis, column {name}"
     _refuse_unknown(given, (*SETTINGS, "predictors", "special"), where)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, where)
     if settings.method not in (*METHODS, *WITHOUT_MODEL):
@@ -206,7 +216,16 @@ def _column_plan(
     ]
     chosen = given.get("predictors")
     if chosen is None:
-        chosen = usable
+        chosen = [other for other in usable if _fits(table[other], column)]
+        if len(chosen) < len(usable):
+            left_out = ", ".join(other for other in usable if other not in chosen)
+            remarks.append(f"{name} is drawn without {left_out}, whose levels are too many for it")
+    elif isinstance(chosen, str):
+        chosen = [chosen]
+    if settings.method == "lookup" and "predictors" not in given:
+        raise CaveatError(
+            "a lookup needs its predictors", where=where, do='name them: predictors = ["age"]'
+        )
     _check_predictors(chosen, usable, name)
     if settings.method in ("sample", *WITHOUT_MODEL):
         chosen = ()
@@ -247,6 +266,12 @@ def _usual_method(column: Column, name: str, settings: Settings, remarks: list[s
         return replace(settings, method="drop")
     if int(np.count_nonzero(column.counts)) <= 1:
         return replace(settings, method="constant")
+    if not column.kind.is_number and column.n_levels > MOST_CLASSES:
+        remarks.append(
+            f"{name} has {column.n_levels:,} levels, too many for a tree: it is drawn from its own "
+            'distribution; method = "nested" would draw it within the levels of another column'
+        )
+        return replace(settings, method="sample")
     return settings
 
 

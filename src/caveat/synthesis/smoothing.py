@@ -42,14 +42,12 @@ def spline(
     A value that covers the ranks from a to b gets a rank drawn between them, and becomes the value
     of the curve at that rank.
     """
-    used = counts > 0
-    levels, masses = known[used], counts[used]
-    if len(levels) < 2:
+    if len(known) < 2:
         return drawn
-    upper = np.cumsum(masses) / masses.sum()
-    lower = upper - masses / masses.sum()
-    curve = PchipInterpolator((lower + upper) / 2, levels)
-    place = np.clip(np.searchsorted(levels, drawn), 0, len(levels) - 1)
+    upper = np.cumsum(counts) / counts.sum()
+    lower = upper - counts / counts.sum()
+    curve = PchipInterpolator((lower + upper) / 2, known)
+    place = np.clip(np.searchsorted(known, drawn), 0, len(known) - 1)
     rank = lower[place] + (upper - lower)[place] * rng.random(len(drawn))
     ends = ((lower + upper) / 2)[[0, -1]]
     return np.asarray(curve(np.clip(rank, *ends)))

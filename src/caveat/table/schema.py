@@ -16,7 +16,17 @@ from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import convert
 from caveat.table.table import Table
 
-__all__ = ["ColumnSchema", "Schema"]
+__all__ = ["ColumnSchema", "Schema", "read_toml"]
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Return what a TOML file says, or say where it cannot be read."""
+    try:
+        return tomllib.loads(Path(path).read_text("utf-8"))
+    except FileNotFoundError:
+        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise CaveatError(f"not valid TOML ({error})", where=str(path), do="mend it") from None
 
 
 @dataclass(frozen=True)
@@ -114,16 +124,7 @@ class Schema:
     @classmethod
     def from_toml(cls, path: str | Path) -> Schema:
         """Read the ``[columns]`` part of a TOML file."""
-        path = Path(path)
-        try:
-            content = tomllib.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            raise CaveatError(
-                "there is no such file", where=str(path), do="check the name"
-            ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise CaveatError(f"not valid TOML ({error})", where=str(path), do="mend it") from None
-        return cls.from_mapping(content.get("columns", {}))
+        return cls.from_mapping(read_toml(path).get("columns", {}))
 
     def apply(self, table: Table) -> Table:
         """Return the table with the declarations carried out."""

@@ -1,0 +1,97 @@
+"""Plans: what the user says, what is usual, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.synthesis import make_plan
+from caveat.table import Table
+
+TABLE = Table.from_frame(
+    {
+        "sex": ["f", "m"] * 15,
+        "age": [20 + i % 7 for i in range(30)],
+        "height": [160 + i % 9 for i in range(30)],
+        "weight": [60 + i % 5 for i in range(30)],
+        "bmi": [20.5 + i % 3 for i in range(30)],
+        "name": [f"p{i:02d}" for i in range(30)],
+        "one": [1] * 30,
+    }
+)
+
+
+def test_the_usual_plan_follows_the_columns() -> None:
+    plan = make_plan(TABLE)
+    methods = {name: entry.settings.method for name, entry in plan.columns.items()}
+    assert methods == {
+        "sex": "cart", "age": "cart", "height": "cart", "weight": "cart", "bmi": "cart",
+        "name": "drop", "one": "constant",
+    }  # fmt: skip
+    assert plan.columns["bmi"].predictors == ("sex", "age", "height", "weight")
+    assert "name looks like an id and is left out" in plan.remarks[0]
+
+
+def test_the_plan_prints_what_will_happen() -> None:
+    options = {
+        "order": ["age"],
+        "minbucket": 10,
+        "derived": {"bmi": "weight / (height / 100) ** 2"},
+        "rules": ["if age < 22 then sex = 'f'"],
+        "columns": {"weight": {"method": "sample"}, "name": {"method": "drop"}},
+        "special": {"height": [160]},
+    }
+    assert str(make_plan(TABLE, options)).splitlines() == [
+        "age     cart (minbucket 10)",
+        "sex     cart from age (minbucket 10)",
+        "height  cart from age, sex (minbucket 10; special 160)",
+        "weight  sample (minbucket 10)",
+        "name    drop (minbucket 10)",
+        "one     constant (minbucket 10)",
+        "bmi     derived: weight / (height / 100) ** 2",
+        "rule: if age < 22 then sex = 'f'",
+        "note: rule \"if age < 22 then sex = 'f'\" does not hold for 5 of 30 original records; "
+        "they take no part in the model of sex",
+    ]
+
+
+def test_strata_come_first_and_weights_are_left_out() -> None:
+    plan = make_plan(TABLE, {"strata": "sex", "weights": "height"})
+    assert list(plan.columns) == ["sex", "age", "weight", "bmi", "name", "one"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"minbuckets": 3}, "synthesis: 'minbuckets' is no setting; did you mean 'minbucket'"),
+        ({"order": ["agee"]}, "synthesis, order: there is no column 'agee'"),
+        ({"order": ["age", "age"]}, "'age' is listed twice"),
+        ({"method": "magic"}, "there is no method 'magic'; use cart"),
+        ({"columns": {"agee": {}}}, "synthesis, columns: there is no column 'agee'"),
+        ({"columns": {"age": {"leaf": 1}}}, "synthesis, column age: 'leaf' is no setting"),
+        ({"minbucket": 0}, "synthesis, column sex: minbucket must be a whole number, 1 or more"),
+        ({"cp": -1}, "cp must be a number, 0 or more"),
+        ({"smoothing": "lots"}, "there is no smoothing 'lots'; use kernel or spline"),
+        ({"predictors": {"sex": ["age"]}}, "column sex: sex cannot be drawn from age"),
+        ({"predictors": {"age": ["age"]}}, "column age: age cannot be drawn from age"),
+        (
+            {"derived": {"bmi": "weight + 1", "weight": "bmi - 1"}},
+            "weight and bmi are derived from each other",
+        ),
+        ({"derived": {"bmi": "name + 1"}}, "the formula needs name, which is not synthesised"),
+        ({"derived": {"bmi": "wight + 1"}}, "the formula needs wight, which is not synthesised"),
+        ({"derived": {"bmi": "weight +"}}, "cannot be read"),
+        ({"rules": ["if age < 3 sex = 'f'"]}, "it cannot be read; write it as in"),
+        ({"rules": ["if age < 30 then sex = f"]}, "neither a number nor quoted text"),
+        ({"rules": ["if bmi < 30 then sex = 'f'"]}, "sex must come after bmi in the order"),
+        ({"rules": ["if age < 30 then sexx = 'f'"]}, "there is no column 'sexx'"),
+        ({"rules": ["if sex == 'f' then age = 99"]}, "gives age a value that never occurs"),
+        ({"rules": ["sex <= age"]}, "only numbers and dates can be compared"),
+        ({"columns": {"age": {"method": "lookup"}}}, "a lookup needs its predictors"),
+        ({"strata": "country"}, "synthesis, strata: there is no column 'country'"),
+    ],
+)
+def test_bad_plans_name_the_column(options: dict[str, object], message: str) -> None:
+    with pytest.raises(CaveatError) as caught:
+        make_plan(TABLE, options)
+    assert message in str(caught.value)

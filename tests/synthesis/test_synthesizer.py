@@ -1,0 +1,335 @@
+"""The synthesiser from a table to synthetic tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+
+from caveat.datasets import buyer_beware, survey
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Model, Synthesizer
+from caveat.synthesis.model import BLOCK
+from caveat.table import Kind, Missing, Schema, Table
+
+SURVEY = survey(rows=600).drop(["person"])
+
+
+def unique_counts(model: Model, copies: int) -> np.ndarray:
+    """How often the record 1111 occurs in each of many releases."""
+    tables = model.tables(copies=copies)
+    ones = [np.all([t[name].codes == 1 for name in t], axis=0).sum() for t in tables]
+    return np.array(ones)
+
+
+def test_the_unique_record_reappears_as_its_leaf_says() -> None:
+    # Numbers give saturated regression trees: 1111 has probability 1/1000 in each of 1000 rows.
+    model = Synthesizer(seed=7).fit(buyer_beware())
+    probability = np.exp(model.log_prob(buyer_beware()).rows[-1])
+    assert probability == pytest.approx(0.001, rel=1e-12)
+    counts = np.bincount(np.minimum(unique_counts(model, 1000), 4), minlength=5)
+    cells = stats.binom.pmf(range(4), 1000, 0.001)
+    assert cells[:4].round(2).tolist() == [0.37, 0.37, 0.18, 0.06]
+    expected = 1000 * np.append(cells, 1 - cells.sum())
+    assert stats.chisquare(counts, expected).pvalue > 1e-4
+
+
+def test_factors_are_pruned_and_do_not_single_the_record_out() -> None:
+    table = Schema.from_mapping(
+        {f"var{j}": {"kind": "category"} for j in range(1, 5)}
+    ).apply(buyer_beware())  # fmt: skip
+    model = Synthesizer(seed=7).fit(table)
+    probability = np.exp(model.log_prob(table).rows[-1])
+    assert probability > 0.01  # ten times the share of the record itself
+    counts = unique_counts(model, 500)
+    # the mean of 500 binomial counts, five standard errors either side
+    spread = np.sqrt(1000 * probability * (1 - probability) / 500)
+    assert abs(counts.mean() - 1000 * probability) < 5 * spread
+
+
+def test_log_prob_of_a_row_is_the_product_of_leaf_shares_by_hand() -> None:
+    # var1 has 463 ones; 203 of them have var2 = 1; 67 of these var3 = 1; one of these var4 = 1.
+    result = Synthesizer(seed=1).fit(buyer_beware()).log_prob(buyer_beware())
+    shares = np.exp([result.columns[f"var{j}"][-1] for j in range(1, 5)])
+    np.testing.assert_allclose(shares, [463 / 1000, 203 / 463, 67 / 203, 1 / 67], rtol=1e-12)
+    assert result.unknown == {}
+    assert result.total == pytest.approx(float(result.rows.sum()))
+
+
+def test_impossible_values_have_probability_zero() -> None:
+    model = Synthesizer(seed=1).fit(buyer_beware())
+    frame = buyer_beware().to_frame()
+    frame["var4"] = np.where(np.arange(1000) == 0, 7, frame["var4"])
+    rows = model.log_prob(frame).rows
+    assert rows[0] == -np.inf
+    assert np.isfinite(rows[1:]).all()
+
+
+def test_same_seed_same_bytes_whatever_the_threads() -> None:
+    one = Synthesizer(seed=3, threads=1).fit(SURVEY)
+    two = Synthesizer(seed=3, threads=2).fit(SURVEY)
+    rows = BLOCK + 1000
+    first = one.tables(rows=rows, copies=2, threads=1)
+    assert first == two.tables(rows=rows, copies=2, threads=2)
+    assert first[0] != first[1]
+    whole = pd.concat([block.to_frame() for block in one.blocks(rows=rows)], ignore_index=True)
+    pd.testing.assert_frame_equal(
+        whole.astype(str), one.sample(rows=rows).astype(str), check_categorical=False
+    )
+    # A longer table begins with the same rows: the last block does not change the first.
+    assert one.tables(rows=2 * BLOCK)[0].take(slice(0, BLOCK)) == first[0].take(slice(0, BLOCK))
+
+
+def test_another_seed_gives_other_data_and_none_is_recorded() -> None:
+    a, b = (Synthesizer(seed=s).fit(SURVEY).tables()[0] for s in (1, 2))
+    assert a != b
+    model = Synthesizer().fit(SURVEY)
+    assert Synthesizer(seed=model.seed).fit(SURVEY).tables()[0] == model.tables()[0]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_the_frame_that_came_in_goes_out(backend: str) -> None:
+    frame = SURVEY.to_frame(backend)
+    out = Synthesizer(seed=1).fit(frame).sample()
+    assert type(out) is type(frame)
+    if backend == "pandas":
+        for name in frame:
+            if not isinstance(frame[name].dtype, pd.CategoricalDtype):
+                assert out[name].dtype == frame[name].dtype
+        assert out["education"].cat.ordered
+        assert list(out.columns) == list(frame.columns)
+    else:
+        names = frame.columns if backend == "polars" else frame.column_names
+        assert (out.columns if backend == "polars" else out.column_names) == names
+
+
+def test_every_value_exists_in_the_original_and_missing_kinds_are_kept() -> None:
+    schema = Schema.from_mapping({"income": {"missing": [-8]}, "friends": {"missing": [-8]}})
+    table = schema.apply(SURVEY)
+    synthetic = Synthesizer(seed=5).fit(table).tables()[0]
+    for name in table:
+        assert set(synthetic[name].values) <= set(table[name].values)
+        assert synthetic[name].has_same_levels(table[name])
+    # -8 and empty stay two things; their shares agree within five standard errors
+    for way in (0, 1):
+        code = len(table["income"].levels) + way
+        share = table["income"].counts[code] / 600
+        got = synthetic["income"].counts[code] / 600
+        assert abs(got - share) < 5 * np.sqrt(2 * share * (1 - share) / 600)
+        assert got > 0
+
+
+def test_levels_that_were_not_drawn_do_not_leave() -> None:
+    table = Table.from_frame(pd.DataFrame({"x": pd.Categorical(["a"] * 400 + ["rare"])}))
+    model = Synthesizer(seed=1).fit(table)
+    for frame in model.sample(rows=50, copies=20):
+        assert set(frame["x"].cat.categories) == set(frame["x"])
+
+
+def test_rules_hold_in_every_synthetic_record() -> None:
+    options = {
+        "rules": ["if age < 18 then marital = 'single'", "if age < 18 then income = -8"],
+        "seed": 11,
+    }
+    frame = Synthesizer(**options).fit(SURVEY).sample(rows=20_000)
+    young = frame["age"] < 18
+    assert young.sum() > 50
+    assert (frame.loc[young, "marital"] == "single").all()
+    assert (frame.loc[young, "income"] == -8).all()
+    assert (frame.loc[~young, "income"] != -8).all()
+
+
+def test_a_rule_has_probability_one_where_it_holds() -> None:
+    model = Synthesizer(seed=1, rules=["if age < 18 then marital = 'single'"]).fit(SURVEY)
+    young = SURVEY["age"].numbers[SURVEY["age"].codes] < 18
+    values = model.log_prob(SURVEY).columns["marital"]
+    assert (values[young] == 0.0).all()
+    assert (values[~young] < 0.0).any()
+
+
+def test_a_rule_that_the_data_contradict_is_said_and_nothing_is_dropped() -> None:
+    table = Table.from_frame({"a": [1, 1, 2, 2] * 10, "b": ["x", "x", "x", "y"] * 10})
+    rule = "if a == 2 then b = 'x'"
+    with pytest.warns(CaveatWarning, match="does not hold for 10 of 40 original records"):
+        model = Synthesizer(seed=1, rules=[rule]).fit(table)
+    frame = model.sample(rows=500)
+    assert (frame["b"][frame["a"] == 2] == "x").all()
+    assert len(frame["a"]) == 500
+
+
+def test_order_of_dates_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    start = rng.integers(0, 1000, 400)
+    gap = rng.integers(0, 30, 400)
+    day = np.datetime64("2020-01-01")
+    frame = pl.DataFrame({"start": day + start, "end": day + start + gap, "n": start % 3})
+    free = Synthesizer(seed=2, minbucket=50).fit(frame).sample(rows=3000)
+    assert (free["start"] > free["end"]).sum() > 0
+    kept = Synthesizer(seed=2, minbucket=50, rules=["start <= end"]).fit(frame)
+    out = kept.sample(rows=3000)
+    assert (out["start"] > out["end"]).sum() == 0
+    assert out["end"].dtype == pl.Date
+    assert "end" in kept.log_prob(frame).unknown
+
+
+def test_derived_columns_follow_exactly() -> None:
+    formula = "round(weight / (height / 100) ** 2, 1)"
+    frame = Synthesizer(seed=4, derived={"bmi": formula}).fit(SURVEY).sample(rows=2000)
+    expected = (frame["weight"] / (frame["height"] / 100) ** 2).astype(float).round(1)
+    np.testing.assert_allclose(frame["bmi"].astype(float), expected, atol=1e-9)
+    assert frame["bmi"].isna().sum() == frame["weight"].isna().sum() > 0
+
+
+def test_lookup_gives_the_group_that_belongs_to_a_number() -> None:
+    age = np.arange(400) % 80
+    frame = pd.DataFrame({"age": age, "group": np.where(age < 18, "child", "adult")})
+    options = {"columns": {"group": {"method": "lookup", "predictors": ["age"]}}}
+    out = Synthesizer(seed=1, **options).fit(frame).sample(rows=1000)
+    assert ((out["age"] < 18) == (out["group"] == "child")).all()
+
+
+def test_special_values_are_modelled_apart() -> None:
+    # Half zeros, the rest 1000 to 1999: without a two-step model smoothing would smear the spike.
+    rng = np.random.default_rng(1)
+    amount = np.where(rng.random(1000) < 0.5, 0, rng.integers(1000, 2000, 1000))
+    options = {"special": {"amount": [0]}, "columns": {"amount": {"smoothing": "kernel"}}}
+    frame = Synthesizer(seed=1, **options).fit({"amount": amount}).sample(rows=4000)
+    drawn = frame["amount"]
+    share = (amount == 0).mean()
+    assert abs((drawn == 0).mean() - share) < 5 * np.sqrt(share * (1 - share) / 4000)
+    assert drawn[drawn != 0].min() >= 1000
+    assert len(set(drawn) - set(amount)) > 0
+
+
+@pytest.mark.parametrize("smoothing", ["kernel", "spline"])
+def test_smoothing_makes_new_values_with_the_same_distribution(smoothing: str) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x": np.round(rng.normal(50, 10, 800), 1)})
+    model = Synthesizer(seed=2, columns={"x": {"smoothing": smoothing}}).fit(frame)
+    drawn = model.sample(rows=8000)["x"]
+    assert not set(drawn) <= set(frame["x"])
+    assert np.allclose(drawn, drawn.round(1))
+    assert drawn.min() >= frame["x"].min()
+    assert drawn.max() <= frame["x"].max()
+    # Kolmogorov's distance to the original: sampling error of both plus the bandwidth's smear
+    assert stats.ks_2samp(drawn, frame["x"]).statistic < 1.95 * np.sqrt(1 / 800 + 1 / 8000)
+    assert "density" in model.log_prob(frame).unknown["x"]
+
+
+def test_strata_are_modelled_apart() -> None:
+    # In stratum a the second column copies the first, in b it is its opposite.
+    rng = np.random.default_rng(0)
+    stratum = rng.choice(["a", "b"], 400)
+    x = rng.integers(0, 2, 400)
+    frame = pd.DataFrame({"x": x, "y": np.where(stratum == "a", x, 1 - x), "s": stratum})
+    out = Synthesizer(seed=1, strata="s").fit(frame).sample(rows=1000)
+    assert list(out.columns) == ["x", "y", "s"]
+    assert (out["y"] == np.where(out["s"] == "a", out["x"], 1 - out["x"])).all()
+
+
+def test_weights_make_a_self_weighting_sample() -> None:
+    # 100 records of kind a count 9 times each, 900 of kind b once: half and half in the population.
+    frame = pd.DataFrame({"kind": ["a"] * 100 + ["b"] * 900, "w": [9.0] * 100 + [1.0] * 900})
+    out = Synthesizer(seed=1, weights="w").fit(frame).sample(rows=4000)
+    assert list(out.columns) == ["kind"]
+    assert abs((out["kind"] == "a").mean() - 0.5) < 5 * np.sqrt(0.25 / 4000)
+
+
+def test_records_of_weight_zero_take_no_part() -> None:
+    frame = pd.DataFrame({"x": ["a"] * 50 + ["b"] * 50, "w": [1.0] * 50 + [0.0] * 50})
+    out = Synthesizer(seed=1, weights="w").fit(frame).sample(rows=200)
+    assert set(out["x"]) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, -1.0, 2.0], "column w, row 2: 1 weights are negative"),
+        ([1.0, None, 2.0], "column w, row 2: 1 weights are missing"),
+        ([0.0, 0.0, 0.0], "column w: all weights are zero"),
+        (["a", "b", "c"], "column w: weights must be numbers"),
+    ],
+)
+def test_bad_weights_are_refused(weights: list[object], message: str) -> None:
+    with pytest.raises(CaveatError, match=message):
+        Synthesizer(weights="w").fit(pl.DataFrame({"x": [1, 2, 3], "w": weights}))
+
+
+def test_an_id_is_left_out_with_a_warning() -> None:
+    table = survey(rows=100)
+    with pytest.warns(CaveatWarning, match="person looks like an id and is left out"):
+        frame = Synthesizer(seed=1).fit(table).sample()
+    assert "person" not in frame
+
+
+def test_copying_is_said_to_be_unprotected_and_needs_all_rows() -> None:
+    options = {"columns": {"age": {"method": "copy"}}}
+    with pytest.warns(CaveatWarning, match="age is copied from the original: it is not protected"):
+        model = Synthesizer(seed=1, **options).fit(SURVEY)
+    assert model.tables()[0]["age"] == SURVEY["age"]
+    with pytest.raises(CaveatError, match="column age: a copied column has 600 rows, not 10"):
+        model.sample(rows=10)
+
+
+def test_proper_synthesis_varies_the_fit() -> None:
+    one = Synthesizer(seed=1, proper=True).fit(SURVEY).tables()[0]
+    assert one != Synthesizer(seed=1).fit(SURVEY).tables()[0]
+    assert one == Synthesizer(seed=1, proper=True).fit(SURVEY).tables()[0]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"x": [1]}),
+        pl.DataFrame({"x": [1, 2], "y": ["a", None]}),
+        pl.DataFrame(
+            {"x": [None, None, None], "y": [1, 2, 3]}, schema={"x": pl.Float64, "y": pl.Int8}
+        ),
+        pl.DataFrame({"x": [5] * 30, "y": [None, 1.5] * 15}),
+        pl.DataFrame(
+            {
+                "t": [dt.datetime(2020, 1, d) for d in range(1, 25)] * 2,
+                "y": [i % 9 for i in range(48)],
+            }
+        ),
+    ],
+)
+def test_small_and_odd_tables_work(frame: pl.DataFrame) -> None:
+    out = Synthesizer(seed=1, columns={}).fit(frame).sample(rows=7)
+    for name in out.columns:
+        assert out[name].dtype == frame[name].dtype
+        assert set(out[name]) <= set(frame[name])
+    assert out.height == 7
+
+
+def test_no_rows_in_and_no_rows_out() -> None:
+    with pytest.raises(CaveatError, match="the table has no rows"):
+        Synthesizer().fit(pl.DataFrame({"x": []}, schema={"x": pl.Int64}))
+    out = Synthesizer(seed=1).fit(pl.DataFrame({"x": [1, 2, 2]})).sample(rows=0)
+    assert out.schema == {"x": pl.Int64}
+    assert out.height == 0
+
+
+def test_a_factor_with_a_hundred_thousand_levels_is_synthesised() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"sex": rng.choice(["f", "m"], 150_000), "code": rng.integers(0, 100_000, 150_000)}
+    ).with_columns(pl.col("code").cast(pl.String).cast(pl.Categorical), late=pl.col("sex"))
+    with pytest.warns(CaveatWarning) as caught:
+        out = Synthesizer(seed=1).fit(frame).sample(rows=100)
+    assert "code has 77,700 levels, too many for a tree" in str(caught[0].message)
+    assert str(caught[1].message).startswith("late is drawn without code")
+    assert set(out["code"]) <= set(frame["code"].to_list())
+    assert out["late"].to_list() == out["sex"].to_list()
+
+
+def test_kinds_survive() -> None:
+    table = SURVEY.with_columns({"friends": SURVEY["friends"].declare_missing([Missing(-8, "n")])})
+    synthetic = Synthesizer(seed=1).fit(table).tables(rows=50)[0]
+    assert [synthetic[n].kind for n in table] == [table[n].kind for n in table]
+    assert synthetic["interviewed"].kind is Kind.DATE
+    assert synthetic["friends"].missing[0].label == "n"

@@ -126,6 +126,8 @@ def _rank(identity: Identity, numbers: _Numbers, order: Mapping[str, int]) -> tu
     """Prefer as target the column with most decimals, a total of three, the last in the file."""
     decimals = numbers.decimals[identity.target]
     total = identity.is_sum and len(identity.inputs) > 2 and min(identity.powers) > 0
+    if len(identity.inputs) == 1:
+        return (order[identity.target],)
     return (99 if decimals is None else decimals, total, order[identity.target])
 
 

@@ -1,0 +1,105 @@
+"""Rules that hold in every row, and those that say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from caveat.table.look import look
+
+RNG = np.random.default_rng(23)
+N = 2000
+SMOKE = RNG.choice(["yes", "no"], N, p=[0.3, 0.7]).astype(object)
+AGE = RNG.integers(0, 90, N)
+
+
+def test_a_question_that_is_skipped():
+    cigarettes = pl.Series(np.where(SMOKE == "yes", RNG.integers(1, 41, N), -8))
+    (finding,) = look({"smoke": SMOKE, "cigarettes": cigarettes}).about("missing-when")
+    rows = int((SMOKE == "no").sum())
+    assert finding.message == f"cigarettes is missing exactly where smoke is no ({rows:,} rows)."
+
+
+def test_a_rule_with_two_exceptions_says_so():
+    values = np.where(SMOKE == "yes", RNG.integers(1, 41, N), -8)
+    values[np.flatnonzero(SMOKE == "no")[:2]] = 20
+    (finding,) = look({"smoke": SMOKE, "cigarettes": values}).about("missing-when")
+    assert "2 exceptions" in finding.message
+
+
+def test_missing_together_and_below_an_age():
+    wage = pl.Series(
+        [None if a <= 15 else float(w) for a, w in zip(AGE, RNG.integers(500, 900, N), strict=True)]
+    )
+    job = pl.Series(
+        [None if a <= 15 else j for a, j in zip(AGE, RNG.choice(["a", "b", "c"], N), strict=True)]
+    )
+    profile = look({"age": AGE, "wage": wage, "job": job})
+    rows = int((AGE <= 15).sum())
+    assert profile.about("missing-together")[0].columns == ("wage", "job")
+    assert profile.about("missing-when")[0].message == (
+        f"wage, job are missing exactly where age is at most 15 ({rows} rows)."
+    )
+
+
+def test_order_of_numbers_and_dates():
+    start = np.datetime64("2001-01-01") + RNG.integers(0, 3000, N)
+    low = RNG.integers(0, 1000, N)
+    data = {
+        "start": start,
+        "end": start + RNG.integers(1, 900, N),
+        "low": low,
+        "high": low + RNG.integers(0, 500, N),
+    }
+    assert {f.suggestion["rule"] for f in look(data).about("order")} == {
+        "start < end",
+        "low <= high",
+    }
+
+
+def test_an_order_of_the_scales_alone_is_no_rule():
+    assert look({"age": AGE, "height": 100 + RNG.integers(0, 100, N)}).about("order") == ()
+
+
+def test_orders_that_follow_from_others_are_left_out():
+    low = RNG.integers(0, 1000, N)
+    middle = low + RNG.integers(0, 500, N)
+    data = {"low": low, "middle": middle, "high": middle + RNG.integers(0, 500, N)}
+    assert {f.columns for f in look(data).about("order")} == {("low", "middle"), ("middle", "high")}
+
+
+def test_a_level_that_fixes_another():
+    relation = RNG.choice(["husband", "wife", "child"], N).astype(object)
+    sex = np.where(
+        relation == "husband", "m", np.where(relation == "wife", "f", RNG.choice(["m", "f"], N))
+    )
+    found = look({"relation": relation, "sex": sex.astype(object)}).about("implication")
+    assert {f.suggestion["rule"] for f in found} == {
+        "relation is husband => sex is m",
+        "relation is wife => sex is f",
+    }
+
+
+def test_independent_columns_have_no_rules():
+    data = {f"x{i}": RNG.integers(0, 4, N) for i in range(6)} | {"smoke": SMOKE}
+    topics = {f.topic for f in look(data).findings}
+    assert "Rules between columns" not in topics
+    assert "Columns that follow from others" not in topics
+
+
+def test_many_rules_are_capped_and_the_rest_is_counted():
+    base = RNG.integers(0, 1000, N)
+    pairs = {}
+    for i in range(8):
+        other = RNG.permutation(base)
+        pairs |= {f"low{i}": other, f"high{i}": other + RNG.integers(0, 200, N)}
+    found = look(pairs).about("order")
+    assert len(found) == 8
+    group = RNG.integers(0, 3, N)
+    data = {"g": group.astype(str)} | {
+        f"x{i}": np.where(group == 0, "a", RNG.choice(["a", "b"], N)).astype(object)
+        for i in range(14)
+    }
+    found = look(data).about("implication")
+    assert len(found) == 13
+    assert found[-1].message.endswith("further rules of this sort are not shown.")

@@ -10,7 +10,9 @@ import typer
 
 from caveat import __version__
 from caveat.cli import console
+from caveat.cli.audit import audit
 from caveat.cli.look import look
+from caveat.cli.measures import measures
 from caveat.errors import CaveatError
 
 __all__ = ["app", "main"]
@@ -47,7 +49,9 @@ def _options(
     console.set_quiet(quiet)
 
 
+app.command()(audit)
 app.command()(look)
+app.command()(measures)
 
 
 def main() -> None:

@@ -14,6 +14,8 @@ __all__ = ["Section", "plain", "sections"]
 
 # With more targets than this they are compared in one table instead of being shown one by one.
 MANY_TARGETS = 3
+# The measures whose blind spot is spelt out when several are 0.
+HEADLINES = ("repU", "DiSCO")
 
 
 class Section(NamedTuple):
@@ -79,11 +81,9 @@ def _section(audit: Audit, title: str, target: str | None, names: list[str]) -> 
     header = ["measure", "value", "95 % interval", "baseline", "original", "cannot see"]
     if audit.n_control:
         header[5:5] = ["control", "beyond control"]
-    rows, remarks = [], []
-    for name in names:
-        results = audit.each(name, target)
-        rows.append(_row(name, results, with_control=bool(audit.n_control)))
-        remarks += _warnings(name, results)
+    found = {name: audit.each(name, target) for name in names}
+    rows = [_row(name, found[name], with_control=bool(audit.n_control)) for name in names]
+    remarks = _warnings(found)
     if target is not None:
         remarks += _flags(audit, target)
     return Section(title, tuple(header), rows, remarks)
@@ -132,17 +132,22 @@ def _number(value: float) -> str:
     return f"{value:.2f}"
 
 
-def _warnings(name: str, results: list[Measurement]) -> list[str]:
-    """Say what a reading that looks harmless does not mean."""
-    measure = MEASURES[name]
-    undefined = next((r for r in results if r.value is None), None)
-    if undefined is not None:
-        return [f"{name} is undefined: {undefined.notes[0]}"]
-    notes = list(dict.fromkeys(note for result in results for note in result.notes))
-    worst = [result.value or 0 for result in results]
-    if measure.direction == "higher is riskier" and not any(worst):
-        return [f"{name} is 0 and no all-clear. {measure.blind_spot}", *notes]
-    return [f"{name}: {note}" for note in notes]
+def _warnings(found: dict[str, list[Measurement]]) -> list[str]:
+    """Say what readings that look harmless do not mean."""
+    out, quiet = [], []
+    for name, results in found.items():
+        if MEASURES[name].direction == "higher is riskier" and not any(
+            result.value is None or result.value for result in results
+        ):
+            quiet.append(name)
+        notes = dict.fromkeys(note for result in results for note in result.notes)
+        out += [f"{name}: {note}" for note in notes]
+    if quiet:
+        chief = next((name for name in HEADLINES if name in quiet), quiet[0])
+        verb = "is" if len(quiet) == 1 else "are"
+        spot = MEASURES[chief].blind_spot
+        out.append(f"{', '.join(quiet)} {verb} 0, which is no all-clear. {chief}: {spot}")
+    return out
 
 
 def _flags(audit: Audit, target: str) -> list[str]:

@@ -104,7 +104,7 @@ class _Measures(dict[str, Measure]):
         near = lower.get(str(name).lower())
         raise CaveatError(
             f"there is no measure {name!r}",
-            do=f"did you mean {near}?" if near else f"choose among {', '.join(self)}",
+            do=f"perhaps {near}" if near else f"choose among {', '.join(self)}",
         )
 
 

@@ -1,0 +1,172 @@
+"""``caveat audit``: what a release gives away, measure by measure, with what each cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+from rich.table import Table as Grid
+
+from caveat.cli import console
+from caveat.errors import CaveatError
+from caveat.risk import Audit
+from caveat.risk import audit as run_audit
+from caveat.risk._render import heading, sections
+from caveat.table import Schema, Table, read, write
+from caveat.table.atomic import atomic_output, check_output
+
+__all__ = ["audit"]
+
+Number = TypeVar("Number", int, float)
+
+
+def audit(
+    original: Annotated[Path, typer.Argument(help="The confidential table.")],
+    synthetic: Annotated[list[Path], typer.Argument(help="The release, or its copies.")],
+    keys: Annotated[
+        str, typer.Option(help="Columns an attacker may know, with commas between them.")
+    ],
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="A column she may want to learn; repeat it. Else: all other columns."),
+    ] = None,
+    control: Annotated[
+        Path | None, typer.Option(help="Records of people who were not used for the release.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="A measure (see: caveat measures); repeat it; 'all' for all."),
+    ] = None,
+    subsets: Annotated[
+        int | None, typer.Option(help="Repeat for each combination of so many keys.")
+    ] = None,
+    groups: Annotated[
+        list[str] | None, typer.Option(help="Cut a numeric column: age=10. Repeat it.")
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="Match a numeric column up to a distance: age=2. Repeat it."),
+    ] = None,
+    exclude_level: Annotated[
+        list[str] | None,
+        typer.Option(help="A target level whose disclosure does not count: work=NO. Repeat it."),
+    ] = None,
+    exclude_missing: Annotated[
+        list[str] | None, typer.Option(help="A column whose missing values do not count.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Leave out cells with more records than this.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="A TOML file that declares kinds and missing codes.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option(help="Write all results to this file, or to the screen with '-'.")
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="CONFIDENTIAL: write which original records carry each measure."),
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace output files that exist.")] = False,
+) -> None:
+    """Measure what a release gives away about the people in the original."""
+    for path in (records, None if json in (None, "-") else Path(json or "")):
+        if path is not None:
+            check_output(path, force=force)
+    declared = Schema.from_toml(schema) if schema else None
+    found = run_audit(
+        _read(original, declared),
+        [_read(path, declared) for path in synthetic],
+        keys=_split(keys),
+        targets=None if target is None else [name for part in target for name in _split(part)],
+        control=None if control is None else _read(control, declared),
+        measures=measure,
+        subsets=subsets,
+        groups=_numbers(groups, "--groups", int),
+        tolerance=_numbers(tolerance, "--tolerance", float),
+        exclude_levels=_levels(exclude_level),
+        exclude_missing=tuple(exclude_missing or ()),
+        limit=limit,
+    )
+    _write(found, json, records, force=force)
+    if json != "-":
+        _print(found)
+
+
+def _read(path: Path, schema: Schema | None) -> Table:
+    return read(path, schema=schema)
+
+
+def _split(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(
+    given: Sequence[str] | None, option: str, number: Callable[[str], Number]
+) -> dict[str, Number]:
+    out = {}
+    for text in given or ():
+        name, equals, value = text.rpartition("=")
+        try:
+            out[name] = number(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise CaveatError(f"{text!r} is not of the form column=number", where=option)
+    return out
+
+
+def _levels(given: Sequence[str] | None) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise CaveatError(
+                "a level is excluded as column=level", where="--exclude-level", do="name both"
+            )
+        out.setdefault(name, []).append(value)
+    return out
+
+
+def _write(found: Audit, json: str | None, records: Path | None, *, force: bool) -> None:
+    if json == "-":
+        typer.echo(found.to_json())
+    elif json is not None:
+        with atomic_output(Path(json), force=force) as draft:
+            draft.write_text(found.to_json(), encoding="utf-8")
+        console.remark(f"results written to {json}")
+    if records is not None:
+        write(Table.from_frame(found.records()), records, force=force)
+        console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
+
+
+def _print(found: Audit) -> None:
+    for difference in found.differences:
+        console.remark(f"note: {difference}")
+    for remark in found.remarks:
+        console.remark(f"note: {remark}")
+    console.out.print(heading(found), markup=False)
+    for section in sections(found):
+        console.out.print()
+        grid = Grid(title=section.title, title_justify="left", title_style="bold", box=None)
+        last = len(section.header) - 1
+        for i, name in enumerate(section.header):
+            grid.add_column(
+                name,
+                justify="left" if i in (0, last) else "right",
+                no_wrap=i != last,
+                header_style="dim",
+            )
+        for row in section.rows:
+            grid.add_row(*row)
+        console.out.print(grid, markup=False)
+        for remark in section.remarks:
+            console.out.print(f"  ! {remark}", markup=False)
+    console.out.print()
+    console.out.print(
+        "baseline: what there is without the release; original: if the original itself were "
+        "released. `caveat measures NAME` says what a measure is and what it cannot see.",
+        markup=False,
+    )

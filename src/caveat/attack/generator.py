@@ -1,0 +1,120 @@
+"""What the strong attacker knows about the generator: the plan, and nothing drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import CaveatError
+from caveat.synthesis import Model, Plan, Synthesizer, make_plan
+from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.methods import State
+from caveat.table import Table
+
+__all__ = ["Generator", "plan_of", "releases_of", "written_columns"]
+
+Generator = Synthesizer | Plan | Model | Mapping[str, Any]
+"""How the release was made: a synthesiser, a plan, a fitted model, or the options of a plan."""
+
+
+def plan_of(generator: Generator | None, original: Table) -> Plan:
+    """Return the plan by which the release was made from a table.
+
+    A fitted model is checked: fitted again by its plan, the table must give the same model.
+    """
+    if generator is None:
+        return make_plan(original)
+    if isinstance(generator, Synthesizer):
+        return generator.plan(original)
+    if isinstance(generator, Model):
+        _check_fitted_on(generator, original)
+        return generator.plan
+    if isinstance(generator, Plan):
+        _check_columns(generator, original)
+        return generator
+    if isinstance(generator, Mapping):
+        return make_plan(original, generator)
+    raise CaveatError(
+        f"a {type(generator).__name__} does not say how the release was made",
+        where="generator",
+        do="give a Synthesizer, a plan, its options or a fitted model",
+    )
+
+
+def _check_columns(plan: Plan, original: Table) -> None:
+    absent = [name for name in plan.columns if name not in original]
+    if absent:
+        raise CaveatError(
+            "the plan has a column that the original has not",
+            where=f"column {absent[0]}",
+            do="give the table that the plan was made for",
+        )
+
+
+def _check_fitted_on(model: Model, original: Table) -> None:
+    _check_columns(model.plan, original)
+    where = None
+    if model.n_rows != original.n_rows:
+        where = f"{model.n_rows:,} records in the model, {original.n_rows:,} in the table"
+    else:
+        for name, fitted in model.columns.items():
+            if not original[name].has_same_levels(fitted.coding.column):
+                where = f"column {name}"
+                break
+    if where is None:
+        again = fit_columns(original, model.plan, model.seed, 1, None, {})
+        for name, fitted in model.columns.items():
+            pairs = ((fitted.kinds, again[name].kinds), (fitted.values, again[name].values))
+            if not all(_same_state(_state(a), _state(b)) for a, b in pairs):
+                where = f"column {name}"
+                break
+    if where is not None:
+        raise CaveatError(
+            "the model was fitted on other data",
+            where=where,
+            do="give the table that the model was fitted on, or the plan alone",
+        )
+
+
+def _state(fitted: Any) -> State:
+    return {} if fitted is None else fitted.state()
+
+
+def _same_state(a: Any, b: Any) -> bool:
+    if isinstance(a, Mapping):
+        return (
+            isinstance(b, Mapping)
+            and a.keys() == b.keys()
+            and all(_same_state(a[key], b[key]) for key in a)
+        )
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(np.asarray(a), np.asarray(b))
+    return bool(a == b)
+
+
+def written_columns(plan: Plan, original: Table) -> tuple[str, ...]:
+    """Return the columns of the output in their order."""
+    made = {n for n, entry in plan.columns.items() if entry.settings.method != "drop"}
+    return tuple(name for name in original if name in made)
+
+
+def releases_of(synthetic: Any, plan: Plan, original: Table) -> list[Table]:
+    """Return the released copies as tables with the columns that the plan writes."""
+    several = isinstance(synthetic, Sequence) and not isinstance(synthetic, str | bytes)
+    tables = [Table.from_frame(item) for item in (synthetic if several else [synthetic])]
+    if not tables:
+        raise CaveatError("there is no release to attack", do="give at least one synthetic copy")
+    names = written_columns(plan, original)
+    for number, table in enumerate(tables, 1):
+        absent = [name for name in names if name not in table]
+        if absent:
+            raise CaveatError(
+                "the release lacks a column that the generator makes",
+                where=f"copy {number}, column {absent[0]}",
+                do="give the release as it came out of the generator",
+            )
+        if not table.n_rows:
+            raise CaveatError("the release has no rows", where=f"copy {number}")
+    return [table.select(names) for table in tables]

@@ -1,0 +1,253 @@
+"""How sure someone can be who knows everything except this.
+
+The attacker knows the generator, all other records, and of one record everything but the unknown
+columns. For each candidate she refits the generator and computes the exact probability of the
+release; Bayes' theorem does the rest (Reiter, Wang and Zhang 2014).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from caveat.attack.candidates import candidates_of
+from caveat.attack.generator import Generator, plan_of, releases_of, written_columns
+from caveat.attack.priors import Prior, prior_of
+from caveat.attack.worlds import Worlds, in_threads, refuse_impossible
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Plan
+from caveat.table import Table
+
+__all__ = ["Posterior", "bayes", "check_record", "posterior"]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the attacker believes about one record after she has seen the release.
+
+    Parameters
+    ----------
+    record
+        Position of the record, from 0.
+    candidates
+        The values she considers, one row each.
+    prior
+        Their probability before the release.
+    log_likelihood
+        The log probability of the release under each; -inf where it is impossible.
+    truth
+        Position of the true values among the candidates.
+    notes
+        What should be known about the number.
+    error
+        Standard error of each probability when the likelihood was simulated; None when exact.
+    """
+
+    record: int
+    candidates: Table
+    prior: NDArray[np.float64]
+    log_likelihood: NDArray[np.float64]
+    truth: int
+    notes: tuple[str, ...] = ()
+    error: NDArray[np.float64] | None = field(default=None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the likelihood was computed and not simulated."""
+        return self.error is None
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The posterior probability of each candidate."""
+        return bayes(self.prior, self.log_likelihood)
+
+    @property
+    def probability(self) -> float:
+        """The posterior probability of the truth."""
+        return float(self.probabilities[self.truth])
+
+    @property
+    def rank(self) -> int:
+        """Place of the truth, 1 for the most probable candidate."""
+        return 1 + int((self.probabilities > self.probabilities[self.truth]).sum())
+
+    @property
+    def entropy(self) -> float:
+        """What is left to learn about the record, in bits."""
+        return _entropy(self.probabilities)
+
+    @property
+    def prior_entropy(self) -> float:
+        """What was to learn before the release, in bits."""
+        return _entropy(self.prior)
+
+    @property
+    def gain(self) -> float:
+        """By what factor the release raised the probability of the truth."""
+        return self.probability / float(self.prior[self.truth])
+
+    @property
+    def best(self) -> int:
+        """The most probable candidate, the first of several equal ones."""
+        return int(np.argmax(self.probabilities))
+
+    @property
+    def correct(self) -> bool:
+        """Whether the truth is the only best guess (R_i of Hittmeir et al., eq. 2.1)."""
+        top = self.probabilities == self.probabilities.max()
+        return bool(top[self.truth]) and int(top.sum()) == 1
+
+    def __repr__(self) -> str:
+        how = "exact" if self.exact else "simulated"
+        return (
+            f"<Posterior of record {self.record}, {how}: truth {self.probability:.4f} "
+            f"(prior {self.prior[self.truth]:.4f}, {len(self.prior):,} candidates), "
+            f"rank {self.rank}>"
+        )
+
+
+def _entropy(p: NDArray[np.float64]) -> float:
+    positive = p[p > 0]
+    return float(-(positive * np.log2(positive)).sum()) + 0.0
+
+
+def bayes(prior: NDArray[np.float64], log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return posterior probabilities; candidates run along the last axis.
+
+    Examples
+    --------
+    >>> bayes(np.array([0.5, 0.25, 0.25]), np.array([-700.0, -700.0, -np.inf])).round(4).tolist()
+    [0.6667, 0.3333, 0.0]
+    """
+    with np.errstate(divide="ignore"):
+        weights = np.log(prior) + log_likelihood
+    return np.asarray(np.exp(weights - logsumexp(weights, axis=-1, keepdims=True)))
+
+
+def posterior(
+    original: Any,
+    synthetic: Any,
+    record: int,
+    *,
+    unknown: Sequence[str] | None = None,
+    generator: Generator | None = None,
+    candidates: Any = None,
+    prior: Prior = "uniform",
+    threads: int | None = None,
+    done: Callable[[int], None] | None = None,
+) -> Posterior:
+    """Return what the strong attacker believes about one record after the release.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    synthetic
+        The released copy, or a list of copies (their log-likelihoods add up).
+    record
+        Position of the record in the original, from 0.
+    unknown
+        The columns whose values in this record the attacker does not know; all by default.
+    generator
+        How the release was made: a Synthesizer, a plan, its options, or a fitted model. The usual
+        synthesiser by default.
+    candidates
+        The values to consider, a frame with the unknown columns. By default all combinations of
+        levels, or, when these are too many, those that occur (with a warning).
+    prior
+        "uniform", "marginal", "conditional", or one number per candidate.
+    threads
+        Worlds computed at the same time; all cores by default. The result does not depend on it.
+    done
+        Called after each world, to show progress.
+
+    Examples
+    --------
+    >>> from caveat.datasets import buyer_beware
+    >>> round(posterior(buyer_beware(), buyer_beware(1), 999).probability, 4)
+    1.0
+    >>> round(posterior(buyer_beware(), buyer_beware(2), 999).probability, 4)
+    0.024
+    """
+    table = Table.from_frame(original)
+    check_record(record, table)
+    plan = plan_of(generator, table)
+    check_exact(plan)
+    names = unknown_columns(unknown, table, plan)
+    worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
+    worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
+    beliefs = prior_of(prior, worlds.without(record), _known(worlds, record, names), rows)
+    codes = np.stack([rows[name].codes for name in names], axis=1)
+    evidence = in_threads(
+        lambda row: worlds.evidence(
+            worlds.changed(record, dict(zip(names, row.tolist(), strict=True))), names
+        ),
+        list(codes),
+        threads,
+        done,
+    )
+    refuse_impossible(evidence)
+    logs = np.array([item.log_likelihood for item in evidence])
+    notes += remarks_on(names, plan)
+    return Posterior(record, rows, beliefs, logs, truth, notes)
+
+
+def check_record(record: int, table: Table) -> None:
+    """Refuse a record that the table has not."""
+    if not 0 <= record < table.n_rows:
+        raise CaveatError(
+            f"there is no record {record}",
+            do=f"choose from 0 to {table.n_rows - 1} (positions are counted from 0)",
+        )
+
+
+def check_exact(plan: Plan) -> None:
+    """Refuse a plan whose parameters are drawn: its likelihood is an integral over them."""
+    drawn = [name for name, entry in plan.columns.items() if entry.settings.proper]
+    if drawn:
+        raise CaveatError(
+            "a proper synthesis draws its parameters, so that there is no single refit",
+            where=f"column {drawn[0]}",
+            do="use caveat.attack.proper_posterior, which averages over them",
+        )
+
+
+def unknown_columns(unknown: Sequence[str] | None, table: Table, plan: Plan) -> tuple[str, ...]:
+    """Return the unknown columns, or say which one the table has not."""
+    if isinstance(unknown, str):
+        raise CaveatError("unknown is one text", do=f"give a list: unknown=[{unknown!r}]")
+    names = tuple(unknown) if unknown is not None else written_columns(plan, table)
+    if not names:
+        raise CaveatError("nothing is unknown", where="unknown", do="name at least one column")
+    for name in names:
+        table[name]
+    if len(set(names)) < len(names):
+        raise CaveatError("a column is named twice", where="unknown", do="name it once")
+    return names
+
+
+def remarks_on(names: Sequence[str], plan: Plan) -> tuple[str, ...]:
+    """Return what has to be said about unknown columns that are not synthesised."""
+    notes = []
+    for name in names:
+        entry = plan.columns.get(name)
+        method = "weights" if entry is None else entry.settings.method
+        if method == "copy":
+            note = f"{name} is copied into the release: its risk is 1 by construction"
+            notes.append(note)
+            warnings.warn(note, CaveatWarning, stacklevel=3)
+        if method == "drop":
+            notes.append(f"{name} is not in the release and no other column is made from it")
+    return tuple(notes)
+
+
+def _known(worlds: Worlds, record: int, unknown: Sequence[str]) -> Table:
+    names = [name for name in worlds.original if name not in unknown]
+    return worlds.original.select(names).take(np.array([record]))

@@ -1,0 +1,184 @@
+"""Worlds: the original data with one record changed or left out, and how well each explains Z.
+
+A world is refitted by the same plan, and the probability of the release in it is the product of
+the probabilities of its cells. The dictionaries of the columns are the same in all worlds: the
+codebook is public, what is secret is who has which value.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from caveat.attack.generator import written_columns
+from caveat.errors import CaveatError
+from caveat.synthesis import Model, Plan
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.rules import Fixed
+from caveat.table import Column, Table
+from caveat.table.align import common_levels
+
+__all__ = ["Evidence", "Worlds", "affected_columns", "in_threads", "refuse_impossible"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The log probability of a release in one world.
+
+    Parameters
+    ----------
+    finite
+        Sum of the logarithms of the cells that have a probability above zero.
+    impossible
+        Number of cells with probability zero, by column; empty when there are none.
+    """
+
+    finite: float
+    impossible: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log probability: -inf when one cell is impossible."""
+        return -math.inf if self.impossible else self.finite
+
+
+def in_threads(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    threads: int | None = None,
+    done: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """Return ``work(item)`` in the order of the items; ``done`` hears how many are ready."""
+    results: list[Result] = []
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        for result in pool.map(work, items):
+            results.append(result)
+            if done is not None:
+                done(1)
+    return results
+
+
+def affected_columns(plan: Plan, changed: Iterable[str]) -> set[str]:
+    """Return the columns whose model depends on the cells of the changed columns."""
+    changed = set(changed)
+    if changed & {plan.strata, plan.weights}:
+        return set(plan.columns)
+    hit = {n for n, e in plan.columns.items() if n in changed or changed & set(e.predictors)}
+    for rule in plan.rules:
+        sources = rule.condition.columns if isinstance(rule, Fixed) else (rule.lower,)
+        if changed & set(sources):
+            hit.add(rule.column if isinstance(rule, Fixed) else rule.upper)
+    return hit
+
+
+class Worlds:
+    """The released copies seen from all data sets that differ from the original in one record.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    plan
+        How the release was made.
+    releases
+        The released copies.
+    seed
+        Seed of the fits; it matters only for methods that draw parameters.
+    """
+
+    def __init__(
+        self, original: Table, plan: Plan, releases: Sequence[Table], seed: int = 0
+    ) -> None:
+        self.original = original
+        self.plan = plan
+        self.releases = tuple(releases)
+        self.seed = seed
+
+    def with_values(self, values: Mapping[str, Column]) -> tuple[Worlds, dict[str, Column]]:
+        """Return the worlds and the given values on dictionaries that hold both."""
+        columns, recoded = {}, {}
+        for name, column in values.items():
+            columns[name], recoded[name] = common_levels([self.original[name], column], name)
+        same = all(columns[name].has_same_levels(self.original[name]) for name in columns)
+        if same:
+            return self, recoded
+        return Worlds(
+            self.original.with_columns(columns), self.plan, self.releases, self.seed
+        ), recoded
+
+    @cached_property
+    def base(self) -> Mapping[str, ColumnModel]:
+        """The models of the original data themselves."""
+        return self._fit(self.original, {})
+
+    def _fit(self, table: Table, finished: Mapping[str, ColumnModel]) -> Mapping[str, ColumnModel]:
+        return fit_columns(table, self.plan, self.seed, 1, None, finished)
+
+    def changed(self, record: int, codes: Mapping[str, int]) -> Table:
+        """Return the original with the given codes in one record."""
+        columns = {}
+        for name, code in codes.items():
+            cells = self.original[name].codes.copy()
+            cells[record] = code
+            columns[name] = self.original[name].with_codes(cells)
+        return self.original.with_columns(columns)
+
+    def without(self, record: int) -> Table:
+        """Return the original without one record."""
+        return self.original.take(np.delete(np.arange(self.original.n_rows), record))
+
+    def model(self, table: Table, changed: Iterable[str] | None = None) -> Model:
+        """Return the generator fitted on a world; only what the changed columns touch is fitted."""
+        if changed is None:
+            finished: Mapping[str, ColumnModel] = {}
+        else:
+            hit = affected_columns(self.plan, changed)
+            finished = {n: m for n, m in self.base.items() if n not in hit}
+        names = written_columns(self.plan, table)
+        return Model(self.plan, self._fit(table, finished), names, table.n_rows, self.seed)
+
+    def evidence(self, table: Table, changed: Iterable[str] | None = None) -> Evidence:
+        """Return how probable the releases are in a world."""
+        model = self.model(table, changed)
+        terms: list[float] = []
+        impossible: dict[str, int] = {}
+        for release in self.releases:
+            result = model.log_prob(release)
+            for name, reason in result.unknown.items():
+                raise CaveatError(
+                    f"there is no exact probability: {reason}",
+                    where=f"column {name}",
+                    do="attack it by simulation (caveat.attack.simulated)",
+                )
+            for name, logs in result.columns.items():
+                possible = np.isfinite(logs)
+                if not possible.all():
+                    impossible[name] = impossible.get(name, 0) + int((~possible).sum())
+                terms += logs[possible].tolist()
+        # The exactly rounded sum does not depend on the order of the rows.
+        return Evidence(math.fsum(terms), impossible)
+
+
+def refuse_impossible(evidence: Sequence[Evidence]) -> None:
+    """Say which column rules the release out when it is impossible in every world."""
+    if any(not item.impossible for item in evidence):
+        return
+    nearest = min(evidence, key=lambda item: sum(item.impossible.values()))
+    name, n = max(nearest.impossible.items(), key=lambda entry: entry[1])
+    raise CaveatError(
+        f"the generator cannot have made this release: {n:,} cells have probability 0 whatever "
+        "the unknown values are",
+        where=f"column {name}",
+        do="check that original, release and generator belong together",
+    )

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from caveat.errors import CaveatError
 from caveat.table._notes import KEY, Note, fits, notes_of, read_notes, restore
-from caveat.table.column import Column, Kind, Missing
+from caveat.table.column import Column, Kind, Missing, smallest_unsigned
 from caveat.table.decode import arrow_cast
 from caveat.table.encode import encode, kind_of_text
 from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
@@ -110,7 +111,10 @@ def _read_column(source: _Source, position: int, name: str, note: Note | None) -
     elif pa.types.is_dictionary(array.type):
         column = _encode_text(array, name)
     else:
-        column = encode(as_series(array, name), name)
+        series = as_series(array, name).rechunk()
+        del array  # otherwise the chunks would be held beside their copy
+        pa.default_memory_pool().release_unused()
+        column = encode(series, name)
     if note is not None:
         return restore(column, note)
     usual = str(dtype) in USUAL or _is_text(dtype) or pa.types.is_dictionary(dtype)
@@ -131,16 +135,24 @@ def _encode_dictionary(array: pa.ChunkedArray, field: pa.Field) -> Column:
 
 
 def _encode_text(array: pa.ChunkedArray, name: str) -> Column:
-    """Encode text that was read as a dictionary in the order of appearance."""
-    whole = encode_arrow_dictionary(array, name)
-    order = np.argsort(whole.levels) if len(whole.levels) else np.zeros(0, np.intp)
-    lookup = np.arange(whole.n_levels)
-    lookup[order] = np.arange(len(order))
-    column = replace(whole, codes=lookup[whole.codes], levels=whole.levels[order], storage="")
-    column = column.compact()
-    column = replace(column, kind=kind_of_text(len(column), len(column.levels)))
-    empty = len(column.levels) > 0 and column.levels[0] == ""
-    return column.declare_missing([Missing("")]) if empty else column
+    """Encode text that was read as a dictionary in the order of appearance, chunk by chunk."""
+    dictionaries = [as_series(pa.chunked_array([c.dictionary]), name) for c in array.chunks]
+    words = pl.concat(dictionaries) if dictionaries else pl.Series(dtype=pl.String)
+    words = words.cast(pl.String).drop_nulls().unique().sort()
+    n = len(words)
+    codes = np.empty(len(array), dtype=smallest_unsigned(n + 1))
+    start = 0
+    for chunk, dictionary in zip(array.chunks, dictionaries, strict=True):
+        # The last place is that of empty cells.
+        places = dictionary.cast(pl.Enum(words)).to_physical().to_numpy()
+        lookup = np.append(places, n).astype(codes.dtype)
+        indices = chunk.indices.fill_null(len(dictionary)) if chunk.null_count else chunk.indices
+        codes[start : start + len(chunk)] = lookup[np.asarray(indices)]
+        start += len(chunk)
+    missing = (Missing(),) if array.null_count else ()
+    levels = np.array(words.to_list(), dtype=object)
+    column = Column(codes, levels, kind_of_text(len(array), n), missing)
+    return column.declare_missing([Missing("")]) if n and levels[0] == "" else column
 
 
 def write_columnar(table: Table, path: Path, suffix: str) -> None:

@@ -92,7 +92,8 @@ def _bytes_of(path: Path, encoding: str) -> NDArray[np.uint8]:
         data = data[3:]
     if not len(data):
         raise CaveatError("the file is empty", where=str(path), do="check how it was made")
-    if not (data == 10).any() and (data == 13).any():
+    start = bytes(data[:SAMPLE])
+    if b"\r" in start and b"\n" not in start and not (data == 10).any():
         data = np.frombuffer(bytes(data).replace(b"\r", b"\n"), np.uint8)
     return np.asarray(data)
 

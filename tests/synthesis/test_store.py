@@ -30,9 +30,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("strata", ["", "sex"])
-def test_a_loaded_model_draws_the_same_data(tmp_path: Path, strata: str) -> None:
-    model = Synthesizer(seed=3, strata=strata, **OPTIONS).fit(TABLE)
+@pytest.mark.parametrize(("strata", "proper"), [("", False), ("sex", False), ("", True)])
+def test_a_loaded_model_draws_the_same_data(tmp_path: Path, strata: str, proper: bool) -> None:
+    model = Synthesizer(seed=3, strata=strata, proper=proper, **OPTIONS).fit(TABLE)
     path = tmp_path / "model.caveat"
     save(model, path)
     again = load(path)

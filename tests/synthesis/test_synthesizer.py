@@ -275,10 +275,17 @@ def test_copying_is_said_to_be_unprotected_and_needs_all_rows() -> None:
         model.sample(rows=10)
 
 
-def test_proper_synthesis_varies_the_fit() -> None:
-    one = Synthesizer(seed=1, proper=True).fit(SURVEY).tables()[0]
-    assert one != Synthesizer(seed=1).fit(SURVEY).tables()[0]
-    assert one == Synthesizer(seed=1, proper=True).fit(SURVEY).tables()[0]
+def test_proper_synthesis_fits_each_copy_anew() -> None:
+    # A bootstrap of 20 rows loses each of them with probability (1 - 1/20)^20: copies of one fit
+    # would all lack the same values, copies of their own fits do not.
+    frame = {"x": [float(i) ** 2 for i in range(20)]}
+    once = Synthesizer(seed=1).fit(frame)
+    proper = Synthesizer(seed=1, proper=True).fit(frame)
+    seen = [set(t["x"].codes.tolist()) for t in proper.tables(rows=2000, copies=10)]
+    assert all(len(codes) < 20 for codes in seen)
+    assert len(set().union(*seen)) == 20
+    assert len(set(once.tables(rows=2000)[0]["x"].codes.tolist())) == 20
+    assert proper.tables(copies=3) == Synthesizer(seed=1, proper=True).fit(frame).tables(copies=3)
 
 
 @pytest.mark.parametrize(

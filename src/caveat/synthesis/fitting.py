@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,9 @@ def fit_columns(
     plan: Plan,
     seed: int,
     threads: int,
-    done: Callable[[str, ColumnModel], None] | None,
-    finished: Mapping[str, ColumnModel],
+    done: Callable[[str, ColumnModel], None] | None = None,
+    finished: Mapping[str, ColumnModel] = MappingProxyType({}),
+    copy: int = 0,
 ) -> dict[str, ColumnModel]:
     """Fit the model of every column on the original columns before it.
 
@@ -51,8 +53,10 @@ def fit_columns(
         Called with each model that is ready.
     finished
         Models that exist already.
+    copy
+        The copy that the models are for; it matters only to a proper synthesis.
     """
-    task = _Task.of(table, plan, seed)
+    task = _Task.of(table, plan, seed, copy)
     waiting = [name for name in plan.columns if name not in finished]
 
     def fit(name: str) -> ColumnModel:
@@ -78,13 +82,14 @@ class _Task:
     table: Table
     plan: Plan
     seed: int
+    copy: int
     weights: NDArray[np.float64] | None
     cells: Mapping[str, Cells]
     shared: Predictors | None
     positions: Mapping[str, list[int]]
 
     @classmethod
-    def of(cls, table: Table, plan: Plan, seed: int) -> _Task:
+    def of(cls, table: Table, plan: Plan, seed: int, copy: int) -> _Task:
         cells = {
             name: Cells(Coding.of(table[name], entry.special, name), codes=table[name].codes)
             for name, entry in plan.columns.items()
@@ -102,7 +107,7 @@ class _Task:
                 [p.codes for p in parts], [p.n_levels for p in parts], [p.ordered for p in parts]
             )
         weights = survey_weights(table[plan.weights], plan.weights) if plan.weights else None
-        return cls(table, plan, seed, weights, cells, shared, positions)
+        return cls(table, plan, seed, copy, weights, cells, shared, positions)
 
     def inputs(self, names: Sequence[str]) -> Inputs:
         """Return the original columns as predictors, without a copy for the tree engine."""
@@ -122,9 +127,8 @@ class _Task:
             return ColumnModel(entry, coding, original=kept, decimals=decimals)
         names = predictors_of(self.plan, name)
         inputs = self.inputs(names)
-        rng = np.random.default_rng(
-            np.random.SeedSequence(self.seed, spawn_key=(FIT, list(self.plan.columns).index(name)))
-        )
+        key = (FIT, self.copy, list(self.plan.columns).index(name))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
         taking_part, fixed, lower = self._rules(name)
         kinds = None
         if coding.two_step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.derived import derive
-from caveat.synthesis.fitting import predictors_of
+from caveat.synthesis.fitting import fit_columns, predictors_of
 from caveat.synthesis.plan import Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
@@ -73,6 +73,8 @@ class Model:
         The root seed.
     backend
         The kind of frame that came in.
+    source
+        The original table, kept only for a proper synthesis: each copy has a fit of its own.
     """
 
     plan: Plan
@@ -81,6 +83,7 @@ class Model:
     n_rows: int
     seed: int
     backend: str = ""
+    source: Table | None = field(default=None, repr=False)
 
     def sample(self, rows: int | None = None, copies: int = 1, threads: int | None = None) -> Any:
         """Draw synthetic copies as frames of the kind that came in.
@@ -105,9 +108,10 @@ class Model:
             raise CaveatError("the number of copies must be 1 or more")
         n = self._checked_rows(rows)
         starts = range(0, max(n, 1), BLOCK)
+        models = [self._columns_of(copy) for copy in range(copies)]
         work = [(copy, start, min(n, start + BLOCK)) for copy in range(copies) for start in starts]
         with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-            blocks = list(pool.map(lambda item: self._draw(*item), work))
+            blocks = list(pool.map(lambda item: self._draw(models[item[0]], *item), work))
         per_copy = len(starts)
         return [
             self._table(blocks[copy * per_copy : (copy + 1) * per_copy]) for copy in range(copies)
@@ -116,8 +120,16 @@ class Model:
     def blocks(self, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
         """Draw one copy block by block, for output that does not fit into memory."""
         n = self._checked_rows(rows)
+        columns = self._columns_of(copy)
         for start in range(0, max(n, 1), BLOCK):
-            yield released(self._table([self._draw(copy, start, min(n, start + BLOCK))]))
+            yield self._table([self._draw(columns, copy, start, min(n, start + BLOCK))])
+
+    def _columns_of(self, copy: int) -> Mapping[str, ColumnModel]:
+        """Return the models for a copy: the same for all, unless the parameters are drawn too."""
+        if copy == 0 or self.source is None:
+            return self.columns
+        threads = os.cpu_count() or 1
+        return fit_columns(self.source, self.plan, self.seed, threads, copy=copy)
 
     def _checked_rows(self, rows: int | None) -> int:
         n = self.n_rows if rows is None else rows
@@ -132,11 +144,13 @@ class Model:
             )
         return n
 
-    def _draw(self, copy: int, start: int, stop: int) -> dict[str, Cells]:
+    def _draw(
+        self, columns: Mapping[str, ColumnModel], copy: int, start: int, stop: int
+    ) -> dict[str, Cells]:
         """Walk the visit sequence for one block of rows."""
         n = stop - start
         cells: dict[str, Cells] = {}
-        for position, (name, model) in enumerate(self.columns.items()):
+        for position, (name, model) in enumerate(columns.items()):
             method = model.entry.settings.method
             if method == "drop":
                 continue

@@ -66,6 +66,7 @@ def save(model: Model, path: str | Path, *, force: bool = False) -> None:
         "n_rows": model.n_rows,
         "seed": model.seed,
         "backend": model.backend,
+        "source": None if model.source is None else _pack(_table_state(model.source), arrays),
     }
     _write(Path(path), document, arrays, force)
 
@@ -86,6 +87,7 @@ def load(path: str | Path) -> Model:
             int(document["n_rows"]),
             int(document["seed"]),
             str(document["backend"]),
+            None if document["source"] is None else _table(_unpack(document["source"], arrays)),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise _damaged(path) from None
@@ -267,6 +269,21 @@ def _column(state: State) -> Column:
         dict(state["value_labels"]),
         state["storage"],
     )
+
+
+def _table_state(table: Table) -> State:
+    columns = {
+        name: {**_dictionary(column), "codes": column.codes}
+        for name, column in table.columns.items()
+    }
+    return {"columns": columns, "backend": table.backend}
+
+
+def _table(state: State) -> Table:
+    columns = {
+        name: _column(entry).with_codes(entry["codes"]) for name, entry in state["columns"].items()
+    }
+    return Table(columns, state["backend"])
 
 
 def _column_state(model: ColumnModel) -> State:

@@ -78,6 +78,9 @@ class Synthesizer:
         seed = secrets.randbits(64) if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
         models = fit_columns(table, plan, seed, threads, done, finished or {})
+        proper = any(entry.settings.proper for entry in plan.columns.values())
         kept = {n for n, entry in plan.columns.items() if entry.settings.method != "drop"}
         names = tuple(name for name in table if name in kept)
-        return Model(plan, models, names, table.n_rows, seed, table.backend)
+        return Model(
+            plan, models, names, table.n_rows, seed, table.backend, table if proper else None
+        )

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.risk import MEASURES, Scenario, audit, beyond_control, wilson
+from caveat.risk import ENTRIES, Scenario, audit, beyond_control, wilson
 from caveat.risk.measurement import Measurement
 from caveat.table import Table
 
@@ -268,7 +268,7 @@ def test_exclusions_are_counted_in_order():
         frame, frame, keys=["k"], targets=["t"], exclude_missing=("t", "k"),
         exclude_levels={"t": ["x"]},
     )  # fmt: skip
-    removed = found.found[0].removed["original"]
+    removed = found.checks[0].removed["original"]
     assert removed == {
         "target level": 1,
         "missing target": 2,
@@ -316,6 +316,5 @@ def test_an_unmeasured_measure_is_an_error():
 def test_default_measures_need_no_option():
     found = audit(people(seed=1), people(seed=2), keys=KEYS, targets=["job"])
     measured = {row.measure for row in found.rows}
-    assert measured == {
-        m.name for m in MEASURES.values() if m.default and "tolerance" not in m.needs
-    }
+    defaults = {m.name for m in ENTRIES if m.default and "tolerance" not in m.needs}
+    assert measured == defaults

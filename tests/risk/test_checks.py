@@ -39,7 +39,7 @@ def test_checks_equal_to_synthpop(sd2011, synthpop, world, variant):
         measures=["DiSCO"],
         **VARIANTS[variant],
     )
-    ones = [f.one_way for f in found.found]
+    ones = [f.one_way for f in found.checks]
     for ours, theirs in zip(ones, asked["check_1way"], strict=True):
         assert (ours is None) == (theirs == "")
         if ours is not None:
@@ -52,7 +52,7 @@ def test_checks_equal_to_synthpop(sd2011, synthpop, world, variant):
             )
             assert ours.share_of_original == pytest.approx(expected["PctLevelAll"], abs=1e-9)
             assert ours.share_of_disclosive == pytest.approx(expected["PctLevelDis"], abs=1e-9)
-    for ours, theirs in zip((f.two_way for f in found.found), asked["check_2way"], strict=True):
+    for ours, theirs in zip((f.two_way for f in found.checks), asked["check_2way"], strict=True):
         got = [
             (f"{t.target_level}|{t.key_level}", t.records, t.key, t.together, t.with_key_level)
             for t in ours

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.errors import CaveatError
-from caveat.risk import MEASURES, Measure, Scenario, audit, pair, register
+from caveat.risk import ENTRIES, MEASURES, Measure, Scenario, audit, pair, register
 from caveat.risk.measurement import Measurement
 
-RISK = [m for m in MEASURES.values() if m.family not in ("attack", "utility")]
+RISK = list(ENTRIES)
 NAMES = [m.name for m in RISK]
 SCENARIO = Scenario(("sex", "age", "town"), "job", tolerance={"age": 0})
 

@@ -10,10 +10,20 @@ from caveat.risk.pair import Pair, pair
 from caveat.risk.result import Audit
 from caveat.risk.scenario import Scenario
 
-for _family in (identity, attribute, cap, gtcap, matching, isolation, tables, rows):
-    register(*_family.ENTRIES)
+ENTRIES: tuple[Measure, ...] = (
+    *identity.ENTRIES,
+    *attribute.ENTRIES,
+    *cap.ENTRIES,
+    *gtcap.ENTRIES,
+    *matching.ENTRIES,
+    *isolation.ENTRIES,
+    *tables.ENTRIES,
+    *rows.ENTRIES,
+)
+register(*ENTRIES)
 
 __all__ = [
+    "ENTRIES",
     "MEASURES",
     "Audit",
     "Disclosure",

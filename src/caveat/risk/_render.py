@@ -161,7 +161,9 @@ def _flags(audit: Audit, target: str) -> list[str]:
         shown = ", ".join(f"{t.target_level} | {t.key} {t.key_level}" for t in twos[:5])
         more = f" and {len(twos) - 5} more" if len(twos) > 5 else ""
         out.append(f"two-way check: {len(twos)} pairs of levels imply each other: {shown}{more}")
-    mine = [f for f in audit.found if f.scenario.target == target and f.scenario.keys == audit.keys]
+    mine = [
+        f for f in audit.checks if f.scenario.target == target and f.scenario.keys == audit.keys
+    ]
     removed = mine[0].removed["original"]
     gone = [f"{n:,} {reason}" for reason, n in removed.items() if n and reason != "remaining"]
     return [*out, *([f"excluded from the original: {', '.join(gone)}"] if gone else [])]

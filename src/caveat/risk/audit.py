@@ -12,7 +12,7 @@ from caveat.risk.measure import MEASURES, Measure
 from caveat.risk.measurement import Measurement
 from caveat.risk.pair import KeyCells, Pair
 from caveat.risk.prepare import group, harmonise
-from caveat.risk.result import Audit, Found, Row
+from caveat.risk.result import Audit, Check, Row
 from caveat.risk.scenario import Scenario
 from caveat.table import Table
 
@@ -85,14 +85,16 @@ def audit(
     )
     grouped, remarks = group([t.select(columns) for t in tables], attackers[0].groups)
     rows: list[Row] = []
-    found: list[Found] = []
+    checks: list[Check] = []
     for copy in range(1, len(copies) + 1):
         runs = _Runs(grouped, tables, copy, bool(outside))
-        for step in [attackers, *_by_subset(attackers, subsets)]:
-            runs.measure(step, chosen, rows, found)
+        runs.measure(attackers, chosen, rows, checks)
+        by_keys = [measure for measure in chosen if "keys" in measure.needs]
+        for fewer in _by_subset(attackers, subsets):
+            runs.measure(fewer, by_keys, rows, checks)
     return Audit(
         rows=tuple(rows),
-        found=tuple(found),
+        checks=tuple(checks),
         n_original=len(ours),
         n_synthetic=tuple(len(copy) for copy in copies),
         n_control=len(outside) if outside else None,
@@ -116,7 +118,7 @@ class _Runs:
         attackers: Sequence[Scenario],
         chosen: Sequence[Measure],
         rows: list[Row],
-        found: list[Found],
+        checks: list[Check],
     ) -> None:
         """Append the measurements of attackers with the same keys and different targets."""
         keys = attackers[0].keys
@@ -136,8 +138,8 @@ class _Runs:
                 seen = attacker if "target" in measure.needs else attacker.with_target(None)
                 rows.append(Row(seen, self.copy, measure.name, _measured(measure, pair, control)))
             if attacker.target and about_target:
-                found.append(
-                    Found(
+                checks.append(
+                    Check(
                         attacker,
                         self.copy,
                         one_way(pair),
@@ -218,10 +220,12 @@ def _choose(names: Sequence[str] | None, attackers: Sequence[Scenario]) -> list[
         given.add("target")
     if attackers[0].tolerance:
         given.add("tolerance")
+    # Other rooms register measures of utility and of attackers who hold more than two tables.
+    possible = [m for m in MEASURES.values() if m.needs <= given and "better" not in m.direction]
     if names is None:
-        return [m for m in MEASURES.values() if m.default and m.needs <= given]
+        return [m for m in possible if m.default]
     if list(_names(names, "measures")) == ["all"]:
-        return [m for m in MEASURES.values() if m.needs <= given]
+        return possible
     chosen = [MEASURES[name] for name in names]
     for measure in chosen:
         lacking = sorted(measure.needs - given)

@@ -16,7 +16,7 @@ from caveat.risk.measurement import Measurement
 from caveat.risk.scenario import Scenario
 from caveat.table import Difference
 
-__all__ = ["Audit", "Found", "Row"]
+__all__ = ["Audit", "Check", "Row"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Found:
+class Check:
     """What lies behind the measures of one target on one copy.
 
     Attributes
@@ -56,7 +56,7 @@ class Audit:
     ----------
     rows
         The measurements, one per scenario, copy and measure.
-    found
+    checks
         One-way and two-way checks and exclusions, one per scenario with a target and copy.
     n_original, n_synthetic, n_control
         Numbers of records.
@@ -67,7 +67,7 @@ class Audit:
     """
 
     rows: tuple[Row, ...]
-    found: tuple[Found, ...]
+    checks: tuple[Check, ...]
     n_original: int
     n_synthetic: tuple[int, ...]
     n_control: int | None
@@ -127,7 +127,7 @@ class Audit:
     def flags(self, target: str) -> tuple[tuple[OneWay, ...], tuple[TwoWay, ...]]:
         """Return the one-way and two-way checks of a target that some copy raised, each once."""
         mine = [
-            f for f in self.found if f.scenario.target == target and f.scenario.keys == self.keys
+            f for f in self.checks if f.scenario.target == target and f.scenario.keys == self.keys
         ]
         ones = {f.one_way.level: f.one_way for f in mine if f.one_way}
         twos = {(t.target_level, t.key, t.key_level): t for f in mine for t in f.two_way}
@@ -194,7 +194,7 @@ class Audit:
                     "two_way": [pair._asdict() for pair in f.two_way],
                     "exclusions": {name: dict(counts) for name, counts in f.removed.items()},
                 }
-                for f in self.found
+                for f in self.checks
             ],
         }
 

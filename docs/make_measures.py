@@ -1,0 +1,54 @@
+"""Write measures.md from the table of measures: python docs/make_measures.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from caveat.risk import ENTRIES, Measure, Property
+
+HEAD = """# Measures of disclosure
+
+This page is written by `docs/make_measures.py` from the same table that the command line prints
+(`caveat measures`, `caveat measures NAME`). How to read an audit:
+[What a release gives away](risk.md).
+
+In the formulas d and s are counts in the original and in the synthetic table, q is a combination of
+keys, t a value of the target, N_d and N_s are the numbers of records.
+
+Every entry says which of five properties the measure **fails** on published counter-examples
+(Latner, Neunhoeffer and Drechsler 2025: the 16-cell data, and SD2011 with the target set to 0
+everywhere). Tests assert these entries. Not failing there is no proof of having the property.
+
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    parts, family = [HEAD], ""
+    for entry in ENTRIES:
+        if entry.family != family:
+            parts.append(f"## {entry.family.capitalize()}\n\n")
+            family = entry.family
+        parts.append(_entry(entry))
+    return "".join(parts)
+
+
+def _entry(entry: Measure) -> str:
+    fails = "; ".join(p for p in Property if p in entry.fails)
+    default = "by default" if entry.default else "on request"
+    lines = {
+        "attacker": entry.attacker,
+        "formula": f"`{entry.formula}`",
+        "direction": entry.direction + (f", in {entry.unit}" if entry.unit else ""),
+        "baseline": entry.baseline or "none",
+        "needs": ", ".join(sorted(entry.needs)) + f"; computed {default}",
+        "source": entry.source,
+        "cannot see": entry.blind_spot,
+        "fails": fails or "none of the five on these examples",
+    }
+    rows = "".join(f"| {name} | {text.replace('|', '&#124;')} |\n" for name, text in lines.items())
+    return f"### {entry.name}\n\n{entry.says.capitalize()}.\n\n| | |\n| --- | --- |\n{rows}\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("measures.md").write_text(page(), encoding="utf-8")

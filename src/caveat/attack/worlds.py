@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -26,7 +26,15 @@ from caveat.synthesis.rules import Fixed
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
 
-__all__ = ["Evidence", "Worlds", "affected_columns", "in_threads", "refuse_impossible"]
+__all__ = [
+    "Evidence",
+    "Worlds",
+    "affected_columns",
+    "draw_release",
+    "evidence_of",
+    "in_threads",
+    "refuse_impossible",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -150,24 +158,34 @@ class Worlds:
 
     def evidence(self, table: Table, changed: Iterable[str] | None = None) -> Evidence:
         """Return how probable the releases are in a world."""
-        model = self.model(table, changed)
-        terms: list[float] = []
-        impossible: dict[str, int] = {}
-        for release in self.releases:
-            result = model.log_prob(release)
-            for name, reason in result.unknown.items():
-                raise CaveatError(
-                    f"there is no exact probability: {reason}",
-                    where=f"column {name}",
-                    do="attack it by simulation (caveat.attack.simulated)",
-                )
-            for name, logs in result.columns.items():
-                possible = np.isfinite(logs)
-                if not possible.all():
-                    impossible[name] = impossible.get(name, 0) + int((~possible).sum())
-                terms += logs[possible].tolist()
-        # The exactly rounded sum does not depend on the order of the rows.
-        return Evidence(math.fsum(terms), impossible)
+        return evidence_of(self.model(table, changed), self.releases)
+
+
+def evidence_of(model: Model, releases: Iterable[Table]) -> Evidence:
+    """Return how probable releases are under a fitted generator."""
+    terms: list[float] = []
+    impossible: dict[str, int] = {}
+    for release in releases:
+        result = model.log_prob(release)
+        for name, reason in result.unknown.items():
+            raise CaveatError(
+                f"there is no exact probability: {reason}",
+                where=f"column {name}",
+                do="attack it by simulation (caveat.attack.simulated_posterior)",
+            )
+        for name, logs in result.columns.items():
+            possible = np.isfinite(logs)
+            if not possible.all():
+                impossible[name] = impossible.get(name, 0) + int((~possible).sum())
+            terms += logs[possible].tolist()
+    # The exactly rounded sum does not depend on the order of the rows.
+    return Evidence(math.fsum(terms), impossible)
+
+
+def draw_release(model: Model, rows: int, *key: int) -> Table:
+    """Draw one release; the same key gives the same release, whatever else is drawn."""
+    seed = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
+    return replace(model, seed=seed).tables(rows, threads=1)[0]
 
 
 def refuse_impossible(evidence: Sequence[Evidence]) -> None:

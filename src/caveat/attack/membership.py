@@ -1,0 +1,279 @@
+"""Membership: whether the release looks as if a record had been in the data.
+
+The most powerful test compares the probability of the release with and without the record. For a
+sequential tree synthesiser both are known exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.neighbours import Done, base_evidence, without_each
+from caveat.attack.posterior import check_exact, check_record
+from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
+from caveat.errors import CaveatError
+from caveat.synthesis import Model, Plan
+from caveat.table import Table
+
+__all__ = [
+    "Membership",
+    "MembershipTest",
+    "chosen_records",
+    "epsilon_bound",
+    "membership",
+    "membership_test",
+    "refuse_copies",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """The likelihood ratio of membership for some records.
+
+    Parameters
+    ----------
+    records
+        Positions of the records, from 0.
+    log_ratio
+        log p(Z | D) - log p(Z | D without the record); inf where the release is impossible
+        without it.
+    """
+
+    records: NDArray[np.int64]
+    log_ratio: Floats
+
+    @property
+    def worst(self) -> int:
+        """Position of the record whose membership the release shows most."""
+        return int(self.records[np.argmax(self.log_ratio)])
+
+    def posterior(self, prior: float = 0.5) -> Floats:
+        """Return the probability of membership for an attacker who gives it ``prior`` before."""
+        if not 0 < prior < 1:
+            raise CaveatError("the prior of membership must lie between 0 and 1")
+        with np.errstate(over="ignore"):
+            return np.asarray(1 / (1 + (1 - prior) / prior * np.exp(-self.log_ratio)))
+
+
+def membership(
+    original: Any,
+    synthetic: Any,
+    *,
+    generator: Generator | None = None,
+    records: Sequence[int] | None = None,
+    threads: int | None = None,
+    done: Done | None = None,
+) -> Membership:
+    """Return for each record how much more probable the release is with it than without it.
+
+    Parameters
+    ----------
+    original, synthetic, generator
+        As for :func:`caveat.attack.posterior`. Without the record the generator is fitted on one
+        record less and makes the same number of synthetic rows.
+    records
+        Positions of the records, from 0; all by default.
+    threads
+        Worlds computed at the same time; all cores by default.
+    done
+        Called with the number of worlds that have become ready.
+
+    Examples
+    --------
+    >>> from caveat.datasets import buyer_beware
+    >>> result = membership(buyer_beware(), buyer_beware(1), records=[0, 999])
+    >>> result.log_ratio.round(4).tolist()
+    [-0.0078, inf]
+    """
+    table = Table.from_frame(original)
+    plan = plan_of(generator, table)
+    check_exact(plan)
+    refuse_copies(plan)
+    chosen = chosen_records(records, table)
+    worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
+    base = base_evidence(worlds)
+    return Membership(chosen, base.finite - without_each(worlds, chosen, threads, done))
+
+
+def chosen_records(records: Sequence[int] | None, table: Table) -> NDArray[np.int64]:
+    """Return the records to attack, or say which one the table has not."""
+    if records is None:
+        return np.arange(table.n_rows)
+    for record in records:
+        check_record(record, table)
+    if not len(records):
+        raise CaveatError("no record is named", do="name one, or leave the records out")
+    return np.asarray(records, dtype=np.int64)
+
+
+def refuse_copies(plan: Plan) -> None:
+    """Refuse plans with copied columns: every record is in the release as it is."""
+    copied = [n for n, entry in plan.columns.items() if entry.settings.method == "copy"]
+    if copied:
+        raise CaveatError(
+            "a copied column shows every member by construction",
+            where=f"column {copied[0]}",
+            do="synthesise it; there is nothing to test",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MembershipTest:
+    """How well the likelihood ratio tells releases with a record from releases without it.
+
+    Parameters
+    ----------
+    record
+        Position of the record, from 0.
+    inside, outside
+        Log-likelihood ratios of releases simulated with and without the record.
+    observed
+        The log-likelihood ratio of the actual release; None when there is none.
+    """
+
+    record: int
+    inside: Floats
+    outside: Floats
+    observed: float | None = None
+
+    @property
+    def auc(self) -> float:
+        """The chance that a release with the record has a higher ratio than one without it."""
+        ranks = np.searchsorted(np.sort(self.outside), self.inside, "left")
+        ties = np.searchsorted(np.sort(self.outside), self.inside, "right") - ranks
+        return float((ranks + ties / 2).mean() / len(self.outside))
+
+    def power(self, level: float = 0.01) -> float:
+        """Return the share of releases with the record that the test of this level finds."""
+        return float((self.inside > self._threshold(level)).mean())
+
+    def _threshold(self, level: float) -> float:
+        """Return the smallest observed ratio above which at most ``level`` of `outside` lie."""
+        ordered = np.sort(self.outside)[::-1]
+        return float(ordered[min(math.floor(level * len(ordered)), len(ordered) - 1)])
+
+    @property
+    def p_value(self) -> float | None:
+        """How often a release without the record looks at least as much like one with it."""
+        if self.observed is None:
+            return None
+        return float((1 + (self.outside >= self.observed).sum()) / (1 + len(self.outside)))
+
+    @property
+    def epsilon(self) -> float:
+        """A lower bound (95 %) of the ε of the generator for this record.
+
+        The threshold is chosen on the first half of the simulated releases, the error rates of the
+        test are bounded on the second half.
+        """
+        halves = [(x[: len(x) // 2], x[len(x) // 2 :]) for x in (self.inside, self.outside)]
+        (choose_in, judge_in), (choose_out, judge_out) = halves
+        cuts = np.unique(np.concatenate([choose_in, choose_out]))
+        scores = [_estimate(choose_in, choose_out, cut) for cut in cuts]
+        cut = float(cuts[int(np.argmax(scores))])
+        hits, alarms = int((judge_in >= cut).sum()), int((judge_out >= cut).sum())
+        return epsilon_bound(hits, len(judge_in), alarms, len(judge_out))
+
+
+def _estimate(inside: Floats, outside: Floats, cut: float) -> float:
+    """Return the ε that the error rates at a threshold suggest, with half a count added."""
+    hit = ((inside >= cut).sum() + 0.5) / (len(inside) + 1)
+    alarm = ((outside >= cut).sum() + 0.5) / (len(outside) + 1)
+    return float(max(math.log(hit / alarm), math.log((1 - alarm) / (1 - hit))))
+
+
+def epsilon_bound(hits: int, n_inside: int, alarms: int, n_outside: int) -> float:
+    """Return a 95 % lower bound of ε from the hits and false alarms of one test.
+
+    A mechanism that is ε-differentially private has hit rate <= exp(ε) x false alarm rate, and the
+    same for the complements. Both rates are at the unfavourable end of their 97.5 % one-sided
+    Clopper-Pearson limits.
+
+    Examples
+    --------
+    >>> round(epsilon_bound(500, 1000, 0, 1000), 3)
+    4.846
+    """
+
+    def ratio(upper: int, n_upper: int, lower: int, n_lower: int) -> float:
+        least = beta.ppf(0.025, upper, n_upper - upper + 1) if upper else 0.0
+        most = beta.ppf(0.975, lower + 1, n_lower - lower) if lower < n_lower else 1.0
+        return math.log(least / most) if least > 0 else -math.inf
+
+    return max(
+        0.0,
+        ratio(hits, n_inside, alarms, n_outside),
+        ratio(n_outside - alarms, n_outside, n_inside - hits, n_inside),
+    )
+
+
+def membership_test(
+    original: Any,
+    record: int,
+    *,
+    synthetic: Any = None,
+    generator: Generator | None = None,
+    simulations: int = 200,
+    rows: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    done: Done | None = None,
+) -> MembershipTest:
+    """Calibrate the likelihood ratio test for one record with simulated releases.
+
+    Parameters
+    ----------
+    original, generator
+        As for :func:`membership`.
+    record
+        Position of the record, from 0.
+    synthetic
+        The actual release, to be placed among the simulated ones.
+    simulations
+        Number of releases simulated with the record, and as many without it.
+    rows
+        Rows of each simulated release; as many as the original has by default.
+    seed
+        Seed of the simulated releases.
+    """
+    table = Table.from_frame(original)
+    check_record(record, table)
+    plan = plan_of(generator, table)
+    check_exact(plan)
+    refuse_copies(plan)
+    if simulations < 2:
+        raise CaveatError("the number of simulations must be 2 or more")
+    worlds = Worlds(table, plan, [])
+    models = worlds.model(table, ()), worlds.model(worlds.without(record))
+
+    def ratio(item: tuple[int, int]) -> float:
+        side, copy = item
+        release = draw_release(models[side], rows or table.n_rows, seed, side, copy)
+        return _log_ratio(models, [release])
+
+    items = [(side, copy) for side in (0, 1) for copy in range(simulations)]
+    ratios = np.array(in_threads(ratio, items, threads, done))
+    observed = None
+    if synthetic is not None:
+        observed = _log_ratio(models, releases_of(synthetic, plan, table))
+    return MembershipTest(record, ratios[:simulations], ratios[simulations:], observed)
+
+
+def _log_ratio(models: tuple[Model, Model], releases: Sequence[Table]) -> float:
+    inside, outside = (evidence_of(model, releases) for model in models)
+    if inside.impossible and outside.impossible:
+        raise CaveatError(
+            "the release is impossible with and without the record",
+            do="check that original, release and generator belong together",
+        )
+    return inside.log_likelihood - outside.log_likelihood

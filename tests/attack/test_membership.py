@@ -1,0 +1,191 @@
+"""Membership, its calibrated test, privacy loss, and whom to test first."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from caveat.attack import membership, membership_test, privacy_loss, vulnerable
+from caveat.attack.membership import MembershipTest, epsilon_bound
+from caveat.datasets import RELEASES, buyer_beware, survey
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Synthesizer
+from caveat.table import Table
+
+
+def test_hand_value_for_one_column():
+    # D: 3 a, 2 b; Z = a, a, b. With all: (3/5)^2 (2/5); without an a: (2/4)^3; without a b:
+    # (3/4)^2 (1/4).
+    table = Table.from_frame({"x": ["a", "a", "a", "b", "b"]})
+    release = Table.from_frame({"x": ["a", "a", "b"]})
+    result = membership(table, release)
+    with_all, less_a, less_b = 18 / 125, 1 / 8, 9 / 64
+    expected = np.log([with_all / less_a] * 3 + [with_all / less_b] * 2)
+    assert result.log_ratio == pytest.approx(expected, abs=1e-12)
+
+
+def test_equals_refits_of_the_whole_synthesiser():
+    table = survey(rows=120).select(["sex", "age", "income", "marital"])
+    release = Synthesizer(seed=4).fit(table).tables()[0]
+    result = membership(table, release, records=[3, 50])
+    full = Synthesizer(seed=1).fit(table).log_prob(release).total
+    for record, ratio in zip([3, 50], result.log_ratio, strict=True):
+        rest = table.take(np.delete(np.arange(120), record))
+        less = Synthesizer(seed=1).fit(rest).log_prob(release).total
+        assert ratio == pytest.approx(full - less, abs=1e-9)
+
+
+@pytest.mark.parametrize("release", [1, 2, 4])
+def test_the_unique_record_of_buyer_beware(release):
+    result = membership(buyer_beware(), buyer_beware(release))
+    if RELEASES[release][15]:
+        assert result.log_ratio[999] == math.inf
+        assert result.worst == 999
+        assert result.posterior(0.001)[999] == 1.0
+    else:
+        # without it every share is n/999 instead of n/1000: 1000 log(999/1000)
+        assert result.log_ratio[999] == pytest.approx(1000 * math.log(0.999), abs=1e-9)
+    assert np.isfinite(result.log_ratio[:999]).all()
+
+
+def test_equal_records_have_equal_ratios():
+    result = membership(buyer_beware(), buyer_beware(3))
+    starts = np.cumsum((0, *RELEASES[0]))
+    for a, b in pairwise(starts):
+        assert len(np.unique(result.log_ratio[a:b])) == 1
+
+
+def test_bad_input():
+    table = buyer_beware()
+    with pytest.raises(CaveatError, match="there is no record 1000"):
+        membership(table, table, records=[1000])
+    with pytest.raises(CaveatError, match="no record is named"):
+        membership(table, table, records=[])
+    with pytest.warns(CaveatWarning, match="copied"):
+        model = Synthesizer(seed=1, columns={"var1": {"method": "copy"}}).fit(table)
+    with pytest.raises(CaveatError, match="shows every member by construction"):
+        membership(table, model.tables()[0], generator=model)
+    with pytest.raises(CaveatError, match="probability 0"):
+        membership(table, Table.from_frame({f"var{j}": [0, 7] for j in (1, 2, 3, 4)}))
+
+
+class TestCalibration:
+    def test_power_for_the_unique_record_is_the_chance_that_it_reappears(self):
+        test = membership_test(buyer_beware(), 999, simulations=150, seed=3)
+        # inf exactly when 1111 is drawn at least once in 1000 rows
+        seen = int(np.isinf(test.inside).sum())
+        chance = 1 - 0.999**1000
+        low, high = binom.ppf([0.0005, 0.9995], 150, chance)
+        assert low <= seen <= high
+        assert not np.isinf(test.outside).any()
+        assert test.power(0.01) == pytest.approx(seen / 150)
+        assert test.auc > 0.7
+        assert test.epsilon > 1
+
+    def test_an_ordinary_record_is_hardly_seen(self):
+        test = membership_test(buyer_beware(), 0, simulations=100, seed=3)
+        assert abs(test.auc - 0.5) < 0.16  # four standard errors of a null AUC with 100 + 100
+        assert test.epsilon < 1
+
+    def test_the_ratio_is_a_ratio_of_densities(self):
+        # E[p(Z|D)/p(Z|D-)] over releases of D- is 1 when the supports agree
+        table = Table.from_frame({"x": ["a"] * 6 + ["b"] * 5, "y": ["u", "v"] * 5 + ["u"]})
+        test = membership_test(table, 0, simulations=600, rows=5, seed=1, generator={})
+        ratios = np.exp(test.outside)
+        assert abs(ratios.mean() - 1) < 4 * ratios.std() / math.sqrt(600)
+        inverse = np.exp(-test.inside)
+        assert abs(inverse.mean() - 1) < 4 * inverse.std() / math.sqrt(600)
+
+    def test_the_actual_release_is_placed_among_the_simulated(self):
+        release = buyer_beware(2)
+        test = membership_test(buyer_beware(), 999, synthetic=release, simulations=20, seed=1)
+        assert test.observed == pytest.approx(1000 * math.log(0.999), abs=1e-9)
+        assert 0 < test.p_value <= 1
+
+    def test_same_seed_same_result_whatever_the_threads(self):
+        one, two = (
+            membership_test(buyer_beware(), 5, simulations=6, seed=9, threads=t) for t in (1, 3)
+        )
+        assert np.array_equal(one.inside, two.inside)
+        assert np.array_equal(one.outside, two.outside)
+        assert len(np.unique(one.inside)) > 1
+
+
+def test_epsilon_bound_by_hand():
+    # 500 of 1000 hits, no false alarm in 1000: the lower limit of the hit rate is the 2.5 % point
+    # of Beta(500, 501), the upper limit of the alarm rate is 1 - 0.025^(1/1000).
+    upper = 1 - 0.025 ** (1 / 1000)
+    assert epsilon_bound(500, 1000, 0, 1000) == pytest.approx(math.log(0.46855 / upper), abs=1e-3)
+    assert epsilon_bound(10, 1000, 10, 1000) == 0.0
+    # the complements: 1000 of 1000 rejected outside, half missed inside
+    assert epsilon_bound(1000, 1000, 500, 1000) == pytest.approx(
+        epsilon_bound(500, 1000, 0, 1000), abs=1e-12
+    )
+
+
+def test_epsilon_is_a_valid_bound_for_a_private_mechanism():
+    """Randomised response with ε = 1: the 95 % bound must hold in at least 95 % of repetitions."""
+    rng = np.random.default_rng(5)
+    p = math.e / (1 + math.e)
+    wrong = 0
+    for _ in range(300):
+        inside = np.where(rng.random(200) < p, 1.0, -1.0)
+        outside = np.where(rng.random(200) < 1 - p, 1.0, -1.0)
+        wrong += MembershipTest(0, inside, outside).epsilon > 1
+    assert wrong <= binom.ppf(0.999, 300, 0.05)
+
+
+class TestPrivacyLoss:
+    def test_hand_value(self):
+        table = Table.from_frame({"x": ["a", "a", "a", "b", "b"]})
+        release = Table.from_frame({"x": ["a", "a", "b"]})
+        loss = privacy_loss(table, [0, 4], synthetic=release)
+        base = (3 / 5) ** 2 * (2 / 5)
+        first = max(abs(math.log(base / q)) for q in ((2 / 5) ** 2 * (3 / 5), 1 / 8))
+        last = max(abs(math.log(base / q)) for q in ((4 / 5) ** 2 * (1 / 5), 9 / 64))
+        assert loss.observed == pytest.approx([first, last], abs=1e-12)
+        assert loss.neighbours.tolist() == [2, 2]
+
+    def test_simulated_losses_are_infinite_when_the_unique_record_reappears(self):
+        loss = privacy_loss(buyer_beware(), [999], simulations=12, seed=2)
+        assert loss.simulated.shape == (1, 12)
+        assert np.isinf(loss.simulated).any()
+        assert not np.isinf(loss.simulated).all()
+        assert loss.quantile(0.95)[0] == math.inf
+        assert loss.observed is None
+
+    def test_a_random_sample_of_records(self):
+        loss = privacy_loss(
+            buyer_beware(), sample=3, synthetic=buyer_beware(1), unknown=["var4"], seed=4
+        )
+        assert len(loss.records) == 3
+        assert np.all(np.diff(loss.records) > 0)
+        with pytest.raises(CaveatError, match="no release"):
+            privacy_loss(buyer_beware(), [0])
+
+
+class TestVulnerable:
+    def test_finds_the_unique_record(self):
+        found = vulnerable(buyer_beware())
+        assert found.first(1).tolist() == [999]
+        assert found.unique.sum() == 1
+        assert found.sole_donor[999] == 1  # of var4; the other three columns have company
+
+    def test_those_named_first_are_exposed_more_often(self):
+        table = survey(rows=400).select(["sex", "age", "region", "income", "marital"])
+        found = vulnerable(table, keys=["sex", "age", "region"])
+        release = Synthesizer(seed=3).fit(table).tables()[0]
+        first, last = found.first(30), found.first(400)[-30:]
+        # an infinite ratio: the release is impossible without the record
+        exposed = np.isinf(membership(table, release, records=first.tolist()).log_ratio)
+        hidden = np.isinf(membership(table, release, records=last.tolist()).log_ratio)
+        assert exposed.mean() > hidden.mean() + 0.2
+
+    def test_distance_by_hand(self):
+        table = Table.from_frame({"x": [0, 5, 10], "y": ["a", "a", "b"]})
+        found = vulnerable(table, generator={"minbucket": 1})
+        assert found.distance == pytest.approx([0.25, 0.25, 0.75])

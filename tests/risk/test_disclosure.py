@@ -132,7 +132,7 @@ def adult(shared):
     """AdultUCI of R's arules: both parts, with the income of the test part missing."""
     train = pl.read_csv(shared / "data" / "adult.csv")
     test = pl.read_csv(shared / "data" / "adult_test.csv")
-    return pl.concat([train, test.with_columns(income=pl.lit(None, pl.String))])
+    return Table.from_frame(pl.concat([train, test.with_columns(income=pl.lit(None, pl.String))]))
 
 
 def test_adult_table_2(adult, golden):

@@ -69,7 +69,7 @@ def audit(
         Path | None,
         typer.Option(help="CONFIDENTIAL: write which original records carry each measure."),
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace output files that exist.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Measure what a release gives away about the people in the original."""
     for path in (records, None if json in (None, "-") else Path(json or "")):

@@ -134,14 +134,16 @@ def _number(value: float) -> str:
 
 def _warnings(found: dict[str, list[Measurement]]) -> list[str]:
     """Say what readings that look harmless do not mean."""
-    out, quiet = [], []
+    noted: dict[str, list[str]] = {}
+    quiet = []
     for name, results in found.items():
         if MEASURES[name].direction == "higher is riskier" and not any(
             result.value is None or result.value for result in results
         ):
             quiet.append(name)
-        notes = dict.fromkeys(note for result in results for note in result.notes)
-        out += [f"{name}: {note}" for note in notes]
+        for note in dict.fromkeys(note for result in results for note in result.notes):
+            noted.setdefault(note, []).append(name)
+    out = [f"{', '.join(names)}: {note}" for note, names in noted.items()]
     if quiet:
         chief = next((name for name in HEADLINES if name in quiet), quiet[0])
         verb = "is" if len(quiet) == 1 else "are"
@@ -178,7 +180,7 @@ def _comparison(audit: Audit) -> Section:
     for target in sorted(audit.targets, key=lambda t: audit.mean(main, t) or 0.0):
         ones, twos = audit.flags(target)
         checks = [f"1-way: {one.level}" for one in ones]
-        checks += [f"2-way: {len(twos)} pairs"] if twos else []
+        checks += [f"2-way: {len(twos)}"] if twos else []
         values = [_value(audit.each(name, target)) for name in names]
         chance = _mean([result.baseline for result in audit.each(main, target)])
         rows.append((target, *values, chance, "; ".join(checks)))

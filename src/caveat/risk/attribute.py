@@ -8,7 +8,17 @@ from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate
 from caveat.risk.pair import Pair
 
-__all__ = ["ENTRIES", "chance_of_disco", "d_orig", "d_syn", "di_s", "di_s_co", "di_s_di_o", "i_s"]
+__all__ = [
+    "ENTRIES",
+    "UNLINKED",
+    "chance_of_disco",
+    "d_orig",
+    "d_syn",
+    "di_s",
+    "di_s_co",
+    "di_s_di_o",
+    "i_s",
+]
 
 
 def d_orig(pair: Pair) -> Measurement:
@@ -87,6 +97,7 @@ def _excluded(pair: Pair, table: str) -> int:
     return sum(n for reason, n in removed.items() if reason != "remaining")
 
 
+UNLINKED = "its expectation if keys and target of the release were unlinked"
 _READS = (
     "has the release and takes it for the truth; knows the keys of somebody in the original; "
     "looks them up and believes what she finds if all records found agree"
@@ -155,7 +166,7 @@ ENTRIES = (
         "copied into a homogeneous cell, and rises when the target is replaced by a constant "
         "(SD2011: 9.58 to 14.73).",
         blind="a copied outlier lowers it, a constant target raises it; 0 is no all-clear",
-        baseline="its expectation if keys and target of the release were unlinked",
+        baseline=UNLINKED,
         fails=frozenset(Property),
     ),
     Measure(

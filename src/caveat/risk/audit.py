@@ -98,7 +98,7 @@ def audit(
         n_original=len(ours),
         n_synthetic=tuple(len(copy) for copy in copies),
         n_control=len(outside) if outside else None,
-        differences=differences,
+        differences=tuple(dict.fromkeys(d for found in differences[: len(copies)] for d in found)),
         remarks=tuple(remarks),
     )
 

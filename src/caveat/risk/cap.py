@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from caveat.risk._hamming import Floats, cell_pools, nearest_pools
+from caveat.risk.attribute import UNLINKED, chance_of_disco
 from caveat.risk.cells import Ints
 from caveat.risk.disclosure import matched
 from caveat.risk.identity import RAAB
@@ -90,20 +91,37 @@ def accuracy_nearest(pair: Pair) -> Measurement:
 def tcap(pair: Pair) -> Measurement:
     """Return DiSCO as a share of the original records whose keys occur in the release."""
     n = matched(pair.joint, pair.counted)
+    chance = chance_of_disco(pair)
     return _tcap(
-        pair, n, "no original record has keys that occur in the release", pair.disclosure.Dorig
+        pair,
+        n,
+        "no original record has keys that occur in the release",
+        baseline=None if chance is None or not n else chance * pair.n / n,
+        reference=pair.disclosure.Dorig,
     )
 
 
 def tcap_disclosive(pair: Pair) -> Measurement:
     """Return DiSCO as a share of the original records whose keys are disclosive in the release."""
     n = int(pair.counted.DiS.sum())
-    return _tcap(pair, n, "no original record has keys that are disclosive in the release", 100.0)
+    return _tcap(
+        pair,
+        n,
+        "no original record has keys that are disclosive in the release",
+        baseline=pair.disclosure.baseCAPd,
+        reference=100.0,
+    )
 
 
 def tcap_all(pair: Pair) -> Measurement:
     """Return DiSCO under the name it has where keys not found count as wrong guesses."""
-    return _tcap(pair, pair.n, "there is no original record", pair.disclosure.Dorig)
+    return _tcap(
+        pair,
+        pair.n,
+        "there is no original record",
+        baseline=chance_of_disco(pair),
+        reference=pair.disclosure.Dorig,
+    )
 
 
 def zero_rule(pair: Pair) -> float | None:
@@ -171,17 +189,16 @@ def _share(pair: Pair, value: float | None, **more: Any) -> Measurement:
     return rate(0 if value is None else value / 100 * pair.n, pair.n, **more)
 
 
-def _tcap(pair: Pair, n: int, reason: str, reference: float | None) -> Measurement:
+def _tcap(pair: Pair, n: int, reason: str, **more: Any) -> Measurement:
     if not n:
         return undefined(reason)
     found = pair.counted.DiSCO
     return rate(
         int(found.sum()),
         n,
-        baseline=pair.disclosure.baseCAPd,
-        reference=reference,
         details={"retained": n},
         trace=lambda: pair.carries("DiSCO"),
+        **more,
     )
 
 
@@ -290,7 +307,7 @@ ENTRIES = (
         source=f"{RAAB}, eq. 13; the denominator that synthpop 1.9-3 uses",
         blind_spot=_CONSTANT,
         blind="two values in a cell hide it; 0 is no all-clear",
-        baseline=_DRAW,
+        baseline=UNLINKED,
         fails=frozenset(Property),
     ),
     Measure(
@@ -317,7 +334,7 @@ ENTRIES = (
         source=f"{TAUB}: records that are not matched are zero",
         blind_spot=_CONSTANT,
         blind="as DiSCO; 0 is no all-clear",
-        baseline=_DRAW,
+        baseline=UNLINKED,
         fails=frozenset(Property),
         default=False,
     ),

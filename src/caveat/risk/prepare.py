@@ -24,12 +24,13 @@ FEWEST_GROUPS = 3
 
 def harmonise(
     original: Table, others: Sequence[Table], columns: Sequence[str]
-) -> tuple[list[Table], tuple[Difference, ...]]:
+) -> tuple[list[Table], list[tuple[Difference, ...]]]:
     """Put the named columns of all tables on common levels.
 
     Returns
     -------
-    The tables, the original first, in which equal codes mean equal values; and what differed.
+    The tables, the original first, in which equal codes mean equal values; and in what each of the
+    others differs from the original.
     """
     for name in columns:
         original[name]  # raises where it is missing, with the names to choose from
@@ -41,11 +42,11 @@ def harmonise(
                     do=f"it has {', '.join(table.names)}",
                 )
     ours, theirs = original.select(columns), [table.select(columns) for table in others]
-    differences: dict[Difference, None] = {}
+    differences = []
     for position, table in enumerate(theirs):
         aligned = align(ours, table)
         ours, theirs[position] = aligned.original, aligned.synthetic
-        differences |= dict.fromkeys(aligned.differences)
+        differences.append(aligned.differences)
     united = {
         name: common_levels([ours[name], *(table[name] for table in theirs)], name)
         for name in columns
@@ -54,7 +55,7 @@ def harmonise(
         replace(table, columns={name: united[name][position] for name in columns})
         for position, table in enumerate([ours, *theirs])
     ]
-    return tables, tuple(differences)
+    return tables, differences
 
 
 def group(tables: Sequence[Table], groups: Mapping[str, int]) -> tuple[list[Table], list[str]]:

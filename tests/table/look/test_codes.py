@@ -87,6 +87,13 @@ def test_codes_of_other_columns_speak_for_a_doubtful_one():
     assert codes([-1, 0, 1], known=frozenset({-1.0})) == {-1: "possible"}
 
 
+def test_nines_next_to_other_values_are_codes_only_as_a_pile():
+    ages = whole(0, 99)
+    assert codes(ages, [20] * 99 + [700]) == {99: "possible"}
+    assert codes(ages, [20] * 99 + [500]) == {}  # not ten times the three values before
+    assert codes(whole(0, 90), [20] * 90 + [700]) == {}  # 90 is no code
+
+
 def test_zero_apart_is_a_question():
     pressures = [0.0, *whole(24, 120)]
     assert codes(pressures, [35, *[7] * 97]) == {0: "possible"}

@@ -80,6 +80,13 @@ def test_a_level_that_fixes_another():
     }
 
 
+def test_an_equivalence_is_said_once():
+    race = RNG.choice(["none", "a", "b"], N).astype(object)
+    origin = np.where(race == "none", "none", RNG.choice(["x", "y"], N)).astype(object)
+    (found,) = look({"race": race, "origin": origin}).about("implication")
+    assert found.suggestion["rule"] == "race is none <=> origin is none"
+
+
 def test_independent_columns_have_no_rules():
     data = {f"x{i}": RNG.integers(0, 4, N) for i in range(6)} | {"smoke": SMOKE}
     topics = {f.topic for f in look(data).findings}

@@ -82,7 +82,7 @@ def test_open_classes_are_no_codes(level):
 
 def test_signs_and_words_for_missing():
     profile = look(
-        {"a": ["?", "x", "y"] * 10, "b": ["Unknown", "x", "y"] * 10, "c": ["NONE", "x"] * 15}
+        {"a": ["?", "x", "y"] * 10, "b": ["Not_Applicable", "x", "y"] * 10, "c": ["NONE", "x"] * 15}
     )
     assert [f.columns for f in profile.about("missing-code")] == [("a",)]
     assert [f.columns for f in profile.about("missing-word")] == [("b",)]

@@ -31,13 +31,15 @@ MATTERS_ROWS = 10
 MATTERS_SHARE = 0.005
 # Half a unit of the last decimal, and a tenth more for factors that are not known exactly.
 ROUNDING = 0.55
+# Correlation of two columns in eight rows from which on one may be the other in other units.
+STRAIGHT = 0.95
 # A rounded target must spread over this many units of its rounding, or fit exactly.
 SPREAD = 40
 # Sums of more columns than this are not looked for among very many columns.
 MAX_COLUMNS = 60
 
 # Two short looks before all trial rows: what fails both, one of them for an exception, is refused.
-_LOOKS = (slice(0, TRIAL_ROWS, TRIAL_ROWS // 4), slice(7, TRIAL_ROWS, TRIAL_ROWS // 4))
+_LOOKS = (slice(0, TRIAL_ROWS, TRIAL_ROWS // 8), slice(5, TRIAL_ROWS, TRIAL_ROWS // 8))
 # Exponents of the two inputs of a product.
 PRODUCTS = ((1, 1), (1, -1), (1, -2), (1, 2))
 
@@ -142,14 +144,29 @@ def _fits(difference: Values, tolerance: Values) -> NDArray[np.bool_]:
 def _new_units(
     target: str, others: Sequence[str], y: Values, x: Values, tolerance: Values
 ) -> Iterator[Identity]:
-    for name, values in zip(others, x, strict=True):
+    straight = _straight(y, x)
+    for name, values in zip(np.array(others, dtype=object)[straight], x[straight], strict=True):
         known = np.isfinite(values)
-        if known.sum() < TRIAL_ROWS // 4 or np.ptp(values[known]) == 0:
-            continue
         lines = list(_lines(values[known], y[known]))
         best = _best([factor * values + constant - y for factor, constant in lines], tolerance)
         if best is not None:
             yield Identity(target, (name,), (1,), False, *lines[best])
+
+
+def _straight(y: Values, x: Values) -> NDArray[np.bool_]:
+    """Return the columns that lie on a line with the target in one of two short looks."""
+    passed = np.zeros(len(x), dtype=bool)
+    for look in _LOOKS:
+        known = np.isfinite(x[:, look])
+        n = np.maximum(known.sum(axis=1, keepdims=True), 1)
+        part, goal = np.where(known, x[:, look], 0), np.where(known, y[look], 0)
+        part = np.where(known, part - part.sum(axis=1, keepdims=True) / n, 0)
+        goal = np.where(known, goal - goal.sum(axis=1, keepdims=True) / n, 0)
+        size = (part**2).sum(axis=1) * (goal**2).sum(axis=1)
+        passed |= (part * goal).sum(axis=1) ** 2 >= STRAIGHT**2 * size
+    enough = np.isfinite(x).sum(axis=1) >= TRIAL_ROWS // 4
+    varied = np.nanmax(x, axis=1, initial=-np.inf) > np.nanmin(x, axis=1, initial=np.inf)
+    return np.asarray(passed & enough & varied)
 
 
 def _best(differences: Sequence[Values], tolerance: Values) -> int | None:
@@ -190,31 +207,38 @@ def _sums(
     target: str, others: Sequence[str], y: Values, x: Values, tolerance: Values
 ) -> Iterator[Identity]:
     first, second = np.triu_indices(len(others), 1)
-    for signs in ((1, 1), (1, -1), (-1, 1)):
-        differences = signs[0] * x[first] + signs[1] * x[second] - y
-        for k in np.flatnonzero(_fits(differences, tolerance)):
-            i, j = (first[k], second[k]) if signs[0] > 0 else (second[k], first[k])
-            powers = (1, 1) if signs == (1, 1) else (1, -1)
-            yield Identity(target, (others[i], others[j]), powers, True)
-    if len(others) <= MAX_COLUMNS:
-        yield from _triple_sums(target, others, y, x, tolerance)
+    for signs, a, b in (
+        ((1, 1), first, second),
+        ((1, -1), first, second),
+        ((1, -1), second, first),
+    ):
+        for k in _adding_up(y, x, a, b, signs[1], tolerance):
+            yield Identity(target, (others[a[k]], others[b[k]]), signs, True)
+    # Three terms among very many columns would take longer than they are worth.
+    for third in range(2, len(others) if len(others) <= MAX_COLUMNS else 0):
+        below = second < third
+        a, b = first[below], second[below]
+        for k in _adding_up(y - x[third], x, a, b, 1, tolerance):
+            names = (others[a[k]], others[b[k]], others[third])
+            yield Identity(target, names, (1, 1, 1), True)
 
 
-def _triple_sums(
-    target: str, others: Sequence[str], y: Values, x: Values, tolerance: Values
-) -> Iterator[Identity]:
-    first, second = np.triu_indices(len(others), 1)
-    for third in range(2, len(others)):
-        pairs = second < third
-        i, j = first[pairs], second[pairs]
-        rest = y - x[third]
-        passed = np.zeros(len(i), dtype=bool)
-        for look in _LOOKS:
-            gap = np.abs(x[i][:, look] + x[j][:, look] - rest[look])
-            passed |= np.all((gap <= tolerance[look]) | np.isnan(gap), axis=1)
-        for k in np.flatnonzero(passed):
-            if _fits((x[i[k]] + x[j[k]] - rest)[None], tolerance)[0]:
-                yield Identity(target, (others[i[k]], others[j[k]], others[third]), (1, 1, 1), True)
+def _adding_up(
+    y: Values,
+    x: Values,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    sign: int,
+    tolerance: Values,
+) -> NDArray[np.int64]:
+    """Return the pairs of columns whose sum or difference is the target."""
+    passed = np.zeros(len(a), dtype=bool)
+    for look in _LOOKS:
+        part = x[:, look]
+        gap = np.abs(part[a] + sign * part[b] - y[look])
+        passed |= ~(gap > tolerance[look]).any(axis=1)
+    places = np.flatnonzero(passed)
+    return places[_fits(x[a[places]] + sign * x[b[places]] - y, tolerance)]
 
 
 def _products(
@@ -248,15 +272,20 @@ def _steady(
     a: NDArray[np.int64],
     b: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the pairs whose ratio to the target hardly varies over two short looks."""
-    known = np.isfinite(log_x)
+    """Return the pairs whose ratio to the target hardly varies."""
+    known = np.isfinite(log_x).astype(np.float32)
     passed = np.zeros(len(a), dtype=bool)
     for look in _LOOKS:
-        ratio = log_y[look] - powers[0] * log_x[a][:, look] - powers[1] * log_x[b][:, look]
+        part = log_x[:, look]
+        ratio = log_y[look] - powers[0] * part[a] - powers[1] * part[b]
         off = np.abs(ratio - ratio[:, :1]) > slack[look] + slack[look][0]
         passed |= ~off.any(axis=1)  # what is not known does not speak against it
-    together = known.astype(np.float32) @ known.astype(np.float32).T
-    return np.flatnonzero(passed & (together[a, b] >= TRIAL_ROWS // 4))
+    places = np.flatnonzero(passed & ((known @ known.T)[a, b] >= TRIAL_ROWS // 4))
+    ratio = log_y - powers[0] * log_x[a[places]] - powers[1] * log_x[b[places]]
+    # Unknown ratios are sorted to the end, so the middle of the known ones is their median.
+    half = np.isfinite(ratio).sum(axis=1, keepdims=True) // 2
+    middle = np.take_along_axis(np.sort(ratio, axis=1), half, axis=1)
+    return places[_fits(ratio - middle, slack)]
 
 
 def _factor(
@@ -266,8 +295,6 @@ def _factor(
     product = product_of((x[a], x[b]), powers)
     ratio = y / np.where(product == 0, np.nan, product)
     middle = float(np.median(ratio[np.isfinite(ratio)]))
-    if not _fits((middle * product - y)[None], 2 * tolerance)[0]:
-        return None
     factors = _nice(middle)
     best = _best([factor * product - y for factor in factors], tolerance)
     return None if best is None else factors[best]

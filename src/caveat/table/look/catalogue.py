@@ -121,7 +121,7 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "semi-continuous": Entry(
             _VALUES,
             "a pile at zero, numbers elsewhere",
-            "Make sure that the method draws zero apart from the other values.",
+            "Make sure that 0 is a value and not a missing code, and that it is drawn apart.",
         ),
         "heaping": Entry(
             _VALUES,

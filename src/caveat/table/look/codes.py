@@ -26,6 +26,10 @@ CLEAR_GAP = 10.0
 # A pile at the end needs at least these rows, and a hole this many times wider than others near it.
 PILE_ROWS = 5
 HOLE = 5.0
+# Nines next to other values are codes only if they stand in this share of the rows, and so many
+# times more often than the three values before them together.
+PILE_SHARE = 0.005
+PILE_TIMES = 10
 # Zero lies apart if no other value is below this share of the median of the others …
 ZERO_APART = 0.25
 # … it is not the usual case …
@@ -135,8 +139,10 @@ def _end_codes(levels: Numbers, counts: Counts) -> list[CodeCandidate]:
         ):
             continue
         strength = _end_strength(levels[:first], levels[first:], counts[first:])
+        why = "beyond a wide gap at the end of the range"
+        if strength is None and n == 1 and _is_pile(levels, counts):
+            strength, why = Strength.POSSIBLE, "many times more often than the values before it"
         if strength is not None:
-            why = "beyond a wide gap at the end of the range"
             return [
                 CodeCandidate(i, strength if counts[i] > 1 else Strength.POSSIBLE, why)
                 for i in range(first, len(levels))
@@ -164,6 +170,14 @@ def _end_strength(ordinary: Numbers, codes: Numbers, code_counts: Counts) -> Str
         return None
     near = np.diff(ordinary[-max(10, len(ordinary) // 4) :])
     return Strength.POSSIBLE if gap >= HOLE * near.max() else None
+
+
+def _is_pile(levels: Numbers, counts: Counts) -> bool:
+    """Whether nines of two digits and more are far too common for the end of a range."""
+    enough = len(levels) > ZERO_LEVELS and levels[-1] >= 10
+    common = counts[-1] >= max(PILE_ROWS, PILE_SHARE * counts.sum())
+    nines = set(shown(float(levels[-1]))) == {"9"}
+    return bool(enough and nines and common and counts[-1] >= PILE_TIMES * counts[-4:-1].sum())
 
 
 def _zero_code(levels: Numbers, counts: Counts) -> list[CodeCandidate]:

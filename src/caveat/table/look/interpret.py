@@ -172,11 +172,16 @@ def _signs(column: Column, name: str) -> list[Finding]:
         positions = [
             i
             for i, level in enumerate(column.levels.tolist())
-            if len(level) < 30 and level.strip().lower().replace("’", "'") in family
+            if len(level) < 30 and _plain_words(level) in family
         ]
         if positions and len(positions) < len(column.levels):
             found.append(_token_finding(code, column, name, positions, strength))
     return found
+
+
+def _plain_words(level: str) -> str:
+    """Return a level as it is looked up: lower case, Not_Applicable as not applicable."""
+    return level.strip().lower().replace("’", "'").replace("_", " ")
 
 
 def _token_finding(

@@ -236,11 +236,14 @@ def find_implications(
     grouped: dict[tuple[str, str, int], list[int]] = {}
     for (a, i, b), j in direct.items():
         grouped.setdefault((a, b, j), []).append(i)
-    findings = [
-        _implication(table, a, b, levels, j)
-        for (a, b, j), levels in grouped.items()
-        if not _reversed(table, a, b, levels, j, grouped)
-    ]
+    position = {name: k for k, name in enumerate(names)}
+    findings = []
+    for (a, b, j), levels in grouped.items():
+        both_ways = len(levels) == 1 and grouped.get((b, a, levels[0])) == [j]
+        if both_ways and position[b] < position[a]:
+            continue  # said from the other side
+        if not _reversed(table, a, b, levels, j, grouped):
+            findings.append(_implication(table, a, b, levels, j, both_ways))
     findings.sort(key=lambda f: -f.suggestion["chance"])
     return _most(findings)
 
@@ -292,7 +295,9 @@ def _reversed(
     return other == [1 - j] and list(table).index(b) < list(table).index(a)
 
 
-def _implication(table: Table, a: str, b: str, levels: list[int], j: int) -> Finding:
+def _implication(
+    table: Table, a: str, b: str, levels: list[int], j: int, both_ways: bool
+) -> Finding:
     what = " or ".join(shown(plain(table[a], i)) for i in levels[:4])
     what = what if len(levels) <= 4 else f"one of {len(levels)} levels"
     beside = np.isin(table[a].codes, levels) & ~table[b].is_missing
@@ -300,7 +305,8 @@ def _implication(table: Table, a: str, b: str, levels: list[int], j: int) -> Fin
     exceptions = rows - int((table[b].codes[beside] == j).sum())
     known = ~table[a].is_missing & ~table[b].is_missing
     share = float((table[b].codes[known] == j).mean())
-    rule = f"{a} is {what} => {b} is {shown(plain(table[b], j))}"
+    arrow = "<=>" if both_ways else "=>"
+    rule = f"{a} is {what} {arrow} {b} is {shown(plain(table[b], j))}"
     where = f"all {rows:,} rows" if not exceptions else f"all but {exceptions} of {rows:,} rows"
     return Finding(
         "implication",

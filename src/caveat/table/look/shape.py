@@ -59,7 +59,7 @@ def find_shapes(original: Column, column: Column, name: str) -> list[Finding]:
     identity = _identity(column, name)
     if identity:
         return [*found, *identity]
-    return [*found, *_long_factor(original, name), *_rare_levels(column, name)]
+    return [*found, *_long_factor(original, column, name), *_rare_levels(column, name)]
 
 
 def find_few_numbers(table: Table) -> list[Finding]:
@@ -182,7 +182,7 @@ def _text_identity(column: Column, name: str, rows: int, unique: bool) -> list[F
     return []
 
 
-def _long_factor(column: Column, name: str) -> list[Finding]:
+def _long_factor(column: Column, interpreted: Column, name: str) -> list[Finding]:
     n = len(column.levels)
     factor = column.kind in (Kind.CATEGORY, Kind.TEXT) or (
         column.kind is Kind.ORDERED and column.levels.dtype == object
@@ -190,7 +190,8 @@ def _long_factor(column: Column, name: str) -> list[Finding]:
     if not factor or n <= LONG_FACTOR or column.levels.dtype.kind in "iuf":
         return []
     ways = f", 2^{n - 1} - 1 ways to split them" if n <= 64 else ""
-    message = f"{n:,} levels{ways}."
+    text = " as long as it is text" if interpreted.kind.is_number else ""
+    message = f"{n:,} levels{text}{ways}."
     return [
         Finding(
             "long-factor", (name,), message, rows=len(column), share=1.0, suggestion={"late": True}

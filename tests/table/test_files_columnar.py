@@ -174,6 +174,24 @@ def test_infinite_values_are_refused_with_column_and_row(tmp_path) -> None:
         read(tmp_path / "x.parquet")
 
 
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("kind", ["float", "wide", "narrow"])
+def test_long_columns_are_coded_as_a_plain_sort_would(kind, repeats, tmp_path) -> None:
+    rng = np.random.default_rng(3)
+    n = 600_000 // repeats
+    values = {
+        "float": rng.normal(size=n),
+        "wide": rng.integers(-(2**62), 2**62, n),
+        "narrow": rng.integers(-1000, 1000, n),
+    }[kind]
+    values = rng.permutation(np.repeat(values, repeats))
+    pq.write_table(pa.table({"x": values}), tmp_path / "x.parquet", row_group_size=100_000)
+    x = read(tmp_path / "x.parquet")["x"]
+    levels, codes = np.unique(values, return_inverse=True)
+    assert np.array_equal(x.levels, levels)
+    assert np.array_equal(x.codes, codes)
+
+
 MEASURE = """
 import json, sys
 from caveat.table import read

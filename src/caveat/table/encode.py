@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -124,15 +125,18 @@ def _encode_floats(series: pl.Series, name: str) -> Column:
         codes[nan.to_numpy()] = n + both
         missing = (empty, Missing(float("nan"))) if both else (Missing(float("nan")),)
         return Column(codes, clean.levels, clean.kind, missing)
-    ordinary = series.drop_nulls().to_numpy()
-    # Most columns show in their first values that they are not whole: that spares large copies.
-    if len(ordinary) and _all_whole(ordinary[:1000]) and _all_whole(ordinary):
+    if _all_whole(series):
         return _encode_numbers(series.cast(pl.Int64), Kind.INTEGER)
     return _encode_numbers(series, Kind.NUMERIC)
 
 
-def _all_whole(values: NDArray[Any]) -> bool:
-    return bool(np.all((np.abs(values) <= EXACT_INTEGER) & (values == np.rint(values))))
+def _all_whole(series: pl.Series) -> bool:
+    """Return whether all values are whole numbers that are exact as floating point."""
+    blocks = (series[rows].drop_nulls().to_numpy() for rows in _blocks(len(series)))
+    return series.null_count() < len(series) and all(
+        bool(np.all((np.abs(block) <= EXACT_INTEGER) & (block == np.rint(block))))
+        for block in blocks
+    )
 
 
 def _encode_numbers(series: pl.Series, kind: Kind, level_type: str = "") -> Column:
@@ -147,9 +151,9 @@ def _encode_numbers(series: pl.Series, kind: Kind, level_type: str = "") -> Colu
         full[present] = codes
         codes = full
     if level_type:
-        levels = levels.astype(np.int64).view(level_type)
+        levels = levels.astype(np.int64, copy=False).view(level_type)
     elif levels.dtype.kind in "iu" and levels.dtype != np.uint64:
-        levels = levels.astype(np.int64)
+        levels = levels.astype(np.int64, copy=False)
     return Column(codes, levels, kind, () if present is None else (Missing(),))
 
 
@@ -159,26 +163,51 @@ def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         return values, np.zeros(0, np.uint8)
     low, high = values.min(), values.max()
     if values.dtype.kind in "iu" and int(high) - int(low) < TABLE_RANGE:
-        offsets = values.astype(np.int64) - int(low) if values.itemsize < 8 else values - low
-        used = np.zeros(int(high) - int(low) + 1, dtype=bool)
-        used[offsets] = True
-        positions = (np.cumsum(used) - 1).astype(smallest_unsigned(int(used.sum())))
-        return np.flatnonzero(used).astype(values.dtype) + low, positions[offsets]
-    # One sort with an index is several times faster than looking every value up.
-    order = np.argsort(values)
-    ordered = values[order]
-    first = np.empty(len(values), dtype=bool)
-    first[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    distinct = ordered[first]
-    del ordered
+        return _distinct_in_range(values, int(low), int(high))
+    distinct = _without_repeats(np.sort(values))
     codes = np.empty(len(values), smallest_unsigned(len(distinct)))
-    rank = -1
-    for start in range(0, len(values), STEP):  # in steps, because the ranks are wide
-        ranks = rank + np.cumsum(first[start : start + STEP])
-        codes[order[start : start + STEP]] = ranks
-        rank = int(ranks[-1])
+    for rows in _blocks(len(values)):
+        # Sorted values are looked up several times faster than unsorted ones, and sorting a block
+        # needs no index as long as the column.
+        order = np.argsort(values[rows])
+        codes[rows][order] = np.searchsorted(distinct, values[rows][order])
     return distinct, codes
+
+
+def _without_repeats(ordered: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct values of a sorted array, which is overwritten to spare a copy."""
+    n, last = 1, ordered[0]
+    for rows in _blocks(len(ordered)):
+        block = ordered[rows]
+        new = np.empty(len(block), dtype=bool)
+        new[0] = block[0] != last
+        np.not_equal(block[1:], block[:-1], out=new[1:])
+        last, fresh = block[-1], block[new]
+        ordered[n : n + len(fresh)] = fresh
+        n += len(fresh)
+    return ordered[:n] if n > 0.9 * len(ordered) else ordered[:n].copy()
+
+
+def _distinct_in_range(values: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], Codes]:
+    """Return the distinct whole numbers and the positions, through a table of the whole range."""
+    used = np.zeros(high - low + 1, dtype=bool)
+    for rows in _blocks(len(values)):
+        used[_offsets(values[rows], low)] = True
+    positions = (np.cumsum(used) - 1).astype(smallest_unsigned(int(used.sum())))
+    codes: NDArray[Any] = np.empty(len(values), positions.dtype)
+    for rows in _blocks(len(values)):
+        codes[rows] = positions[_offsets(values[rows], low)]
+    return np.flatnonzero(used).astype(values.dtype) + values.dtype.type(low), codes
+
+
+def _offsets(values: NDArray[Any], low: int) -> NDArray[Any]:
+    wide = values.astype(np.int64) if values.itemsize < 8 else values
+    return wide - wide.dtype.type(low)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Cut n rows into blocks, so that work arrays stay small."""
+    return (slice(start, start + STEP) for start in range(0, n, STEP))
 
 
 def convert(column: Column, kind: Kind, name: str, *, date_format: str = "") -> Column:

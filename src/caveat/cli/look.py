@@ -80,13 +80,16 @@ def _columns(profile: Profile, width: int) -> Grid:
     grid.add_column("distinct", justify="right", no_wrap=True)
     grid.add_column("missing", justify="right", overflow="fold")
     grid.add_column("values", overflow="fold")
+    names = max((len(column.name) for column in profile.columns), default=0)
+    ways = (line for column in profile.columns for line in _missing(column).splitlines())
+    taken = min(names, max(12, width // 4)) + max((*map(len, ways), 7)) + 26
     for column in profile.columns:
         grid.add_row(
             Text(column.name),
             Text(str(column.kind)),
             f"{column.distinct:,}",
             Text(_missing(column)),
-            Text(_values(column, width - 52)),
+            Text(_values(column, width - taken - len(", …"))),
         )
     return grid
 

@@ -100,7 +100,7 @@ def _across(table: Table, findings: list[Finding]) -> list[Finding]:
     short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
     twins = {i.target for i in identities if len(i.inputs) == 1}
     ordered = [n for n in free if table[n].kind.is_number and n not in twins]
-    found += rules.find_missing_patterns(table, free)
+    found += rules.find_missing_patterns(table, free, explained)
     found += rules.find_orders(table, ordered, explained)
     return [*found, *rules.find_implications(table, short, explained)]
 

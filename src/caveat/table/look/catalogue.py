@@ -41,7 +41,7 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "missing-code": Entry(
             _MISSING,
             "codes that seem to stand for missing",
-            "Declare it as missing, with a label that says why; otherwise it counts as a number.",
+            "Declare it as missing, with a label that says why; otherwise it counts as a value.",
         ),
         "missing-word": Entry(
             _MISSING,

@@ -62,13 +62,15 @@ def _patterns(table: Table) -> list[_Pattern]:
     return [_Pattern(tuple(g), flags[k], int(flags[k].sum())) for k, g in groups.items()]
 
 
-def find_missing_patterns(table: Table, names: Sequence[str]) -> list[Finding]:
+def find_missing_patterns(
+    table: Table, names: Sequence[str], explained: Sequence[frozenset[str]]
+) -> list[Finding]:
     """Find columns missing in the same rows, and the values of others that go with it."""
     findings = []
     reasons: dict[_Reason, list[str]] = {}
     for pattern in _patterns(table):
         columns, rows = pattern.columns, pattern.rows
-        if len(columns) > 1:
+        if len(columns) > 1 and not any(set(columns) <= e for e in explained):
             message = f"{len(columns)} columns are missing in the same {rows:,} rows."
             share = rows / table.n_rows
             findings.append(Finding("missing-together", columns, message, rows=rows, share=share))

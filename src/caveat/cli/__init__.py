@@ -13,6 +13,7 @@ from caveat.cli import console
 from caveat.cli.audit import audit
 from caveat.cli.look import look
 from caveat.cli.measures import measures
+from caveat.cli.synth import model_app, synth
 from caveat.errors import CaveatError
 
 __all__ = ["app", "main"]
@@ -52,6 +53,8 @@ def _options(
 app.command()(audit)
 app.command()(look)
 app.command()(measures)
+app.command()(synth)
+app.add_typer(model_app, name="model")
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from caveat.synthesis.plan import Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["BLOCK", "LogProb", "Model", "released"]
+__all__ = ["BLOCK", "LogProb", "Model"]
 
 SAMPLE = 1  # first word of the seeds for sampling
 BLOCK = 65_536  # rows that are drawn together; part of what a seed means
@@ -97,7 +97,8 @@ class Model:
         threads
             Blocks drawn at the same time; all cores by default. The result does not depend on it.
         """
-        frames = [released(table).to_frame() for table in self.tables(rows, copies, threads)]
+        # A level that only the dictionary knows would tell that somebody in the original has it.
+        frames = [table.compact().to_frame() for table in self.tables(rows, copies, threads)]
         return frames[0] if copies == 1 else frames
 
     def tables(
@@ -213,14 +214,6 @@ class Model:
         }
         inputs = inputs_of(safe, predictors_of(self.plan, name), n)
         return model.log_prob(inputs, codes, safe)
-
-
-def released(table: Table) -> Table:
-    """Return a synthetic table as it may leave: without levels that no synthetic cell has.
-
-    A level that only the dictionary knows would tell that somebody in the original has it.
-    """
-    return replace(table, columns={name: table[name].compact() for name in table})
 
 
 def _recoded(model: ColumnModel, table: Table, name: str) -> Cells:

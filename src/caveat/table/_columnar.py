@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from caveat.table.encode import encode, kind_of_text
 from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
 from caveat.table.table import Table
 
-__all__ = ["read_columnar", "write_columnar"]
+__all__ = ["read_columnar", "write_columnar", "write_parquet_blocks"]
 
 USUAL = ("int64", "double", "bool", "date32[day]", "null")
 
@@ -169,6 +169,25 @@ def write_columnar(table: Table, path: Path, suffix: str) -> None:
         pa.ipc.new_file(file, whole.schema, options=options) as out,
     ):
         out.write_table(whole)
+
+
+def write_parquet_blocks(blocks: Iterable[Table], path: Path) -> None:
+    """Write the blocks of a table as the row groups of a Parquet file, without the notes.
+
+    What the notes keep of missing codes that a type cannot hold needs the whole table; here such
+    cells are empty.
+    """
+    writer = None
+    try:
+        for table in blocks:
+            arrays = [_arrow(column) for column in table.columns.values()]
+            part = pa.table(arrays, names=list(table))
+            if writer is None:
+                writer = pq.ParquetWriter(path, part.schema, compression="zstd")
+            writer.write_table(part.cast(writer.schema))
+    finally:
+        if writer is not None:
+            writer.close()
 
 
 def _released(column: Column) -> Column:

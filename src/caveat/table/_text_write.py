@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,28 @@ STEP = 1 << 17
 NOT_TEXT = (Look.INTEGER, Look.BIG_INTEGER, Look.DECIMAL, Look.NA_TOKEN, Look.INFINITE)
 
 
-def write_text(table: Table, path: Path, delimiter: str) -> None:
-    """Write a table as delimited text; the last extension may ask for compression."""
-    fields = {name: _fields(table[name], delimiter) for name in table}
+def write_text(blocks: Iterable[Table], path: Path, delimiter: str) -> None:
+    """Write the blocks of a table as delimited text; the last extension may ask for compression."""
     compression = compression_of(path)
     with pa.output_stream(str(path), compression=compression) as stream:
-        header = delimiter.join(_quoted_if_needed(name, delimiter) for name in table)
-        stream.write(f"{header}\n".encode())
-        for start in range(0, table.n_rows, STEP):
-            rows = slice(start, start + STEP)
-            frame = pl.DataFrame(
-                [
-                    field.gather(table[name].codes[rows]).alias(str(i))
-                    for i, (name, field) in enumerate(fields.items())
-                ]
-            )
-            frame.write_csv(stream, include_header=False, separator=delimiter, quote_style="never")
+        for number, table in enumerate(blocks):
+            if number == 0:
+                header = delimiter.join(_quoted_if_needed(name, delimiter) for name in table)
+                stream.write(f"{header}\n".encode())
+            _write_rows(table, stream, delimiter)
+
+
+def _write_rows(table: Table, stream: Any, delimiter: str) -> None:
+    fields = {name: _fields(table[name], delimiter) for name in table}
+    for start in range(0, table.n_rows, STEP):
+        rows = slice(start, start + STEP)
+        frame = pl.DataFrame(
+            [
+                field.gather(table[name].codes[rows]).alias(str(i))
+                for i, (name, field) in enumerate(fields.items())
+            ]
+        )
+        frame.write_csv(stream, include_header=False, separator=delimiter, quote_style="never")
 
 
 def _fields(column: Column, delimiter: str) -> pl.Series:

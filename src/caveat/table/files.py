@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from caveat.errors import CaveatError
 from caveat.table.atomic import atomic_output, check_output
 from caveat.table.schema import Schema
-from caveat.table.table import Table
+from caveat.table.table import Table, concat
 
-__all__ = ["read", "write"]
+__all__ = ["check_target", "read", "write", "write_blocks"]
+
+ROWS_IN_MEMORY = 2_000_000  # tables in blocks up to this size are put together before writing
 
 TEXT = (".csv", ".tsv", ".txt")
 PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
@@ -99,8 +102,7 @@ def write(table: Table, path: str | Path, *, force: bool = False) -> None:
         Whether a file that exists may be replaced.
     """
     path = Path(path)
-    suffix = _suffix(path, WRITABLE)
-    check_output(path, force=force)
+    suffix = check_target(path, force=force)
     if not table.columns:
         raise CaveatError("a table without columns cannot be written", do="add a column")
     if suffix in COLUMNAR:
@@ -118,7 +120,56 @@ def write(table: Table, path: str | Path, *, force: bool = False) -> None:
         from caveat.table._text_write import write_text
 
         with atomic_output(path, force=force) as draft:
-            write_text(table, draft, "," if suffix.startswith(".csv") else "\t")
+            write_text([table], draft, "," if suffix.startswith(".csv") else "\t")
+
+
+def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = False) -> None:
+    """Write a table that comes in blocks of rows, and need not fit into memory.
+
+    Parameters
+    ----------
+    blocks
+        Tables with the same columns, one after the other.
+    path
+        The target. Beyond two million rows it must be delimited text or Parquet.
+    force
+        Whether a file that exists may be replaced.
+    """
+    path = Path(path)
+    suffix = check_target(path, force=force)
+    rest = iter(blocks)
+    held: list[Table] = []
+    for block in rest:
+        held.append(block)
+        if sum(part.n_rows for part in held) > ROWS_IN_MEMORY:
+            break
+    else:
+        write(concat(held).compact(), path, force=force)
+        return
+    streamed = (block.compact() for block in chain(held, rest))
+    if suffix == ".parquet":
+        from caveat.table._columnar import write_parquet_blocks
+
+        with atomic_output(path, force=force) as draft:
+            write_parquet_blocks(streamed, draft)
+    elif suffix in (*TEXT, *PACKED):
+        from caveat.table._text_write import write_text
+
+        with atomic_output(path, force=force) as draft:
+            write_text(streamed, draft, "," if suffix.startswith(".csv") else "\t")
+    else:
+        raise CaveatError(
+            f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
+            where=str(path),
+            do="use .csv or .parquet",
+        )
+
+
+def check_target(path: Path, *, force: bool = False) -> str:
+    """Refuse a target that no table can be written to; return the extension that decides."""
+    suffix = _suffix(path, WRITABLE)
+    check_output(path, force=force)
+    return suffix
 
 
 def _suffix(path: Path, known: tuple[str, ...]) -> str:

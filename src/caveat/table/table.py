@@ -116,6 +116,10 @@ class Table:
         """Return the table with columns replaced or added at the end."""
         return replace(self, columns={**self.columns, **columns})
 
+    def compact(self) -> Table:
+        """Return the table without levels and ways to be missing that no cell has."""
+        return replace(self, columns={name: c.compact() for name, c in self.columns.items()})
+
     @classmethod
     def from_frame(cls, frame: Any) -> Table:
         """Encode a pandas, polars or pyarrow frame, or a dict of arrays.

@@ -1,0 +1,132 @@
+"""``caveat synth``: synthetic copies of a file; ``caveat model show``: what a model file holds."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress, TaskID
+
+from caveat.cli import console
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Model, Synthesizer, load, save
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.store import NOTICE, fingerprint, load_columns, save_column
+from caveat.table import Schema, Table, read
+from caveat.table.atomic import check_output
+from caveat.table.files import check_target, write_blocks
+from caveat.table.schema import read_toml
+
+__all__ = ["model_app", "synth"]
+
+model_app = typer.Typer(help="Look into model files.", no_args_is_help=True)
+
+
+def synth(
+    file: Annotated[Path, typer.Argument(help="The original data.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the synthetic data go.")],
+    spec: Annotated[
+        Path | None, typer.Option(help="A TOML file with [columns] and [synthesis].")
+    ] = None,
+    copies: Annotated[int, typer.Option(min=1, help="Number of synthetic copies.")] = 1,
+    rows: Annotated[
+        int | None, typer.Option(min=0, help="Rows of each copy [as many as the original].")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same bytes.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Keep the fitted model here. It is confidential.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
+    ] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Make synthetic copies of a table by sequential CART."""
+    targets = _targets(out, copies)
+    for target in targets:
+        check_target(target, force=force)
+    if model is not None:
+        check_output(model, force=force)
+    if resume and model is None:
+        raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
+    content = read_toml(spec) if spec else {}
+    table = read(file, schema=Schema.from_mapping(content.get("columns", {})))
+    options = content.get("synthesis", {})
+    if resume and seed is None:
+        seed = 0  # a second run can only go on where the first one stopped if the seed is known
+    root = secrets.randbits(32) if seed is None else seed
+    fitted = _fit(table, Synthesizer(seed=root, threads=threads, **options), model, resume)
+    if model is not None:
+        save(fitted, model, force=force)
+        console.remark(f"model: {model} ({NOTICE})")
+    n = fitted.n_rows if rows is None else rows
+    with console.progress() as bar:
+        for copy, target in enumerate(targets):
+            task = bar.add_task(f"writing {target.name}", total=max(n, 1))
+            write_blocks(_watched(fitted, rows, copy, bar, task), target, force=force)
+    console.remark(f"{copies} x {n:,} rows, seed {root}: {', '.join(map(str, targets))}")
+
+
+def _targets(out: Path, copies: int) -> list[Path]:
+    if copies == 1:
+        return [out]
+    stem, dot, ending = out.name.partition(".")
+    return [out.with_name(f"{stem}-{k}{dot}{ending}") for k in range(1, copies + 1)]
+
+
+def _fit(table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool) -> Model:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CaveatWarning)
+        model = _fit_with_progress(table, synthesizer, path if resume else None)
+    for warning in caught:
+        console.remark(f"note: {warning.message}")
+    return model
+
+
+def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None) -> Model:
+    plan = synthesizer.plan(table)
+    folder = None if path is None else path.with_name(f"{path.name}.partial")
+    key, finished = "", {}
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
+        key = fingerprint(table, plan, synthesizer.seed or 0)
+        finished = load_columns(folder, key, plan)
+    with console.progress() as bar:
+        task = bar.add_task("fitting", total=len(plan.columns), completed=len(finished))
+
+        def done(name: str, model: ColumnModel) -> None:
+            if folder is not None:
+                save_column(folder, key, name, model)
+            bar.advance(task)
+
+        fitted = synthesizer.fit(table, done=done, finished=finished)
+    if folder is not None:
+        shutil.rmtree(folder)
+    return fitted
+
+
+def _watched(
+    model: Model, rows: int | None, copy: int, bar: Progress, task: TaskID
+) -> Iterator[Table]:
+    """Pass blocks on and move the progress bar."""
+    for block in model.blocks(rows, copy):
+        yield block
+        bar.advance(task, block.n_rows)
+
+
+@model_app.command("show")
+def show(file: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
+    """Print the plan and the size of a fitted model; values of records are not shown."""
+    model = load(file)
+    console.out.print(NOTICE, markup=False)
+    console.out.print(
+        f"fitted on {model.n_rows:,} records, {len(model.columns)} columns, seed {model.seed}\n"
+    )
+    console.out.print(str(model.plan), markup=False, soft_wrap=True)

@@ -1,0 +1,157 @@
+"""``caveat synth`` and ``caveat model show`` as a user meets them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from caveat.cli import app, main
+from caveat.datasets import survey
+from caveat.synthesis.model import BLOCK
+from caveat.table import files, read, write
+
+SPEC = """
+[columns.income]
+missing = { "-8" = "not asked" }
+
+[synthesis]
+minbucket = 10
+rules = ["if age < 18 then marital = 'single'"]
+
+[synthesis.columns.person]
+method = "drop"
+
+[synthesis.columns.bmi]
+method = "derived"
+formula = "round(weight / (height / 100) ** 2, 1)"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write(survey(rows=400), tmp_path / "survey.csv")
+    (tmp_path / "release.toml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Run the command as the console script does; return its exit code and all it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from caveat.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def invoke(*arguments: str) -> None:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def test_copies_a_model_and_a_specification(folder: Path) -> None:
+    arguments = ["synth", "survey.csv", "-o", "syn.parquet", "--spec", "release.toml"]
+    invoke(*arguments, "--copies", "2", "--seed", "4", "--model", "m.caveat")
+    first, second = (read(f"syn-{k}.parquet") for k in (1, 2))
+    assert first != second
+    assert "person" not in first
+    assert first["income"].missing[-1].label == "not asked"
+    frame = first.to_frame("pandas")
+    assert (frame["marital"][frame["age"] < 18] == "single").all()
+    code, printed = run("model", "show", "m.caveat")
+    assert code == 0
+    assert "CONFIDENTIAL" in printed
+    assert "bmi          derived: round(weight / (height / 100) ** 2, 1)" in printed
+
+
+def test_the_same_seed_gives_the_same_file_whatever_the_threads(folder: Path) -> None:
+    for threads in ("1", "2"):
+        invoke("synth", "survey.csv", "-o", f"{threads}.csv", "--seed", "4", "--threads", threads)
+    assert Path("1.csv").read_bytes() == Path("2.csv").read_bytes()
+
+
+def test_large_output_is_streamed_and_equals_the_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = str(2 * BLOCK + 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "ROWS_IN_MEMORY", BLOCK)
+        for name in ("a.csv", "a.parquet"):
+            invoke("synth", "survey.csv", "-o", name, "--seed", "4", "--rows", rows)
+    invoke("synth", "survey.csv", "-o", str(folder / "b.csv"), "--seed", "4", "--rows", rows)
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+    streamed, whole = read(folder / "a.parquet"), read(folder / "b.csv")
+    for name in whole:
+        assert (streamed[name].values == whole[name].values).all(), name
+
+
+def test_a_resumed_fit_ends_with_the_same_model(folder: Path) -> None:
+    invoke("synth", "survey.csv", "-o", "a.csv", "--seed", "4", "--model", "a.caveat")
+    invoke("synth", "survey.csv", "-o", "b.csv", "--seed", "4", "--model", "b.caveat", "--resume")
+    assert Path("a.caveat").read_bytes() == Path("b.caveat").read_bytes()
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "a.caveat", "a.csv", "b.caveat", "b.csv", "release.toml", "survey.csv",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.csv", "-o", "x.csv"], "nowhere.csv: there is no such file"),
+        (["survey.csv", "-o", "survey.csv"], "survey.csv: the output exists already"),
+        (["survey.csv", "-o", "no/x.csv"], "no: there is no such folder"),
+        (["survey.csv", "-o", "x.xlsx"], "x.xlsx: the extension is not known"),
+        (["survey.csv", "-o", "x.csv", "--resume"], "--resume needs a place to keep columns"),
+        (["survey.csv", "-o", "x.csv", "--spec", "no.toml"], "no.toml: there is no such file"),
+        (["survey.csv", "-o", "x.csv", "--copies", "0"], "Input should be greater than or equal to 1"),
+    ],
+)
+def test_bad_calls_exit_2_with_one_sentence_and_write_nothing(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    code, printed = run("synth", *arguments)
+    assert code == 2
+    assert message in printed
+    assert "Traceback" not in printed
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+
+
+def test_a_specification_with_a_mistake_names_the_column(folder: Path) -> None:
+    Path("bad.toml").write_text("[synthesis.columns.agee]\nmethod = 'sample'\n")
+    code, printed = run("synth", "survey.csv", "-o", "x.csv", "--spec", "bad.toml")
+    assert code == 2
+    assert "synthesis, columns: there is no column 'agee'" in printed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
+def test_an_interrupted_run_leaves_nothing_behind(folder: Path) -> None:
+    rows = str(60 * BLOCK)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from caveat.cli import main; main()",
+         "synth", "survey.csv", "-o", "big.csv", "--seed", "1", "--rows", rows],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list(folder.glob(".*big.csv")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(folder.glob(".*big.csv")), "the draft never appeared"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) != 0
+    assert sorted(p.name for p in folder.iterdir()) == ["release.toml", "survey.csv"]
+
+
+def test_a_defect_exits_1_with_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("caveat.cli.app", lambda: 1 / 0)
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 1
+    assert "this is a defect in Caveat" in capsys.readouterr().err

@@ -1,38 +1,69 @@
-"""Kernels: the best split of one ordered predictor for three and more classes, by Gini.
+# mypy: disable-error-code="no-untyped-def, assignment"
+"""Kernels: the best split of one predictor for three and more classes, by Gini.
 
 Within a node the classes present are numbered 0..k-1. A split with class weights L and R on its
 two sides improves the Gini measure by sum(L^2)/|L| + sum(R^2)/|R| - sum(T^2)/|T|.
 """
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from caveat.tree._kernel import kernel
+import numpy as np
 
-__all__ = ["best_of_profiles", "best_of_sorted", "sort_by_level", "tabulate_classes"]
+from caveat.tree._kernel import inner
+from caveat.tree._numbers import list_levels
+from caveat.tree._subsets import TIE, best_of_profiles, best_subset, make_gain
 
-TIE = 1e-14
-"""A later cut wins only if it is better by more than this share of the node's weight."""
+__all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
+
+CELLS_PER_ROW = 4
+FEWEST_CELLS = 512
+"""A table of level x class is cheaper than sorting while it has no more cells than this."""
 
 
-@kernel
-def tabulate_classes(column, rows, y, weight, span, k, work):
+@inner
+def count_classes(y, weight, start, stop, n_classes, masses, local, totals):
+    """Count the classes, number those present; return how many, weight, squares and largest."""
+    for c in range(n_classes):
+        masses[c] = 0
+    if len(weight):
+        for i in range(start, stop):
+            masses[y[i]] += weight[i]
+    else:
+        for i in range(start, stop):
+            masses[y[i]] += 1
+    k = 0
+    total = 0
+    largest = 0
+    squares = 0.0
+    for c in range(n_classes):
+        mass = masses[c]
+        if mass:
+            masses[c] = k
+            totals[k] = mass
+            k += 1
+            total += mass
+            largest = max(largest, mass)
+            squares += float(mass) * float(mass)
+    for i in range(start, stop):
+        local[i - start] = masses[y[i]]
+    return k, total, squares, largest
+
+
+@inner
+def tabulate_classes(column, rows, y, weight, start, stop, n_codes, k, table, levels, profiles):
     """Fill the class profile of each level present; return how many are present.
 
-    `y` holds the node's own class numbers from position 0, `rows` and `weight` the whole tree's
-    from position `first`. `work.levels` gets code, rows and weight of each level.
+    `y` holds the node's own class numbers from position 0. `levels` gets code, rows and weight.
     """
-    first, n, n_codes = span
-    table, levels, profiles = work.table, work.levels, work.profiles
+    counts = n_codes * k
     if len(weight):
-        counts = n_codes * k
-        for i in range(n):
-            code = column[rows[first + i]]
+        for i in range(start, stop):
+            code = np.int64(column[rows[i]])
             table[counts + code] += 1
-            table[code * k + y[i]] += weight[first + i]
+            table[code * k + y[i - start]] += weight[i]
     else:
-        for i in range(n):
-            table[column[rows[first + i]] * k + y[i]] += 1
+        for i in range(start, stop):
+            table[np.int64(column[rows[i]]) * k + y[i - start]] += 1
     present = 0
     for code in range(n_codes):
         total = 0
@@ -41,96 +72,61 @@ def tabulate_classes(column, rows, y, weight, span, k, work):
             profiles[present * k + c] = cell
             table[code * k + c] = 0
             total += cell
-        if total:
-            levels[present, 0] = code
-            levels[present, 1] = table[n_codes * k + code] if len(weight) else total
-            levels[present, 2] = total
-            if len(weight):
-                table[n_codes * k + code] = 0
-            present += 1
+        levels[present, 0] = code
+        levels[present, 1] = total
+        levels[present, 2] = total
+        if len(weight):
+            levels[present, 1] = table[counts + code]
+            table[counts + code] = 0
+        present += total != 0
     return present
 
 
-@kernel
-def best_of_profiles(levels, profiles, present, node, minbucket, best, work):
-    """Return the improvement and the position of the last level on the left, or -1."""
-    rows, weight, squares, k = node.size, node.weight, node.squares, node.k
-    left, right = work.left, work.right
-    for c in range(k):
-        left[c] = 0.0
-        right[c] = work.totals[c]
-    left_rows = 0
-    left_weight = 0.0
-    left_squares = 0.0
-    right_squares = squares
-    cut = -1
-    for i in range(present - 1):
-        for c in range(k):
-            cell = profiles[i * k + c]
-            left_squares += cell * (2.0 * left[c] + cell)
-            right_squares -= cell * (2.0 * right[c] - cell)
-            left[c] += cell
-            right[c] -= cell
-        left_rows += levels[i, 1]
-        left_weight += levels[i, 2]
-        if left_rows < minbucket:
-            continue
-        if rows - left_rows < minbucket:
-            break
-        improve = left_squares / left_weight + right_squares / (weight - left_weight)
-        improve -= squares / weight
-        if improve > best + TIE * weight:
-            best = improve
-            cut = i
-    return best, cut
-
-
-@kernel
-def sort_by_level(column, rows, y, weight, span, work):
+@inner
+def sort_by_level(
+    column, rows, y, weight, start, stop, n_codes, table, marks, levels, sorted_y, sorted_weight
+):
     """Bring the node's responses into the order of the levels; return how many are present."""
-    first, n, n_codes = span
-    table, levels = work.table, work.levels
-    for i in range(n):
-        table[column[rows[first + i]]] += 1
-    present = 0
+    for i in range(start, stop):
+        table[column[rows[i]]] += 1
+    present = list_levels(column, rows, start, stop, n_codes, 1, table, marks, levels)
     position = 0
-    for code in range(n_codes):
-        count = table[code]
-        if count:
-            levels[present, 0] = code
-            levels[present, 1] = count
-            table[code] = position
-            position += count
-            present += 1
-    for i in range(n):
-        code = column[rows[first + i]]
-        work.sorted_classes[table[code]] = y[i]
+    for i in range(present):
+        code = levels[i, 0]
+        levels[i, 1] = table[code]
+        table[code] = position
+        position += levels[i, 1]
+    for i in range(start, stop):
+        code = column[rows[i]]
+        sorted_y[table[code]] = y[i - start]
         if len(weight):
-            work.sorted_weight[table[code]] = weight[first + i]
+            sorted_weight[table[code]] = weight[i]
         table[code] += 1
     for i in range(present):
         table[levels[i, 0]] = 0
     return present
 
 
-@kernel
-def best_of_sorted(present, node, minbucket, best, work):
+@inner
+def best_of_sorted(
+    levels, present, sorted_y, sorted_weight, size, node, totals, minbucket, best, left, right
+):
     """Do what `best_of_profiles` does from sorted rows: cheaper when levels x classes > rows."""
-    levels, sorted_weight = work.levels, work.sorted_weight
-    rows, weight, squares, k = node.size, node.weight, node.squares, node.k
-    left, right = work.left, work.right
+    total, k, squares = node
     for c in range(k):
         left[c] = 0.0
-        right[c] = work.totals[c]
+        right[c] = totals[c]
     position = 0
     left_weight = 0.0
     left_squares = 0.0
     right_squares = squares
     cut = -1
+    w = 1.0
     for i in range(present - 1):
         for _ in range(levels[i, 1]):
-            c = work.sorted_classes[position]
-            w = float(sorted_weight[position]) if len(sorted_weight) else 1.0
+            c = sorted_y[position]
+            if len(sorted_weight):
+                w = float(sorted_weight[position])
             left_squares += w * (2.0 * left[c] + w)
             right_squares -= w * (2.0 * right[c] - w)
             left[c] += w
@@ -139,11 +135,49 @@ def best_of_sorted(present, node, minbucket, best, work):
             position += 1
         if position < minbucket:
             continue
-        if rows - position < minbucket:
+        if size - position < minbucket:
             break
-        improve = left_squares / left_weight + right_squares / (weight - left_weight)
-        improve -= squares / weight
-        if improve > best + TIE * weight:
-            best = improve
+        gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+        if gain > best + TIE * total:
+            best = gain
             cut = i
     return best, cut
+
+
+@inner
+def search_classes(
+    column, rows, weight, start, stop, n_codes, nominal, node, minbucket, best, work
+):
+    """Return improvement, place of the best cut (-1 if none beats `best`) and levels present.
+
+    For nominal predictors the place is 0 and `work.side` is 1 for the levels that go left.
+    """
+    levels, profiles, totals, left, right = (
+        work.levels, work.profiles, work.totals, work.left, work.right,
+    )  # fmt: skip
+    size = stop - start
+    k = node[1]
+    if not nominal and n_codes * k > max(CELLS_PER_ROW * size, FEWEST_CELLS):
+        present = sort_by_level(
+            column, rows, work.local, weight, start, stop, n_codes, work.table, work.marks,
+            levels, work.sorted_classes, work.sorted_weight,
+        )  # fmt: skip
+        found, cut = best_of_sorted(
+            levels, present, work.sorted_classes, work.sorted_weight, size, node, totals,
+            minbucket, best, left, right,
+        )  # fmt: skip
+        return found, cut, present
+    present = tabulate_classes(
+        column, rows, work.local, weight, start, stop, n_codes, k, work.table, levels, profiles
+    )
+    if nominal:
+        found, cut = best_subset(
+            levels, present, profiles, size, node, totals, minbucket, best, left, right,
+            work.order, work.key, work.side, work.spare,
+        )  # fmt: skip
+    else:
+        found, cut = best_of_profiles(
+            levels, present, profiles, size, node, totals, minbucket, best, left, right,
+            work.order, 0,
+        )  # fmt: skip
+    return found, cut, present

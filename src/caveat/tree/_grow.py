@@ -9,11 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.tree._control import DEFAULT, Control
-from caveat.tree._growing import Grown, Rules, Table, grow_nodes
+from caveat.tree._growing import (
+    FEATURE,
+    IMPROVE,
+    LEFT,
+    RIGHT,
+    START,
+    STOP,
+    THRESHOLD,
+    Rules,
+    grow_nodes,
+)
 from caveat.tree._leaves import leaf_distributions
 from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes
-from caveat.tree._pruning import pack, prune
+from caveat.tree._pruning import level_sets, prune
 from caveat.tree._response import encode_response, exact_weights, root_risk
+from caveat.tree._room import make_room
 from caveat.tree._threads import in_pool
 from caveat.tree._tree import Tree
 
@@ -116,48 +127,52 @@ def grow_tree(
     masses = exact_weights(weights)
     used = masses if rows is None or weights is None else masses[fitted]
     risk = root_risk(codes, n_levels, values, used)
+    table = predictors.table
+    columns = predictors.columns
+    features = np.stack([columns, table.n_codes[columns], ~table.ordered[columns]], dtype=np.int32)
+    response = encode_response(codes, n_levels, values, weight)
+    room = make_room(len(fitted), table.codes.shape[1], features, response, control)
     rules = Rules(
         control.minbucket,
         control.smallest_split,
         control.max_depth,
         control.cp * risk,
-        predictors.n_columns if n_candidates is None else n_candidates,
-        seed,
+        len(columns) if n_candidates is None else n_candidates,
     )
-    table = predictors.table
-    n_codes = table.n_codes[predictors.columns]
+    random = np.arange(-1, len(columns), dtype=np.int64).view(np.uint64)
+    random[0] = seed
     if predictors.start:
         fitted += np.uint32(predictors.start)
-    grown = grow_nodes(
-        Table(table.codes, predictors.columns, n_codes, ~predictors.ordered),
-        encode_response(codes, n_levels, values, weight),
-        rules,
-        fitted,
+    n_nodes = grow_nodes(
+        table.codes, features, tuple(response), tuple(rules), fitted, random, tuple(room)
     )
+    collapsed = prune(room.nodes, room.measures, n_nodes, rules.alpha, values is None)
+    n_nodes = len(collapsed)
+    nodes = room.nodes[:, :n_nodes].copy()
+    level_set, bits = level_sets(nodes, table.codes, features, fitted)
     if predictors.start:
         fitted -= np.uint32(predictors.start)
-    nodes, collapsed = pack(grown, prune(grown, rules.alpha, values is None), n_codes)
     for node in np.flatnonzero(collapsed):
-        fitted[nodes.start[node] : nodes.stop[node]].sort()
-    is_leaf = nodes.feature < 0
+        fitted[nodes[START, node] : nodes[STOP, node]].sort()
+    is_leaf = nodes[FEATURE] < 0
     leaf_offsets, leaf_codes, leaf_weights = leaf_distributions(
-        nodes.start[is_leaf],
-        nodes.stop[is_leaf],
+        nodes[START, is_leaf],
+        nodes[STOP, is_leaf],
         all_codes[fitted].astype(np.uint32, copy=False),
         masses[fitted] if len(masses) else masses,
         n_levels,
     )
     _raise_to_codes(nodes, predictors)
     return Tree(
-        nodes.feature,
-        nodes.threshold,
-        nodes.level_set,
-        nodes.bits,
-        nodes.left,
-        nodes.right,
-        nodes.start,
-        nodes.stop,
-        nodes.improve,
+        nodes[FEATURE],
+        nodes[THRESHOLD],
+        level_set,
+        bits,
+        nodes[LEFT],
+        nodes[RIGHT],
+        nodes[START],
+        nodes[STOP],
+        room.measures[IMPROVE, :n_nodes].copy(),
         fitted.view(np.int32),
         leaf_offsets,
         leaf_codes,
@@ -170,12 +185,12 @@ def grow_tree(
     )
 
 
-def _raise_to_codes(nodes: Grown, predictors: Predictors) -> None:
+def _raise_to_codes(nodes: NDArray[np.int32], predictors: Predictors) -> None:
     """Turn cuts between bins into cuts between codes."""
     for feature in predictors.binned:
         ends = predictors.table.bin_ends[int(predictors.columns[feature])]
-        here = nodes.feature == feature
-        nodes.threshold[here] = ends[nodes.threshold[here]]
+        here = nodes[FEATURE] == feature
+        nodes[THRESHOLD, here] = ends[nodes[THRESHOLD, here]]
 
 
 def _check_values(values: NDArray[np.float64] | None, n_levels: int) -> NDArray[np.float64] | None:

@@ -1,38 +1,29 @@
+# mypy: disable-error-code="no-untyped-def, assignment"
 """Kernels: grow a tree depth first, partitioning one permutation of the rows in place."""
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from caveat.tree._kernel import kernel
-from caveat.tree._partition import partition
-from caveat.tree._search import best_split, describe, make_work
+from caveat.tree._classes import count_classes, search_classes
+from caveat.tree._kernel import inner, kernel, unowned
+from caveat.tree._numbers import count_numbers, search_numbers
+from caveat.tree._partition import flag_left, move
+from caveat.tree._room import Response, Room, carve
 
-__all__ = ["Grown", "Response", "Rules", "Table", "grow_nodes"]
+__all__ = [
+    "DEPTH", "FEATURE", "IMPROVE", "LEFT", "RIGHT", "RISK", "START", "STOP", "THRESHOLD",
+    "Rules", "grow_nodes",
+]  # fmt: skip
 
+# Rows of the integers and of the real numbers that describe the nodes.
+FEATURE, THRESHOLD, LEFT, RIGHT, START, STOP, DEPTH = range(7)
+IMPROVE, RISK = range(2)
 
-class Table(NamedTuple):
-    """The predictors of one tree: rows of the shared code matrix, levels and kinds."""
-
-    codes: Any
-    columns: Any
-    n_codes: Any
-    nominal: Any
-
-
-class Response(NamedTuple):
-    """The response in the order of the tree's rows; arrays that are not needed have length 0."""
-
-    classes: Any
-    numbers: Any
-    weight: Any
-    n_classes: int
-    kind: int
-    unit: float  # of an improvement, in terms of the grid
-    risk_unit: float
+CAREFUL = 1.0 - 1e-9
+"""Growing stops early only where pruning is certain to collapse the node anyway."""
 
 
 class Rules(NamedTuple):
@@ -43,137 +34,202 @@ class Rules(NamedTuple):
     max_depth: int
     alpha: float
     n_candidates: int
-    seed: int
 
 
-class Grown(NamedTuple):
-    """Nodes in preorder; `feature` is -1 in leaves, a node's rows are `rows[start:stop]`."""
+class Data(NamedTuple):
+    """The arrays of one tree."""
 
-    feature: Any
-    threshold: Any
-    level_set: Any
-    left: Any
-    right: Any
-    start: Any
-    stop: Any
-    depth: Any
-    improve: Any
-    risk: Any
-    bits: Any
+    codes: Any
+    features: Any  # column, levels and nominal (0 or 1) of each predictor
+    classes: Any
+    numbers: Any
+    weight: Any
+    rows: Any
+    random: Any  # state of the generator, then the predictors in the order they are tried
 
 
-CAREFUL = 1.0 - 1e-9
-"""Growing stops early only where pruning is certain to collapse the node anyway."""
+class Node(NamedTuple):
+    """What a split search needs to know of the node as a whole."""
+
+    weight: int
+    centre: int  # mean of numbers: whole grid units, and what is left
+    rest: float
+    k: int  # classes present
+    squares: float  # sum of their squared weights
 
 
 @kernel
-def grow_nodes(table, response, rules, rows):
-    """Grow until no node can be split; `rows` is permuted so that each node is a slice of it."""
-    n = len(rows)
-    capacity = max(1, 2 * (n // rules.minbucket) - 1)
-    grown = Grown(
-        np.full(capacity, -1, np.int32),
-        np.full(capacity, -1, np.int32),
-        np.full(capacity, -1, np.int32),
-        np.full(capacity, -1, np.int32),
-        np.full(capacity, -1, np.int32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-        np.zeros(capacity),
-        np.zeros(capacity),
-        np.zeros(0, np.uint64),
+def grow_nodes(codes, features, response, rules, rows, random, room):
+    """Grow until no node can be split; return the number of nodes.
+
+    `features` holds column, levels and nominal (0 or 1) of each predictor. `rows` is permuted so
+    that each node is a slice of it.
+    """
+    response = Response(*response)
+    rules = Rules(*rules)
+    room = Room(*room)
+    data = Data(
+        unowned(codes),
+        unowned(features),
+        unowned(response.classes),
+        unowned(response.numbers),
+        unowned(response.weight),
+        unowned(rows),
+        unowned(random),
     )
-    bits = np.zeros(16, np.uint64)
-    n_words = 0
-    work = make_work(table, response, n)
-    flags = np.empty(n, np.uint8)
-    random = np.array([rules.seed], np.uint64)
-    stack = np.empty((rules.max_depth + 2, 4), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n, 0, -1
+    scratch = carve(room, response.n_classes, len(rows))
+    nodes, measures, stack = unowned(room.nodes), unowned(room.measures), unowned(room.stack)
+    block, block_rows = unowned(room.block), unowned(room.block_rows)
+    block_start = block_stop = 0
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(rows), 0, -1
     waiting = 1
     n_nodes = 0
     while waiting:
         waiting -= 1
         start, stop, depth, parent = stack[waiting]
+        if block_stop and start >= block_stop:
+            leave_block(data.rows, block_rows, block_start, block_stop)
+            block_stop = 0
         node = n_nodes
         n_nodes += 1
         if parent >= 0:
-            grown.right[parent] = node
-        grown.start[node] = start
-        grown.stop[node] = stop
-        grown.depth[node] = depth
-        about, risk = describe(response, start, stop, work)
+            nodes[RIGHT, parent] = node
+        nodes[FEATURE, node] = nodes[THRESHOLD, node] = -1
+        nodes[LEFT, node] = nodes[RIGHT, node] = -1
+        nodes[START, node] = start
+        nodes[STOP, node] = stop
+        nodes[DEPTH, node] = depth
+        measures[IMPROVE, node] = 0.0
+        about, risk = describe(data, response.n_classes, start, stop, scratch)
         risk *= response.risk_unit
-        grown.risk[node] = risk
-        if depth >= rules.max_depth or stop - start < rules.minsplit:
+        measures[RISK, node] = risk
+        if depth >= rules.max_depth or stop - start < max(rules.minsplit, 2 * rules.minbucket):
             continue
-        if stop - start < 2 * rules.minbucket or risk <= rules.alpha * CAREFUL:
+        if risk <= rules.alpha * CAREFUL:
             continue
-        split = best_split(table, response, rules, rows, start, about, work, random)
-        if split.feature < 0:
+        if block_stop == 0 and stop - start <= len(block_rows):
+            enter_block(data, start, stop, block, block_rows)
+            block_start, block_stop = start, stop
+        matrix = block if block_stop else data.codes
+        feature, cut, improve = best_split(
+            data, matrix, block_stop > 0, rules, start, stop, about, scratch
+        )
+        if feature < 0:
             continue
-        f = split.feature
-        grown.feature[node] = f
-        grown.improve[node] = split.improve * response.unit
-        column = table.codes[table.columns[f]]
-        middle = partition(column, split.cut, rows, response, start, stop, flags, work)
-        if split.cut >= 0:
-            grown.threshold[node] = split.cut
-        else:
-            grown.level_set[node] = n_words
-            bits = with_room(bits, n_words, table.n_codes[f])
-            larger_left = middle - start >= stop - middle
-            n_words = write_set(bits, n_words, table.n_codes[f], larger_left, split.present, work)
-        grown.left[node] = n_nodes
+        nodes[FEATURE, node] = feature
+        nodes[THRESHOLD, node] = cut
+        nodes[LEFT, node] = n_nodes
+        measures[IMPROVE, node] = improve * response.unit
+        column = matrix[feature if block_stop else data.features[0, feature]]
+        middle = partition(data, column, cut, start, stop, scratch)
         stack[waiting, 0], stack[waiting, 1] = middle, stop
         stack[waiting, 2], stack[waiting, 3] = depth + 1, node
         stack[waiting + 1, 0], stack[waiting + 1, 1] = start, middle
         stack[waiting + 1, 2], stack[waiting + 1, 3] = depth + 1, -1
         waiting += 2
-    return finish(grown, n_nodes, bits[:n_words].copy())
+    leave_block(data.rows, block_rows, block_start, block_stop)
+    return n_nodes
 
 
-@kernel
-def with_room(bits, n_words, n_codes):
-    """Return an array of words that has room for one more level set."""
-    needed = n_words + (n_codes + 63) // 64
-    if needed <= len(bits):
-        return bits
-    larger = np.zeros(2 * needed, np.uint64)
-    larger[:n_words] = bits[:n_words]
-    return larger
+@inner
+def describe(data, n_classes, start, stop, work):
+    """Return the node's description and its risk in grid units."""
+    if len(data.classes):
+        k, weight, squares, largest = count_classes(
+            data.classes, data.weight, start, stop, n_classes, work.masses, work.local, work.totals
+        )
+        return Node(weight, 0, 0.0, k, squares), float(weight - largest)
+    weight, centre, rest, spread = count_numbers(data.numbers, data.weight, start, stop)
+    node = Node(weight, centre, rest, 2, 0.0)
+    if n_classes == 2:
+        ones = np.rint((centre + rest) * weight)
+        return node, min(ones, weight - ones)
+    return node, spread
 
 
-@kernel
-def write_set(bits, n_words, n_codes, larger_left, present, work):
-    """Write the levels that go left; levels absent from the node follow the larger child."""
-    one = np.uint64(1)
-    for code in range(n_codes if larger_left else 0):
-        bits[n_words + (code >> 6)] |= one << np.uint64(code & 63)
-    for i in range(present):
-        code = work.best_codes[i]
-        word = n_words + (code >> 6)
-        if work.goes_left[code]:
-            bits[word] |= one << np.uint64(code & 63)
+@inner
+def best_split(data, matrix, in_block, rules, start, stop, node, work):
+    """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement."""
+    n_features = data.features.shape[1]
+    best = 0.0
+    feature = -1
+    cut = -1
+    for tried in range(n_features):
+        if rules.n_candidates < n_features:
+            if tried >= rules.n_candidates and feature >= 0:
+                break
+            draw_candidate(data.random, tried)
+        f = np.int64(data.random[1 + tried])
+        column = matrix[f if in_block else data.features[0, f]]
+        n_codes = np.int64(data.features[1, f])
+        nominal = data.features[2, f]
+        if len(data.classes):
+            found, place, present = search_classes(
+                column, data.rows, data.weight, start, stop, n_codes, nominal,
+                (node.weight, node.k, node.squares), rules.minbucket, best, work,
+            )  # fmt: skip
         else:
-            bits[word] &= ~(one << np.uint64(code & 63))
-    return n_words + (n_codes + 63) // 64
+            found, place, present = search_numbers(
+                column, data.rows, data.numbers, data.weight, start, stop, n_codes, nominal,
+                (node.weight, node.centre, node.rest), rules.minbucket, best,
+                work.table, work.marks, work.levels, work.order, work.key, work.side,
+            )  # fmt: skip
+        if place < 0:
+            continue
+        best = found
+        feature = f
+        cut = -1
+        if nominal:
+            for i in range(present):
+                work.goes_left[work.levels[i, 0]] = work.side[i]
+        else:
+            # Codes between the two levels go to the nearer one.
+            cut = (work.levels[place, 0] + work.levels[place + 1, 0] - 1) // 2
+    return feature, cut, best
 
 
-@kernel
-def finish(grown, n_nodes, bits):
-    """Cut the arrays to the nodes that exist."""
-    return Grown(
-        grown.feature[:n_nodes].copy(),
-        grown.threshold[:n_nodes].copy(),
-        grown.level_set[:n_nodes].copy(),
-        grown.left[:n_nodes].copy(),
-        grown.right[:n_nodes].copy(),
-        grown.start[:n_nodes].copy(),
-        grown.stop[:n_nodes].copy(),
-        grown.depth[:n_nodes].copy(),
-        grown.improve[:n_nodes].copy(),
-        grown.risk[:n_nodes].copy(),
-        bits,
-    )
+@inner
+def draw_candidate(random, tried):
+    """Swap a random predictor that was not tried yet into place (xorshift, Marsaglia 2003)."""
+    state = random[0]
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    random[0] = state
+    left = np.uint64(len(random) - 1 - tried)
+    pick = 1 + tried + np.int64((state >> np.uint64(11)) % left)
+    random[1 + tried], random[pick] = random[pick], random[1 + tried]
+
+
+@inner
+def partition(data, column, cut, start, stop, work):
+    """Bring the rows that go left to the front and return where the right child starts."""
+    flags = work.flags
+    middle = start + flag_left(column, cut, work.goes_left, data.rows, start, stop, flags)
+    move(data.rows, flags, start, middle, stop, work.row_buffer)
+    if len(data.classes):
+        move(data.classes, flags, start, middle, stop, work.class_buffer)
+    else:
+        move(data.numbers, flags, start, middle, stop, work.number_buffer)
+    if len(data.weight):
+        move(data.weight, flags, start, middle, stop, work.number_buffer)
+    return middle
+
+
+@inner
+def enter_block(data, start, stop, block, block_rows):
+    """Copy the node's codes together; within the block `rows` holds positions in the copy."""
+    for f in range(data.features.shape[1]):
+        column = data.codes[data.features[0, f]]
+        for i in range(start, stop):
+            block[f, i - start] = column[data.rows[i]]
+    for i in range(start, stop):
+        block_rows[i - start] = data.rows[i]
+        data.rows[i] = i - start
+
+
+@inner
+def leave_block(rows, block_rows, start, stop):
+    """Turn positions in the copy back into row numbers of the table."""
+    for i in range(start, stop):
+        rows[i] = block_rows[rows[i]]

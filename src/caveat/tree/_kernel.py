@@ -1,39 +1,81 @@
+# mypy: disable-error-code="no-untyped-def, assignment"
 """How kernels are compiled, and the small ones that several modules share."""
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import types
+from numba.extending import intrinsic
 
-__all__ = ["kernel", "sort_by_key"]
+__all__ = ["inner", "kernel", "sort_by_key", "trailing_zeros", "unowned"]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on the first call, release the interpreter lock, keep the machine code on disk."""
+    """Compile on the first call, release the interpreter lock, keep the machine code on disk.
+
+    Arguments are arrays, numbers and plain tuples: a named tuple would be looked up by its name
+    when the stored code of an older version is read.
+    """
     compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     return compiled
 
 
-@kernel
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only kernels call: no wrappers, and stored as part of its caller."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Callable[..., Any] = numba.njit(error_model="numpy", **options)(function)
+    return compiled
+
+
+def _trailing_zeros(_context, _word):
+    def generate(_target, builder, _signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), generate
+
+
+def _unowned(_context, array):
+    def generate(target, builder, signature, arguments):
+        view = target.make_array(signature.args[0])(target, builder, value=arguments[0])
+        view.meminfo = ir.Constant(view.meminfo.type, None)
+        return view._getvalue()
+
+    return array(array), generate
+
+
+trailing_zeros: Callable[..., Any] = intrinsic(_trailing_zeros)
+"""The place of the lowest bit that is 1."""
+
+unowned: Callable[..., Any] = intrinsic(_unowned)
+"""The same array without its owner: to pass it on then needs no counting of references.
+
+Only for arguments of a kernel called from Python, whose owners live until it returns.
+"""
+
+
+@inner
 def sort_by_key(order, key, size):
-    """Fill `order[:size]` with 0..size-1 by rising key; equal keys keep the order of the levels."""
+    """Sort `key[:size]` and say in `order` where each came from; equal keys keep their order."""
     for i in range(size):
         order[i] = i
     gap = 1
-    while gap < size // 3:
+    while gap < size // 9:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, size):
+            value = key[i]
             item = order[i]
             j = i
             while j >= gap and (
-                key[order[j - gap]] > key[item]
-                or (key[order[j - gap]] == key[item] and order[j - gap] > item)
+                key[j - gap] > value or (key[j - gap] == value and order[j - gap] > item)
             ):
+                key[j] = key[j - gap]
                 order[j] = order[j - gap]
                 j -= gap
+            key[j] = value
             order[j] = item
         gap //= 3

@@ -1,81 +1,142 @@
+# mypy: disable-error-code="no-untyped-def, assignment"
 """Kernels: the best split of one predictor for numbers and for two classes.
 
-Sums are integers (see `_response`), so a sum does not depend on the order of the rows and equal
-improvements come out equal.
+Sums are whole numbers (see `_response`), so a sum does not depend on the order of the rows and
+equal improvements come out equal.
 """
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from caveat.tree._kernel import kernel, sort_by_key
+import numpy as np
 
-__all__ = ["best_of_numbers"]
+from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
+
+__all__ = ["count_numbers", "list_levels", "search_numbers"]
 
 TIE = 1e-12
 """A later cut wins only if its improvement is larger by more than this share."""
 
 
-@kernel
-def tabulate_numbers(column, rows, y, weight, span, table, sums):
-    """Count rows, weight and response of each level present; return how many are present."""
-    start, size, n_codes = span
-    stop = start + size
+@inner
+def count_numbers(y, weight, start, stop):
+    """Return weight, mean (whole grid units, what is left) and sum of squares of a node.
+
+    With weights, `y` is weight times response.
+    """
+    total_weight = stop - start
+    if len(weight):
+        total_weight = 0
+        for i in range(start, stop):
+            total_weight += weight[i]
+    total = 0
+    for i in range(start, stop):
+        total += y[i]
+    centre = total // total_weight
+    rest = (total - centre * total_weight) / total_weight
+    spread = 0.0
     if len(weight):
         for i in range(start, stop):
-            code = 3 * column[rows[i]]
-            table[code] += 1
-            table[code + 1] += weight[i]
-            table[code + 2] += y[i]
+            apart = (y[i] - centre * weight[i]) / weight[i] - rest
+            spread += weight[i] * apart * apart
     else:
         for i in range(start, stop):
-            code = 3 * column[rows[i]]
-            table[code] += 1
-            table[code + 2] += y[i]
+            apart = (y[i] - centre) - rest
+            spread += apart * apart
+    return total_weight, centre, rest, spread
+
+
+@inner
+def list_levels(column, rows, start, stop, n_codes, stride, table, marks, levels):
+    """Write the codes present into `levels[:, 0]`, rising, and return how many there are.
+
+    A node with few rows marks them in a set of bits; otherwise the counts are read through.
+    """
     present = 0
-    for code in range(n_codes):
-        count = table[3 * code]
-        if count:
-            sums[present, 0] = code
-            sums[present, 1] = count
-            sums[present, 2] = table[3 * code + 1] if len(weight) else count
-            sums[present, 3] = table[3 * code + 2]
-            table[3 * code] = 0
-            table[3 * code + 1] = 0
-            table[3 * code + 2] = 0
+    if n_codes <= 4 * (stop - start):
+        for code in range(n_codes):
+            levels[present, 0] = code
+            present += table[stride * code] != 0
+        return present
+    for i in range(start, stop):
+        code = np.int64(column[rows[i]])
+        marks[code >> 6] |= np.int64(1) << (code & 63)
+    for word in range((n_codes + 63) >> 6):
+        bits = marks[word]
+        marks[word] = 0
+        while bits:
+            levels[present, 0] = 64 * word + trailing_zeros(bits)
+            bits &= bits - 1
             present += 1
     return present
 
 
-@kernel
-def best_of_numbers(sums, present, nominal, node, minbucket, best, order, key):
-    """Return the improvement and the number of levels on the left of the best cut, or -1.
+@inner
+def tabulate_numbers(column, rows, y, weight, start, stop, n_codes, table, marks, levels):
+    """Sum up each level present; return how many are present.
 
-    Deviations are taken from the node's mean, whole grid units first, so that they are small
-    and exact.
+    `levels` gets code, rows, weight and response, by rising code.
     """
-    rows, weight, centre, rest = node.size, node.weight, node.centre, node.rest
+    for i in range(start, stop):
+        place = 2 * np.int64(column[rows[i]])
+        table[place] += 1
+        table[place + 1] += y[i]
+    present = list_levels(column, rows, start, stop, n_codes, 2, table, marks, levels)
+    for i in range(present):
+        place = 2 * levels[i, 0]
+        levels[i, 1] = table[place]
+        levels[i, 2] = table[place]
+        levels[i, 3] = table[place + 1]
+        table[place] = 0
+        table[place + 1] = 0
+    if len(weight):
+        for i in range(start, stop):
+            table[column[rows[i]]] += weight[i]
+        for i in range(present):
+            levels[i, 2] = table[levels[i, 0]]
+            table[levels[i, 0]] = 0
+    return present
+
+
+@inner
+def search_numbers(
+    column, rows, y, weight, start, stop, n_codes, nominal, node, minbucket, best,
+    table, marks, levels, order, key, side,
+):  # fmt: skip
+    """Return improvement, place of the best cut (-1 if none beats `best`) and levels present.
+
+    Nominal levels are put in the order of their means, where some cut is the best subset; `side`
+    is then 1 for levels that go left.
+    """
+    size = stop - start
+    total, centre, rest = node
+    present = tabulate_numbers(column, rows, y, weight, start, stop, n_codes, table, marks, levels)
     if nominal:
         for i in range(present):
-            key[i] = (sums[i, 3] - centre * sums[i, 2]) / sums[i, 2]
+            key[i] = (levels[i, 3] - centre * levels[i, 2]) / levels[i, 2]
         sort_by_key(order, key, present)
     left_rows = 0
     left_weight = 0
     deviation = 0
+    limit = best + TIE * best
     cut = -1
     for i in range(present - 1):
         j = order[i] if nominal else i
-        left_rows += sums[j, 1]
-        left_weight += sums[j, 2]
-        deviation += sums[j, 3] - centre * sums[j, 2]
+        left_rows += levels[j, 1]
+        left_weight += levels[j, 2]
+        deviation += levels[j, 3] - centre * levels[j, 2]
         if left_rows < minbucket:
             continue
-        if rows - left_rows < minbucket:
+        if size - left_rows < minbucket:
             break
         apart = deviation - left_weight * rest
-        if -0.5 < apart * weight < 0.5:  # the smallest difference of means is 1 / weight
-            continue
-        improve = apart * apart * (weight / (float(left_weight) * float(weight - left_weight)))
-        if improve > best + TIE * best:
-            best = improve
+        gain = apart * apart * total
+        share = float(left_weight) * float(total - left_weight)
+        # The smallest difference of means is 1 / total: what is below half of it is rounding.
+        if gain > limit * share and abs(apart) * total > 0.5:
+            best = gain / share
+            limit = best + TIE * best
             cut = i
-    return best, cut
+    if nominal and cut >= 0:
+        for i in range(present):
+            side[order[i]] = i <= cut
+    return best, cut, present

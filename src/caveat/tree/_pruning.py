@@ -1,93 +1,101 @@
-"""Kernels: collapse what the complexity parameter does not pay for, and pack what is left."""
+# mypy: disable-error-code="no-untyped-def, assignment"
+"""Kernels: collapse what the complexity parameter does not pay for, and write the level sets."""
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._growing import Grown
-from caveat.tree._kernel import kernel
+from caveat.tree._growing import FEATURE, IMPROVE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD
+from caveat.tree._kernel import inner, kernel
 
-__all__ = ["pack", "prune"]
+__all__ = ["level_sets", "prune"]
 
 
 @kernel
-def prune(grown, alpha, by_risk):
-    """Return for each node whether it stays split in the smallest tree that is best at `alpha`.
+def prune(nodes, measures, n_nodes, alpha, by_risk):
+    """Pack the smallest tree that is best at `alpha` to the front of the arrays.
 
     The cost of a tree is its risk plus `alpha` for each leaf. From the leaves upward, a node is
     collapsed when the risk its kept subtree removes is at most `alpha` for each split in it. For
     numbers the risk removed is the sum of the improvements, for classes (`by_risk`) it is taken
-    from the misclassification counts.
+    from the misclassified weights. Returns which of the nodes left are collapsed ones.
     """
-    n_nodes = len(grown.feature)
     gain = np.zeros(n_nodes)
     splits = np.zeros(n_nodes, np.int64)
-    split = np.zeros(n_nodes, np.bool_)
     for node in range(n_nodes - 1, -1, -1):
-        if grown.feature[node] < 0:
+        if nodes[FEATURE, node] < 0:
             continue
-        left, right = grown.left[node], grown.right[node]
-        own = grown.improve[node]
+        left, right = nodes[LEFT, node], nodes[RIGHT, node]
+        own = measures[IMPROVE, node]
         if by_risk:
-            own = grown.risk[node] - grown.risk[left] - grown.risk[right]
+            own = measures[RISK, node] - measures[RISK, left] - measures[RISK, right]
         removed = own + gain[left] + gain[right]
         paid = 1 + splits[left] + splits[right]
         if removed > alpha * paid:
             gain[node] = removed
             splits[node] = paid
-            split[node] = True
-    return split
+    return pack(nodes, measures, n_nodes, splits)
+
+
+@inner
+def pack(nodes, measures, n_nodes, splits):
+    """Move the nodes that stay to the front, in preorder, and renumber their children."""
+    number = np.empty(n_nodes, np.int32)
+    collapsed = np.zeros(n_nodes, np.bool_)
+    n_new = 0
+    skip_to = 0  # row position up to which a collapsed node's descendants are left out
+    for node in range(n_nodes):
+        if nodes[START, node] < skip_to:
+            continue
+        number[node] = n_new
+        for i in range(len(nodes)):
+            nodes[i, n_new] = nodes[i, node]
+        for i in range(len(measures)):
+            measures[i, n_new] = measures[i, node]
+        if splits[node] == 0:
+            skip_to = nodes[STOP, node]
+            collapsed[n_new] = nodes[FEATURE, node] >= 0
+            nodes[FEATURE, n_new] = nodes[THRESHOLD, n_new] = -1
+            nodes[LEFT, n_new] = nodes[RIGHT, n_new] = -1
+            measures[IMPROVE, n_new] = 0.0
+        n_new += 1
+    for node in range(n_new):
+        if nodes[FEATURE, node] >= 0:
+            nodes[LEFT, node] = number[nodes[LEFT, node]]
+            nodes[RIGHT, node] = number[nodes[RIGHT, node]]
+    return collapsed[:n_new].copy()
 
 
 @kernel
-def pack(grown, split, n_codes):
-    """Return the nodes of the pruned tree, again in preorder, and which leaves were collapsed."""
-    n_old = len(grown.feature)
-    kept = np.empty(n_old, np.int32)
-    n_new = 0
+def level_sets(nodes, codes, features, rows):
+    """Return the first word of each nominal split's level set (-1 elsewhere) and the words.
+
+    A bit is 1 where the level goes left. Levels absent from the node follow the larger child.
+    """
+    n_nodes = nodes.shape[1]
+    first = np.full(n_nodes, -1, np.int32)
     n_words = 0
-    collapsed = np.zeros(n_old, np.bool_)
-    last = -1  # last row position of a collapsed node: its descendants are skipped
-    for node in range(n_old):
-        if grown.start[node] < last:
+    for node in range(n_nodes):
+        f = nodes[FEATURE, node]
+        if f >= 0 and features[2, f]:
+            first[node] = n_words
+            n_words += (features[1, f] + 63) // 64
+    bits = np.zeros(n_words, np.uint64)
+    one = np.uint64(1)
+    for node in range(n_nodes):
+        if first[node] < 0:
             continue
-        kept[n_new] = node
-        if not split[node]:
-            last = grown.stop[node]
-            collapsed[n_new] = grown.feature[node] >= 0
-        elif grown.level_set[node] >= 0:
-            n_words += (n_codes[grown.feature[node]] + 63) // 64
-        n_new += 1
-    packed = Grown(
-        np.full(n_new, -1, np.int32),
-        np.full(n_new, -1, np.int32),
-        np.full(n_new, -1, np.int32),
-        np.full(n_new, -1, np.int32),
-        np.full(n_new, -1, np.int32),
-        grown.start[kept[:n_new]],
-        grown.stop[kept[:n_new]],
-        grown.depth[kept[:n_new]],
-        np.zeros(n_new),
-        grown.risk[kept[:n_new]],
-        np.zeros(n_words, np.uint64),
-    )
-    number = np.full(n_old, -1, np.int32)
-    for new in range(n_new):
-        number[kept[new]] = new
-    n_words = 0
-    for new in range(n_new):
-        node = kept[new]
-        if not split[node]:
-            continue
-        packed.feature[new] = grown.feature[node]
-        packed.threshold[new] = grown.threshold[node]
-        packed.left[new] = number[grown.left[node]]
-        packed.right[new] = number[grown.right[node]]
-        packed.improve[new] = grown.improve[node]
-        if grown.level_set[node] >= 0:
-            packed.level_set[new] = n_words
-            for word in range((n_codes[grown.feature[node]] + 63) // 64):
-                packed.bits[n_words] = grown.bits[grown.level_set[node] + word]
-                n_words += 1
-    return packed, collapsed[:n_new].copy()
+        f = nodes[FEATURE, node]
+        start, stop = nodes[START, node], nodes[STOP, node]
+        middle = nodes[STOP, nodes[LEFT, node]]
+        if middle - start >= stop - middle:
+            for code in range(features[1, f]):
+                bits[first[node] + (code >> 6)] |= one << np.uint64(code & 63)
+        for i in range(start, stop):
+            code = np.int64(codes[features[0, f], rows[i]])
+            bit = one << np.uint64(code & 63)
+            if i < middle:
+                bits[first[node] + (code >> 6)] |= bit
+            else:
+                bits[first[node] + (code >> 6)] &= ~bit
+    return first, bits

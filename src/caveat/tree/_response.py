@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.tree._growing import Response
-from caveat.tree._search import MANY_CLASSES, NUMBERS, TWO_CLASSES
+from caveat.tree._room import Response
 
 __all__ = ["encode_response", "exact_weights", "root_risk"]
 
@@ -37,21 +36,21 @@ def encode_response(
     if values is None and n_levels > 2:
         classes = codes.astype(np.uint16)
         unit = 1.0 / weight_scale
-        return Response(classes, no_number, weight, n_levels, MANY_CLASSES, unit, unit)
+        return Response(classes, no_number, weight, n_levels, unit, unit)
     if values is None:
         # Two classes: n times Gini is twice the sum of squares of a 0/1 number.
         number = np.int64(1) - codes.astype(np.int64)
         if len(weight):
             number *= weight
         unit = 1.0 / weight_scale
-        return Response(no_class, number, weight, 2, TWO_CLASSES, 2.0 * unit, unit)
+        return Response(no_class, number, weight, 2, 2.0 * unit, unit)
     total = int(weight.sum()) if len(weight) else len(codes)
     grid, scale = _whole_values(values, total)
     number = grid[codes]
     if len(weight):
         number *= weight
     unit = 1.0 / (scale * scale * weight_scale)
-    return Response(no_class, number, weight, 0, NUMBERS, unit, unit)
+    return Response(no_class, number, weight, 0, unit, unit)
 
 
 def _whole_weights(

@@ -38,7 +38,8 @@ def test_the_plan_prints_what_will_happen() -> None:
         "minbucket": 10,
         "derived": {"bmi": "weight / (height / 100) ** 2"},
         "rules": ["if age < 22 then sex = 'f'"],
-        "columns": {"weight": {"method": "sample"}, "name": {"method": "drop"}},
+        "columns": {"weight": {"method": "sample"}},
+        "drop": ["name"],
         "special": {"height": [160]},
     }
     assert str(make_plan(TABLE, options)).splitlines() == [
@@ -81,6 +82,8 @@ def test_strata_come_first_and_weights_are_left_out() -> None:
         ({"derived": {"bmi": "name + 1"}}, "the formula needs name, which is not synthesised"),
         ({"derived": {"bmi": "wight + 1"}}, "the formula needs wight, which is not synthesised"),
         ({"derived": {"bmi": "weight +"}}, "cannot be read"),
+        ({"derived": {"bmi": {"group": "age"}}}, "derived, bmi: a derived column has a formula"),
+        ({"drop": ["agee"]}, "there is no column 'agee'"),
         ({"rules": ["if age < 3 sex = 'f'"]}, "it cannot be read; write it as in"),
         ({"rules": ["if age < 30 then sex = f"]}, "neither a number nor quoted text"),
         ({"rules": ["if bmi < 30 then sex = 'f'"]}, "sex must come after bmi in the order"),

@@ -23,8 +23,8 @@ WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
 JOINT = ("saturated", "ipf")
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
-TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "special",
-             "predictors")  # fmt: skip
+TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
+             "special", "predictors")  # fmt: skip
 SETTINGS = tuple(item.name for item in fields(Settings))
 
 
@@ -110,8 +110,9 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     table
         The original table.
     options
-        Any of: order, method, predictors, special, derived, rules, strata, weights; any setting of
-        a method for all columns; and ``columns``, a mapping of names to settings of single columns.
+        Any of: order, drop, method, predictors, special, derived, rules, strata, weights; any
+        setting of a method for all columns; and ``columns``, a mapping of names to settings of
+        single columns.
         The ``[synthesis]`` part of a specification has the same entries.
 
     Examples
@@ -127,15 +128,13 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     weights = _named(table, options.get("weights", ""), "weights")
     strata = _named(table, options.get("strata", ""), "strata")
     single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
-    for key, setting in (
-        ("derived", "formula"),
-        ("special", "special"),
-        ("predictors", "predictors"),
-    ):
+    for name in options.get("drop", ()):
+        single.setdefault(name, {})["method"] = "drop"
+    for name, value in options.get("derived", {}).items():
+        single.setdefault(name, {}).update(_derivation(value, name))
+    for key in ("special", "predictors"):
         for name, value in options.get(key, {}).items():
-            single.setdefault(name, {})[setting] = value
-            if key == "derived":
-                single[name]["method"] = "derived"
+            single.setdefault(name, {})[key] = value
     for name in single:
         _named(table, name, "columns")
     order = _order(table, options.get("order"), strata, weights)
@@ -157,6 +156,19 @@ def _refuse_unknown(options: Mapping[str, Any], known: Sequence[str], where: str
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}" if near else f"use {', '.join(known)}"
             raise CaveatError(f"{name!r} is no setting", where=where, do=hint)
+
+
+def _derivation(value: Any, name: str) -> dict[str, Any]:
+    """Return the settings for a formula, or for the column that a value is looked up by."""
+    if isinstance(value, str):
+        return {"method": "derived", "formula": value}
+    if isinstance(value, Mapping) and set(value) == {"lookup"}:
+        return {"method": "lookup", "predictors": value["lookup"]}
+    raise CaveatError(
+        "a derived column has a formula or a lookup",
+        where=f"synthesis, derived, {name}",
+        do='write "weight / 2" or { lookup = "age" }',
+    )
 
 
 def _named(table: Table, name: str, where: str) -> str:

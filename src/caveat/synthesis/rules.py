@@ -44,7 +44,8 @@ class Fixed:
             ):
                 return code
         for position, missing in enumerate(column.missing):
-            if missing.code == self.value:
+            # "missing" is an empty cell; in a column that has none, its first missing code
+            if missing.code == self.value or self.value is None:
                 return len(column.levels) + position
         raise CaveatError(
             f"the rule gives {self.column} a value that never occurs in the data",

@@ -142,6 +142,15 @@ def _write(found: Audit, json: str | None, records: Path | None, *, force: bool)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
 
 
+def _blind_spots(blind: list[tuple[str, str]]) -> Grid:
+    grid = Grid(box=None, show_edge=False, header_style="dim")
+    grid.add_column("cannot see", ratio=1)
+    grid.add_column("", ratio=3)
+    for names, text in blind:
+        grid.add_row(names, text)
+    return grid
+
+
 def _print(found: Audit) -> None:
     for difference in found.differences:
         console.remark(f"note: {difference}")
@@ -151,17 +160,13 @@ def _print(found: Audit) -> None:
     for section in sections(found):
         console.out.print()
         grid = Grid(title=section.title, title_justify="left", title_style="bold", box=None)
-        last = len(section.header) - 1
         for i, name in enumerate(section.header):
-            grid.add_column(
-                name,
-                justify="left" if i in (0, last) else "right",
-                no_wrap=i != last,
-                header_style="dim",
-            )
+            grid.add_column(name, justify="right" if i else "left", header_style="dim")
         for row in section.rows:
             grid.add_row(*row)
         console.out.print(grid, markup=False)
+        if section.blind:
+            console.out.print(_blind_spots(section.blind), markup=False)
         for remark in section.remarks:
             console.out.print(f"  ! {remark}", markup=False)
     console.out.print()

@@ -19,12 +19,13 @@ HEADLINES = ("repU", "DiSCO")
 
 
 class Section(NamedTuple):
-    """A table with a title and remarks below it."""
+    """A table with a title; below it what its measures cannot see, and remarks."""
 
     title: str
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
     remarks: list[str]
+    blind: list[tuple[str, str]]
 
 
 def sections(audit: Audit) -> list[Section]:
@@ -52,10 +53,12 @@ def plain(audit: Audit) -> str:
         lines += ["", section.title]
         for row in table:
             cells = [
-                text.ljust(width) if i in (0, len(row) - 1) else text.rjust(width)
+                text.rjust(width) if i else text.ljust(width)
                 for i, (text, width) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append("  " + "  ".join(cells).rstrip())
+        if section.blind:
+            lines += ["  cannot see", *(f"    {names}: {text}" for names, text in section.blind)]
         lines += [f"  ! {remark}" for remark in section.remarks]
     return "\n".join(lines)
 
@@ -78,15 +81,23 @@ def _measures(audit: Audit, target: str | None) -> list[str]:
 
 
 def _section(audit: Audit, title: str, target: str | None, names: list[str]) -> Section:
-    header = ["measure", "value", "95 % interval", "baseline", "original", "cannot see"]
+    header = ["measure", "value", "95 % interval", "baseline", "original"]
     if audit.n_control:
-        header[5:5] = ["control", "beyond control"]
+        header += ["control", "beyond control"]
     found = {name: audit.each(name, target) for name in names}
     rows = [_row(name, found[name], with_control=bool(audit.n_control)) for name in names]
     remarks = _warnings(found)
     if target is not None:
         remarks += _flags(audit, target)
-    return Section(title, tuple(header), rows, remarks)
+    return Section(title, tuple(header), rows, remarks, _blind(names))
+
+
+def _blind(names: list[str]) -> list[tuple[str, str]]:
+    """Return what measures cannot see, those with the same blind spot together."""
+    grouped: dict[str, list[str]] = {}
+    for name in names:
+        grouped.setdefault(MEASURES[name].blind, []).append(name)
+    return [(", ".join(group), text) for text, group in grouped.items() if text]
 
 
 def _row(name: str, results: list[Measurement], *, with_control: bool) -> tuple[str, ...]:
@@ -97,12 +108,11 @@ def _row(name: str, results: list[Measurement], *, with_control: bool) -> tuple[
         _interval(first) if len(results) == 1 else "",
         _mean([r.baseline for r in results]),
         _mean([r.reference for r in results]),
-        measure.blind,
     ]
     if with_control:
         shares = [r.beyond_control for r in results]
         beyond = [None if share is None else 100 * share for share in shares]
-        cells[5:5] = [_mean([r.control for r in results]), _mean(beyond)]
+        cells += [_mean([r.control for r in results]), _mean(beyond)]
     return tuple(cells)
 
 
@@ -190,7 +200,7 @@ def _comparison(audit: Audit) -> Section:
         for name in names
         if MEASURES[name].direction != "reference"
     ]
-    return Section(f"{len(rows)} targets, from {', '.join(audit.keys)}", header, rows, remarks)
+    return Section(f"{len(rows)} targets, from {', '.join(audit.keys)}", header, rows, remarks, [])
 
 
 def _subsets(audit: Audit) -> Section | None:
@@ -205,6 +215,6 @@ def _subsets(audit: Audit) -> Section | None:
     rows = []
     for keys in sets:
         values = [_value(audit.each(name, target, keys)) for name, target in names]
-        rows.append((", ".join(keys), *values, ""))
-    header = ("keys", *(f"{name} {target or ''}".strip() for name, target in names), "")
-    return Section(f"{len(sets)} sets of {len(sets[0])} keys", header, rows, [])
+        rows.append((", ".join(keys), *values))
+    header = ("keys", *(f"{name} {target or ''}".strip() for name, target in names))
+    return Section(f"{len(sets)} sets of {len(sets[0])} keys", header, rows, [], [])

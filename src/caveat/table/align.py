@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind, Missing
-from caveat.table.encode import convert
+from caveat.table.encode import EXACT_INTEGER, convert
 from caveat.table.table import Table
 
 __all__ = ["Aligned", "Difference", "align", "common_levels", "recode_to"]
@@ -190,10 +190,14 @@ def _union_levels(columns: Sequence[Column], typed: Column) -> NDArray[Any]:
         values = [*typed.levels.tolist(), *extra] if ordered else sorted(seen)
         return np.array(values, dtype=object)
     united = np.unique(np.concatenate(parts))
-    if united.dtype.kind == "f" and all(part.dtype.kind in "iu" for part in parts):
-        # 64-bit integers of both signs have no common type: floating point would merge some
+    if united.dtype.kind == "f" and any(_needs_integers(part) for part in parts):
+        # floating point would merge integers that are too large for it
         return np.array(sorted({v for part in parts for v in part.tolist()}), dtype=object)
     return united
+
+
+def _needs_integers(levels: NDArray[Any]) -> bool:
+    return levels.dtype.kind in "iu" and max(-int(levels[0]), int(levels[-1])) > EXACT_INTEGER
 
 
 def _positions(column: Column, united: Column) -> NDArray[np.int64]:

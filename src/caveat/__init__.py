@@ -1,18 +1,61 @@
 """Caveat makes synthetic microdata, and says before the release what they give away."""
 
-from caveat.errors import CaveatError
-from caveat.table import Column, Kind, Missing, Schema, Table, align, concat
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, read, write
+
+if TYPE_CHECKING:
+    from caveat.risk import MEASURES, Measurement, Scenario, audit
+    from caveat.synthesis import Model, Plan, Synthesizer, load, make_plan, save
+    from caveat.table.look import look
+
+# Rooms that bring a compiler or large libraries are opened when they are first asked for.
+_ROOMS = {
+    "MEASURES": "caveat.risk",
+    "Measurement": "caveat.risk",
+    "Model": "caveat.synthesis",
+    "Plan": "caveat.synthesis",
+    "Scenario": "caveat.risk",
+    "Synthesizer": "caveat.synthesis",
+    "audit": "caveat.risk",
+    "load": "caveat.synthesis",
+    "look": "caveat.table.look",
+    "make_plan": "caveat.synthesis",
+    "save": "caveat.synthesis",
+}
 
 __all__ = [
+    "MEASURES",
     "CaveatError",
+    "CaveatWarning",
     "Column",
     "Kind",
+    "Measurement",
     "Missing",
+    "Model",
+    "Plan",
+    "Scenario",
     "Schema",
+    "Synthesizer",
     "Table",
     "__version__",
     "align",
+    "audit",
     "concat",
+    "load",
+    "look",
+    "make_plan",
+    "read",
+    "save",
+    "write",
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return getattr(import_module(_ROOMS[name]), name)
+    raise AttributeError(f"module 'caveat' has no attribute {name!r}")

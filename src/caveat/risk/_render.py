@@ -122,8 +122,9 @@ def _value(results: list[Measurement]) -> str:
     if not known:
         return "undefined"
     text = _number(sum(known) / len(known))
-    if max(known) > min(known):
-        text += f" ({_number(min(known))} to {_number(max(known))})"
+    low, high = _number(min(known)), _number(max(known))
+    if low != high:
+        text += f" ({low} to {high})"
     return text + (f", {len(values) - len(known)} undefined" if len(known) < len(values) else "")
 
 

@@ -92,7 +92,7 @@ class Inputs:
             [part.ordered for part in self.parts] or [True],
         )
 
-    def take(self, rows: NDArray[Any]) -> Inputs:
+    def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return the inputs of some rows."""
         parts = tuple(Part(p.codes[rows], p.n_levels, p.ordered, p.numbers) for p in self.parts)
         return Inputs(parts, len(parts[0].codes) if parts else len(np.arange(self.n_rows)[rows]))

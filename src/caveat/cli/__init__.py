@@ -11,6 +11,7 @@ import typer
 from caveat import __version__
 from caveat.cli import console
 from caveat.cli.audit import audit
+from caveat.cli.compare import compare
 from caveat.cli.look import look
 from caveat.cli.measures import measures
 from caveat.cli.synth import model_app, synth
@@ -51,6 +52,7 @@ def _options(
 
 
 app.command()(audit)
+app.command()(compare)
 app.command()(look)
 app.command()(measures)
 app.command()(synth)

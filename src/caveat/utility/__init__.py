@@ -1,0 +1,66 @@
+"""Utility: what an analyst can still do with the synthetic data."""
+
+from caveat.utility import entries
+from caveat.utility.analyses import Coefficients, ModelComparison, compare_model, overlap
+from caveat.utility.associations import Associations, associations
+from caveat.utility.combining import RULES, Combined, combine
+from caveat.utility.compare import References, Result, Utility, compare
+from caveat.utility.comparison import Comparison
+from caveat.utility.counts import count_statistics
+from caveat.utility.detection import Detection, detection
+from caveat.utility.edits import EditRule, RuleResult, check_rules
+from caveat.utility.measures import BEST, MEASURES, find_measure
+from caveat.utility.propensity import (
+    Null,
+    Propensity,
+    expected_pmse,
+    pairs_null,
+    permutation_null,
+    propensity,
+)
+from caveat.utility.tables import CrossTable, Histogram, Tables, all_tables, cross_table, histogram
+from caveat.utility.tstr import Prediction, train_on_synthetic
+from caveat.utility.variables import Variable, variables
+
+__all__ = [
+    "BEST",
+    "MEASURES",
+    "RULES",
+    "Associations",
+    "Coefficients",
+    "Combined",
+    "Comparison",
+    "CrossTable",
+    "Detection",
+    "EditRule",
+    "Histogram",
+    "ModelComparison",
+    "Null",
+    "Prediction",
+    "Propensity",
+    "References",
+    "Result",
+    "RuleResult",
+    "Tables",
+    "Utility",
+    "Variable",
+    "all_tables",
+    "associations",
+    "check_rules",
+    "combine",
+    "compare",
+    "compare_model",
+    "count_statistics",
+    "cross_table",
+    "detection",
+    "entries",
+    "expected_pmse",
+    "find_measure",
+    "histogram",
+    "overlap",
+    "pairs_null",
+    "permutation_null",
+    "propensity",
+    "train_on_synthetic",
+    "variables",
+]

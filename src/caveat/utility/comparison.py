@@ -1,0 +1,170 @@
+"""One original and one synthetic table on common levels; what several measures need, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table import Column, Kind, Table, align
+from caveat.table.column import Codes
+from caveat.utility.groups import Style, breaks, cut, interval_labels
+
+__all__ = ["Categories", "Category", "Comparison"]
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """One column as categories: numbers in groups, every way to be missing a level of its own.
+
+    Attributes
+    ----------
+    original, synthetic
+        Codes of the rows.
+    labels
+        What the codes mean.
+    empty
+        Which of the codes stand for an empty cell, as opposed to a declared code.
+    """
+
+    original: Codes
+    synthetic: Codes
+    labels: tuple[str, ...]
+    empty: NDArray[np.bool_]
+
+    @property
+    def n_levels(self) -> int:
+        """Number of codes."""
+        return len(self.labels)
+
+
+Categories = dict[str, Category]
+Result = TypeVar("Result")
+
+
+class Comparison:
+    """Two tables in which equal codes mean equal values.
+
+    Parameters
+    ----------
+    original, synthetic
+        Tables with the same columns and levels, as :func:`caveat.table.align` returns them.
+    remarks
+        What was found or decided on the way, in words.
+    """
+
+    def __init__(self, original: Table, synthetic: Table, remarks: Sequence[str] = ()) -> None:
+        if not (len(original) and len(synthetic)):
+            raise CaveatError("a table has no row", do="give tables with at least one row")
+        free = [n for n in original if original[n].kind in (Kind.TEXT, Kind.ID)]
+        self.original = original.drop(free)
+        self.synthetic = synthetic.drop(free)
+        self.remarks = (
+            *remarks,
+            *(f"{n}: left out, {original[n].kind} values are not compared" for n in free),
+        )
+        if not self.names:
+            raise CaveatError(
+                "there is no column to compare", do="declare kinds other than text and id"
+            )
+        self._memory: dict[Hashable, Any] = {}
+
+    @classmethod
+    def of(cls, original: Any, synthetic: Any) -> Comparison:
+        """Align two tables or frames of any origin.
+
+        Examples
+        --------
+        >>> people = {"sex": ["f", "m", "m"], "age": [31, 47, 52]}
+        >>> Comparison.of(people, people).names
+        ('sex', 'age')
+        """
+        found = align(Table.from_frame(original), Table.from_frame(synthetic))
+        return cls(found.original, found.synthetic, [str(d) for d in found.differences])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are compared."""
+        return self.original.names
+
+    @property
+    def n_original(self) -> int:
+        """Rows of the original."""
+        return self.original.n_rows
+
+    @property
+    def n_synthetic(self) -> int:
+        """Rows of the synthetic table."""
+        return self.synthetic.n_rows
+
+    @cached_property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns whose differences have a meaning."""
+        return tuple(n for n in self.names if self.original[n].kind.is_number)
+
+    @cached_property
+    def nominal(self) -> tuple[str, ...]:
+        """The other columns."""
+        return tuple(n for n in self.names if n not in self.numeric)
+
+    def columns(self, name: str) -> tuple[Column, Column]:
+        """Return a column of both tables."""
+        return self.original[name], self.synthetic[name]
+
+    def choose(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the named columns, all of them if none are named."""
+        if names is None:
+            return self.names
+        for name in names:
+            if name not in self.names:
+                raise CaveatError(
+                    "there is no such column to compare",
+                    where=f"column {name}",
+                    do=f"choose among {', '.join(self.names)}",
+                )
+        return tuple(names)
+
+    def select(self, names: Sequence[str]) -> Comparison:
+        """Return the comparison of some columns."""
+        chosen = self.choose(names)
+        return Comparison(self.original.select(chosen), self.synthetic.select(chosen))
+
+    def categories(self, groups: int = 5, style: Style = "quantile") -> Categories:
+        """Return every column as categories; numbers are cut on both tables pooled."""
+        return self.once(
+            ("categories", groups, style),
+            lambda: {name: _categorise(*self.columns(name), groups, style) for name in self.names},
+        )
+
+    def once(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """Return what `make` gives, computed once for each key."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        found: Result = self._memory[key]
+        return found
+
+
+def _categorise(ours: Column, theirs: Column, groups: int, style: Style) -> Category:
+    n = len(ours.levels)
+    if ours.kind.is_number:
+        pooled = (ours.counts + theirs.counts)[:n]
+        limits = breaks(ours.numbers, pooled, groups, style)
+        position, labels = cut(ours.numbers, limits), interval_labels(limits)
+    else:
+        position, labels = np.arange(n), [str(level) for level in ours.levels.tolist()]
+    labels = labels or ["none"]  # a column that holds nothing but missing cells
+    ways = np.arange(len(ours.missing)) + len(labels)
+    lookup = np.concatenate([position, ways]).astype(np.int64)
+    empty = np.zeros(len(labels) + len(ways), dtype=bool)
+    empty[len(labels) :] = [m.code is None or m.code != m.code for m in ours.missing]
+    return Category(
+        lookup[ours.codes],
+        lookup[theirs.codes],
+        (*labels, *(str(m) for m in ours.missing)),
+        empty,
+    )

@@ -1,0 +1,121 @@
+"""Rules that records, or groups of records, should obey: how many do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table import Column, Kind, Table
+from caveat.utility.comparison import Comparison
+
+__all__ = ["EditRule", "RuleResult", "check_rules"]
+
+
+@dataclass(frozen=True)
+class EditRule:
+    """If `condition` then `consequence`.
+
+    Parameters
+    ----------
+    consequence
+        What must hold, in the syntax of ``pandas.DataFrame.eval``: ``"age >= 18"``.
+    condition
+        For which records; all unless given.
+    group
+        A column. Each of its groups then needs at least one record that meets condition and
+        consequence: ``EditRule("age >= 18", group="household")`` says that no household is without
+        an adult.
+    """
+
+    consequence: str
+    condition: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """How a rule fares.
+
+    Attributes
+    ----------
+    original, synthetic
+        Share of the records under the condition (or groups) that violate the rule; ``None`` where
+        there are none.
+    original_n, synthetic_n
+        Number of these records or groups.
+    chance
+        Violations that independent columns would have: one minus the share of the consequence among
+        all original records. ``None`` for groups.
+    """
+
+    original: float | None
+    synthetic: float | None
+    original_n: int
+    synthetic_n: int
+    chance: float | None
+
+
+def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[str, RuleResult]:
+    """Count violations in both tables.
+
+    Missing cells make a comparison false, as in pandas.
+
+    Examples
+    --------
+    >>> people = {"age": [12, 40], "married": ["no", "yes"]}
+    >>> release = {"age": [12, 40], "married": ["yes", "yes"]}
+    >>> rule = EditRule("married == 'no'", "age < 16")
+    >>> check_rules(Comparison.of(people, release), {"child": rule})["child"].synthetic
+    1.0
+    """
+    frames = [_frame(comparison.original), _frame(comparison.synthetic)]
+    found = {}
+    for name, rule in rules.items():
+        (ours, n), (theirs, k) = (_violations(frame, rule, name) for frame in frames)
+        prior = None if rule.group else 1 - float(_truth(frames[0], rule.consequence, name).mean())
+        found[name] = RuleResult(ours / n if n else None, theirs / k if k else None, n, k, prior)
+    return found
+
+
+def _violations(frame: Any, rule: EditRule, name: str) -> tuple[int, int]:
+    holds = _truth(frame, rule.consequence, name)
+    concerned = np.ones(len(frame), bool)
+    if rule.condition is not None:
+        concerned = _truth(frame, rule.condition, name)
+    if rule.group is None:
+        return int((concerned & ~holds).sum()), int(concerned.sum())
+    if rule.group not in frame:
+        raise CaveatError("there is no such column", where=f"rule {name}", do="check its name")
+    met = (frame.assign(_met=holds & concerned).groupby(rule.group, observed=True))["_met"].any()
+    return int((~met).sum()), len(met)
+
+
+def _truth(frame: Any, expression: str, name: str) -> NDArray[np.bool_]:
+    try:
+        value = frame.eval(expression, engine="python")
+    except Exception as error:
+        raise CaveatError(
+            f"the expression cannot be evaluated ({type(error).__name__})",
+            where=f"rule {name}",
+            do="write comparisons of columns joined by and, or, not",
+        ) from error
+    return np.broadcast_to(np.asarray(value, dtype=bool), len(frame))
+
+
+def _frame(table: Table) -> Any:
+    """Return a table as a pandas frame: numbers with NaN, everything else as text or None."""
+    return pd.DataFrame({name: _cells(table[name]) for name in table})
+
+
+def _cells(column: Column) -> Any:
+    ways = len(column.missing)
+    if column.kind.is_number or column.kind is Kind.BOOLEAN:
+        return np.append(column.numbers, np.full(ways, np.nan))[column.codes]
+    lookup = np.array([*map(str, column.levels.tolist()), *[None] * ways], dtype=object)
+    return pd.Series(lookup[column.codes], dtype=object)

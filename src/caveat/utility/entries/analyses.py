@@ -1,0 +1,112 @@
+"""What an analyst does with the release: models, predictions, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from caveat.risk.measurement import Measurement
+from caveat.utility.analyses import ModelComparison, compare_model
+from caveat.utility.comparison import Comparison
+from caveat.utility.edits import EditRule, check_rules
+from caveat.utility.measures import add, measured
+from caveat.utility.tstr import train_on_synthetic
+
+__all__ = ["register"]
+
+
+def _model(comparison: Comparison, model: str, figure: str) -> Measurement:
+    found: ModelComparison = comparison.once(
+        ("model", model), lambda: compare_model(comparison, model)
+    )
+    value: float | None
+    if figure == "fit ratio":
+        value = None if found.lack_of_fit is None else found.lack_of_fit / found.df
+    else:
+        value = {
+            "overlap": found.mean_overlap,
+            "difference": found.mean_standardised,
+            "sign": float(found.coefficients.same_sign.mean()),
+            "significance": float(found.coefficients.same_significance.mean()),
+        }[figure]
+    return measured(comparison, value, "the covariance matrix is singular", notes=found.notes)
+
+
+def _tstr(comparison: Comparison, target: str, holdout: Any = None) -> Measurement:
+    found = train_on_synthetic(comparison, target, holdout=holdout)
+    notes = () if found.outside else ("tested on a third of the original: the release saw it",)
+    return Measurement(
+        found.trained_on_synthetic - found.trained_on_original,
+        n=found.n_test,
+        notes=(f"score: {found.score}", *notes),
+        details={
+            "trained on synthetic": found.trained_on_synthetic,
+            "trained on original": found.trained_on_original,
+            "naive": found.naive,
+        },
+    )
+
+
+def _rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> Measurement:
+    found = check_rules(comparison, rules)
+    shares = [r.synthetic for r in found.values() if r.synthetic is not None]
+    details = {f"{name}, synthetic": r.synthetic for name, r in found.items()}
+    details |= {f"{name}, original": r.original for name, r in found.items()}
+    value = 100 * float(np.mean(shares)) if shares else None
+    return measured(comparison, value, "no record falls under any of the rules", details=details)
+
+
+def register() -> None:
+    """Add the entries of this family to the table of measures."""
+    for name, figure, says, formula, best in (
+        ("CI overlap", "overlap", "mean overlap of confidence intervals",
+         "mean over coefficients of ½ (shared / width_o + shared / width_s), at least 0", 1.0),
+        ("coefficient difference", "difference", "mean absolute standardised difference",
+         "mean |b_s − b_o| / se_o", 0.0),
+        ("same sign", "sign", "share of coefficients with the same sign",
+         "mean 1[sign equal]", 1.0),
+        ("same significance", "significance", "share of coefficients that agree on significance",
+         "mean 1[both or neither interval excludes 0]", 1.0),
+        ("lack of fit", "fit ratio", "lack of fit over its degrees of freedom: 1 expected",
+         "Δᵀ V⁻¹ Δ / df", 0.0),
+    ):  # fmt: skip
+        add(
+            name,
+            partial(_model, figure=figure),
+            family="analyses",
+            says=says,
+            formula=formula,
+            source="Karr and others (2006); Raab, Nowok and Dibben (2016), compare.fit.synds",
+            blind_spot="It says how this one model fares, and nothing about any other.",
+            blind="other models",
+            best=best,
+            direction="higher is better" if best else "lower is better",
+            needs=frozenset({"model"}),
+        )
+    add(
+        "TSTR",
+        _tstr,
+        family="analyses",
+        says="score of a model trained on the release minus one trained on the original",
+        formula="R² or macro F1 on real records, boosted trees",
+        source="Miletic and Sariyar (2024); Slokom and others (2024)",
+        blind_spot="Without a holdout the release knows the test records: copies score well.",
+        blind="copies look good",
+        direction="higher is better",
+        needs=frozenset({"target"}),
+    )
+    add(
+        "rule violations",
+        _rules,
+        family="analyses",
+        says="records or groups that break a given rule, mean over rules",
+        formula="100 · violations / records under the condition",
+        source="Slokom and others; Aghaddar and others; Thees, Novak and Templ (all 2024)",
+        blind_spot="Rules that nobody stated. The original may break them too.",
+        blind="unstated rules",
+        unit="%",
+        needs=frozenset({"rules"}),
+    )

@@ -1,0 +1,160 @@
+"""General utility: the propensity scores."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from caveat.risk.measurement import Measurement, undefined
+from caveat.utility.comparison import Comparison
+from caveat.utility.detection import Detection, detection
+from caveat.utility.measures import add, rows_of
+from caveat.utility.propensity import Null, Propensity, expected_pmse, permutation_null, propensity
+
+__all__ = ["cart_of", "register"]
+
+SNOKE = "Snoke, Raab, Nowok, Dibben and Slavkovic (2018), synthpop's utility.gen"
+
+
+def cart_of(comparison: Comparison) -> Propensity:
+    """Return the scores of the propensity tree, computed once for each comparison."""
+    return comparison.once("cart", lambda: propensity(comparison))
+
+
+def _logit(comparison: Comparison) -> Propensity:
+    return comparison.once("logit", lambda: propensity(comparison, "logit"))
+
+
+def _null(comparison: Comparison) -> Null:
+    return comparison.once("cart null", lambda: permutation_null(comparison, repetitions=20))
+
+
+def _pmse(comparison: Comparison) -> Measurement:
+    found = cart_of(comparison)
+    largest = found.share * (1 - found.share)
+    return Measurement(
+        found.pMSE, n=rows_of(comparison), details={"leaves": found.df, "largest": largest}
+    )
+
+
+def _s_pmse(comparison: Comparison) -> Measurement:
+    found, null = cart_of(comparison), _null(comparison)
+    if null.mean == 0:
+        return undefined("no tree on permuted rows splits", n=rows_of(comparison))
+    return Measurement(
+        found.pMSE / null.halved,
+        n=rows_of(comparison),
+        details={
+            "pMSE": found.pMSE,
+            "null (halved)": null.halved,
+            "not halved": found.pMSE / null.mean,
+            "permutations": len(null.values),
+            "without split": null.without_split,
+        },
+    )
+
+
+def _s_pmse_logit(comparison: Comparison) -> Measurement:
+    found = _logit(comparison)
+    if found.df == 0:
+        return undefined("the columns are constant", n=rows_of(comparison))
+    expected = expected_pmse(found.df, comparison.n_original, comparison.n_synthetic)
+    notes = () if found.converged else ("the logistic model did not settle",)
+    return Measurement(
+        found.pMSE / expected,
+        n=rows_of(comparison),
+        details={"pMSE": found.pMSE, "df": found.df},
+        notes=notes,
+    )
+
+
+def _from_scores(comparison: Comparison, figure: str) -> Measurement:
+    found = cart_of(comparison)
+    value = found.AUC if figure == "U" else getattr(found, figure)
+    details = {"U": found.U} if figure == "U" else {}
+    return Measurement(float(value), n=rows_of(comparison), details=details)
+
+
+def _auc(comparison: Comparison) -> Measurement:
+    if min(comparison.n_original, comparison.n_synthetic) < 3:
+        return undefined("there are too few rows for three folds", n=rows_of(comparison))
+    found: Detection = comparison.once("detection", lambda: detection(comparison))
+    notes: tuple[str, ...] = ()
+    if found.leaks:
+        notes = (
+            "clearly below ½: many synthetic rows have a twin in the original; a hint of copies, "
+            "not of quality",
+        )
+    return Measurement(found.auc, n=rows_of(comparison), notes=notes)
+
+
+def register() -> None:
+    """Add the entries of this family to the table of measures."""
+    add(
+        "pMSE",
+        _pmse,
+        family="general",
+        says="how far a tree's guesses are from chance",
+        formula="mean (p − c)² of the scores p of a classification tree (cp 0.001, minbucket 5)",
+        source=SNOKE,
+        blind_spot="It depends on the tree's settings and on the number of rows; a tree of this "
+        "size sees strong differences in single variables first.",
+        blind="weak differences",
+    )
+    add(
+        "S_pMSE",
+        _s_pmse,
+        family="general",
+        says="pMSE over what a right synthesis gives: 1 expected, below 10 acceptable",
+        formula="pMSE / (½ mean pMSE with permuted labels)",
+        source=SNOKE,
+        blind_spot="It grows with the number of rows: never compare it between data sets. The tree "
+        "overlooks weak differences.",
+        blind="weak differences",
+        unit="×",
+    )
+    add(
+        "S_pMSE logit",
+        _s_pmse_logit,
+        family="general",
+        says="the same with a logistic regression on all variables: 1 expected",
+        formula="pMSE / (df (1 − c)² c / N)",
+        source=SNOKE,
+        blind_spot="Main effects only: a table whose columns were shuffled apart can score 1.",
+        blind="interactions",
+        unit="×",
+    )
+    for name, says in (
+        ("SPECKS", "largest distance of the tree's score distributions"),
+        ("PO50", "per cent of rows told apart by the tree, beyond 50"),
+        ("U", "share of pairs of rows that the tree's scores order rightly: ½ is best"),
+    ):
+        add(
+            name,
+            partial(_from_scores, figure=name),
+            family="general",
+            says=says,
+            formula={
+                "SPECKS": "sup |F_original − F_synthetic| of the scores",
+                "PO50": "100 · share of rows on the right side of ½ − 50",
+                "U": "Mann–Whitney U of the scores over n_o n_s",
+            }[name],
+            source=SNOKE,
+            blind_spot="The tree scores the rows it was grown on, so that different tables never "
+            "reach the best value; see the resample of the original.",
+            blind="overfitting",
+            best=0.5 if name == "U" else 0.0,
+            unit="%" if name == "PO50" else "",
+            default=False,
+        )
+    add(
+        "detection AUC",
+        _auc,
+        family="general",
+        says="how well boosted trees tell unseen rows apart: ½ cannot, 1 always",
+        formula="mean area under the ROC curve over three shuffled folds",
+        source="Foessing and Drechsler (2024), with shuffled folds",
+        blind_spot="Rows with a twin in the other table pull it below ½: read a low value together "
+        "with the measures of risk.",
+        blind="copies look good",
+        best=0.5,
+    )

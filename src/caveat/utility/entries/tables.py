@@ -1,0 +1,138 @@
+"""The statistics of all tables of some variables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from caveat.risk.measurement import Measurement, undefined
+from caveat.utility.comparison import Comparison
+from caveat.utility.distances import aitchison, count_errors, k_marginal_score
+from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
+from caveat.utility.tables import Tables, all_tables, cross_table
+
+__all__ = ["register", "tables_of"]
+
+SYNTHPOP = "Raab, Nowok and Dibben (2021), synthpop's utility.tab and utility.tables"
+PAIRS_ONLY = "What needs three or more variables to be seen."
+
+
+def tables_of(comparison: Comparison, ways: int, groups: int = 5) -> Tables:
+    """Return the tables of `ways` variables, computed once for each comparison."""
+    return comparison.once(
+        ("tables", ways, groups), lambda: all_tables(comparison, ways, groups=groups)
+    )
+
+
+def _mean_of_tables(comparison: Comparison, ways: int, statistic: str) -> Measurement:
+    if len(comparison.names) < ways:
+        return undefined(f"there are fewer than {ways} variables", n=rows_of(comparison))
+    found = tables_of(comparison, ways)
+    values = found.columns[statistic]
+    if not np.isfinite(values).any():
+        return undefined("no table has more than one cell", n=rows_of(comparison))
+    worst, largest = found.ranked(statistic)[0]
+    return Measurement(
+        found.mean(statistic),
+        n=len(found),
+        details={"median": float(np.nanmedian(values)), "largest": largest},
+        notes=(f"largest for {' × '.join(worst)}",),
+    )
+
+
+def _k_marginal(comparison: Comparison) -> Measurement:
+    if len(comparison.names) < 2:
+        return undefined("there are fewer than two variables", n=rows_of(comparison))
+    found = tables_of(comparison, 2, groups=20)
+    return Measurement(k_marginal_score(found), n=len(found))
+
+
+def _count_distance(comparison: Comparison, figure: str) -> Measurement:
+    if len(comparison.names) < 2:
+        return undefined("there are fewer than two variables", n=rows_of(comparison))
+    values = []
+    for names in tables_of(comparison, 2).tables:
+        table = cross_table(comparison, names)
+        if figure == "Aitchison":
+            values.append(aitchison(table.observed, table.synthetic))
+        else:
+            values.append(count_errors(table.observed, table.synthetic)[figure])
+    return Measurement(float(np.mean(values)), n=len(values))
+
+
+_TABLE_FORMULAS = {
+    "S_pMSE": ("VW / df", "pMSE over its expectation: 1 expected"),
+    "S_FT": ("FT / df", "Freeman–Tukey statistic over its expectation"),
+    "S_G": ("G / df of the cells both have", "likelihood ratio over its expectation"),
+    "S_JSD": ("JSD · 2 N / (df ln 2)", "Jensen–Shannon divergence over its expectation"),
+    "S_WMabsDD": ("WMabsDD / df", "weighted absolute differences over their expectation"),
+    "pMSE": ("VW c (1 − c)² / N", "mean squared distance of the cells' scores from chance"),
+    "VW": ("Σ (s − e)² / (c (o + s))", "Voas and Williamson's statistic"),
+    "FT": ("4 Σ (√s − √e)²", "Freeman and Tukey's statistic"),
+    "G": ("2 Σ s ln(q / p)", "likelihood ratio of the cells that both tables have"),
+    "JSD": ("½ KL(p‖m) + ½ KL(q‖m) in bits", "Jensen–Shannon divergence"),
+    "MabsDD": ("Σ |p − q|", "sum of absolute differences of shares"),
+    "WMabsDD": ("√(π/2) Σ |s − e| / √(c (o + s))", "absolute differences in standard deviations"),
+    "SPECKS": ("½ Σ |p − q|", "total variation"),
+    "PO50": ("100 Σ max(o, s) / N − 50", "per cent of rows told apart, beyond 50"),
+    "dBhatt": ("√(1 − Σ √(p q))", "Hellinger distance"),
+}
+
+
+def register() -> None:
+    """Add the entries of this family to the table of measures."""
+    for statistic, (formula, text) in _TABLE_FORMULAS.items():
+        for ways, word in ((1, "one-way"), (2, "two-way"), (3, "three-way")):
+            if statistic != "S_pMSE" and ways != 2:
+                continue
+            label = "Hellinger" if statistic == "dBhatt" else statistic
+            add(
+                f"{label} {word}",
+                partial(_mean_of_tables, ways=ways, statistic=statistic),
+                family="tables",
+                says=f"{text}, mean of all {word} tables",
+                formula=formula,
+                source=SYNTHPOP,
+                blind_spot={1: ONE_AT_A_TIME, 2: PAIRS_ONLY}.get(
+                    ways, "Small cells: most three-way tables are sparse."
+                ),
+                blind={1: "relations", 2: "more than pairs"}.get(ways, "small cells"),
+                unit="×" if statistic.startswith("S_") else "",
+                default=label in ("S_pMSE", "Hellinger") and ways < 3,
+            )
+    add(
+        "k-marginal",
+        _k_marginal,
+        family="tables",
+        says="overlap of all two-way tables: 1000 if all are equal, 0 if none overlaps",
+        formula="(2 − mean Σ |p − q|) · 500, numbers in 20 groups",
+        source="NIST's SDNist; Francis (2024)",
+        blind_spot="Scores with different numbers of columns or levels cannot be compared.",
+        blind="not comparable",
+        best=1000.0,
+        direction="higher is better",
+    )
+    for figure, text, unit in (
+        ("MAE", "mean absolute error of the counts of all two-way tables", ""),
+        ("RMSE", "root mean squared error of these counts", ""),
+        ("MAPE", "mean absolute error in per cent of the original count", "%"),
+        ("Aitchison", "distance of the centred log-ratios of these tables", ""),
+    ):
+        add(
+            f"{figure} two-way",
+            partial(_count_distance, figure=figure),
+            family="tables",
+            says=text,
+            formula={
+                "MAE": "mean |s n_o/n_s − o|",
+                "RMSE": "√ mean (s n_o/n_s − o)²",
+                "MAPE": "100 mean |s n_o/n_s − o| / o over cells with o > 0",
+                "Aitchison": "‖clr(o) − clr(s)‖, ½ added to all cells if one is empty",
+            }[figure],
+            source="Thees, Novak and Templ (2024)",
+            blind_spot="Small cells dominate the relative ones, large cells the absolute ones.",
+            blind="cell sizes",
+            unit=unit,
+            default=False,
+        )

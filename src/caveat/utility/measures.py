@@ -1,0 +1,85 @@
+"""The table of utility measures: what each number says, and what it cannot see.
+
+A measure is a function of a :class:`~caveat.utility.comparison.Comparison`; measures that need a
+model, a target or rules take these as keywords. The entries are in :mod:`caveat.utility.entries`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.risk.measure import Direction, Measure
+from caveat.risk.measurement import Measurement, undefined
+from caveat.utility.comparison import Comparison
+
+__all__ = ["BEST", "MEASURES", "ONE_AT_A_TIME", "add", "find_measure", "measured", "rows_of"]
+
+MEASURES: dict[str, Measure] = {}
+BEST: dict[str, float] = {}
+"""The value of each measure for identical tables."""
+
+ONE_AT_A_TIME = "How variables go together: independent columns score perfectly."
+
+
+def add(
+    name: str,
+    function: Callable[..., Measurement],
+    *,
+    family: str,
+    says: str,
+    formula: str,
+    source: str,
+    blind_spot: str,
+    blind: str,
+    best: float = 0.0,
+    direction: Direction = "lower is better",
+    unit: str = "",
+    needs: frozenset[str] = frozenset(),
+    default: bool = True,
+) -> None:
+    """Add an entry; the arguments are the fields of :class:`~caveat.risk.measure.Measure`.
+
+    ``best`` is the value for identical tables.
+    """
+    MEASURES[name] = Measure(
+        name=name,
+        function=function,
+        family=family,
+        says=says,
+        attacker="none",
+        formula=formula,
+        source=source,
+        blind_spot=blind_spot,
+        blind=blind,
+        baseline="a resample of the original, a second copy and a holdout",
+        needs=needs,
+        direction=direction,
+        unit=unit,
+        default=default,
+    )
+    BEST[name] = best
+
+
+def find_measure(name: str) -> Measure:
+    """Return a measure by name, or say which there are."""
+    try:
+        return MEASURES[name]
+    except KeyError:
+        raise CaveatError(
+            f"there is no measure {name!r}", do=f"choose among {', '.join(MEASURES)}"
+        ) from None
+
+
+def rows_of(comparison: Comparison) -> int:
+    """Return the rows of both tables."""
+    return comparison.n_original + comparison.n_synthetic
+
+
+def measured(comparison: Comparison, value: float | None, why: str, **more: Any) -> Measurement:
+    """Return a measurement, or the reason why there is none."""
+    if value is None or not math.isfinite(value):
+        return undefined(why, n=rows_of(comparison))
+    return Measurement(float(value), n=rows_of(comparison), **more)

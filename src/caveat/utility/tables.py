@@ -1,0 +1,337 @@
+"""Tables of counts in both data sets: one, and all one-, two- and three-way ones, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.utility.comparison import Category, Comparison
+from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
+from caveat.utility.groups import Style, pretty
+
+__all__ = ["CrossTable", "Histogram", "Tables", "all_tables", "cross_table", "histogram"]
+
+# A table is counted in an array of all its cells as long as that is no larger than this.
+DENSE_CELLS = 1 << 22
+LARGEST_CODE = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """The counts of the same cells in both tables.
+
+    Attributes
+    ----------
+    names
+        The variables.
+    observed, synthetic
+        Counts with one axis per variable.
+    labels
+        The levels of each variable.
+    statistics
+        See :func:`caveat.utility.counts.count_statistics`.
+    """
+
+    names: tuple[str, ...]
+    observed: NDArray[np.int64]
+    synthetic: NDArray[np.int64]
+    labels: tuple[tuple[str, ...], ...]
+    statistics: Mapping[str, float]
+
+    @property
+    def empty(self) -> int:
+        """Number of cells that neither table has."""
+        return int(((self.observed == 0) & (self.synthetic == 0)).sum())
+
+
+def cross_table(
+    comparison: Comparison,
+    names: Sequence[str],
+    *,
+    groups: int = 5,
+    style: Style = "quantile",
+    use_empty: bool = True,
+    k_syn: bool = False,
+) -> CrossTable:
+    """Tabulate some variables in both tables.
+
+    Parameters
+    ----------
+    comparison
+        The two tables.
+    names
+        The variables.
+    groups, style
+        How numbers are cut; see :func:`caveat.utility.groups.breaks`.
+    use_empty
+        Whether rows with an empty cell count. Declared codes always do.
+    k_syn
+        See :func:`caveat.utility.counts.count_statistics`.
+
+    Examples
+    --------
+    >>> people = {"sex": list("ffmm"), "ill": list("nynn")}
+    >>> release = {"sex": list("fmmm"), "ill": list("ynyn")}
+    >>> cross_table(Comparison.of(people, release), ["sex", "ill"]).synthetic.tolist()
+    [[0, 1], [2, 1]]
+    """
+    chosen = [comparison.categories(groups, style)[n] for n in comparison.choose(names)]
+    shape = tuple(column.n_levels for column in chosen)
+    if prod(shape) > DENSE_CELLS:
+        raise CaveatError(
+            f"the table has {prod(shape):,} cells",
+            where=f"variables {', '.join(names)}",
+            do="choose fewer variables or fewer groups",
+        )
+    counts = []
+    for side in ("original", "synthetic"):
+        codes = np.ravel_multi_index([getattr(column, side) for column in chosen], shape)
+        counts.append(np.bincount(codes, minlength=prod(shape)).reshape(shape))
+    labels = [column.labels for column in chosen]
+    if not use_empty:
+        for axis, column in enumerate(chosen):
+            kept = np.flatnonzero(~column.empty)
+            counts = [table.take(kept, axis) for table in counts]
+            labels[axis] = tuple(column.labels[i] for i in kept)
+    observed, synthetic = counts
+    return CrossTable(
+        tuple(names),
+        observed,
+        synthetic,
+        tuple(labels),
+        count_statistics(observed, synthetic, k_syn=k_syn),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The statistics of all tables of one size.
+
+    Attributes
+    ----------
+    ways
+        Number of variables in each table.
+    variables
+        All variables.
+    tables
+        The variables of each table.
+    columns
+        For each statistic its value in each table; not a number where it is undefined.
+    """
+
+    ways: int
+    variables: tuple[str, ...]
+    tables: tuple[tuple[str, ...], ...]
+    columns: Mapping[str, NDArray[np.float64]]
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Return the tables with their statistics, in the order of the variables."""
+        for i, names in enumerate(self.tables):
+            yield {"variables": names} | {k: float(v[i]) for k, v in self.columns.items()}
+
+    def ranked(self, by: str = "S_pMSE") -> list[tuple[tuple[str, ...], float]]:
+        """Return the tables and one statistic, the worst first; undefined ones are left out."""
+        values = self.columns[by]
+        order = np.argsort(-values, kind="stable")
+        return [(self.tables[i], float(values[i])) for i in order if np.isfinite(values[i])]
+
+    def variable_scores(self, by: str = "S_pMSE") -> dict[str, float]:
+        """Return for each variable the mean over the tables it is in, the worst first."""
+        values = self.columns[by]
+        scores = {}
+        for name in self.variables:
+            here = values[[name in table for table in self.tables]]
+            if np.isfinite(here).any():
+                scores[name] = float(np.nanmean(here))
+        return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
+    def mean(self, by: str = "S_pMSE") -> float:
+        """Return the mean of a statistic over all tables."""
+        return float(np.nanmean(self.columns[by]))
+
+    def summary(self, of: Literal["median", "max"]) -> dict[str, float]:
+        """Return the "median" or the "max" of each statistic."""
+        reduce = np.nanmedian if of == "median" else np.nanmax
+        return {name: float(reduce(values)) for name, values in self.columns.items()}
+
+
+def all_tables(
+    comparison: Comparison,
+    ways: int = 2,
+    *,
+    names: Sequence[str] | None = None,
+    groups: int = 5,
+    style: Style = "quantile",
+    by: str | None = None,
+    k_syn: bool = False,
+) -> Tables:
+    """Return the statistics of every table of `ways` variables.
+
+    Parameters
+    ----------
+    comparison
+        The two tables.
+    ways
+        Number of variables in each table.
+    names
+        The variables; all unless given.
+    groups, style
+        How numbers are cut; see :func:`caveat.utility.groups.breaks`.
+    by
+        A variable that is in every table.
+    k_syn
+        See :func:`caveat.utility.counts.count_statistics`.
+
+    Examples
+    --------
+    >>> people = {"sex": list("ffmm"), "ill": list("nynn")}
+    >>> release = {"sex": list("fmmm"), "ill": list("ynyn")}
+    >>> all_tables(Comparison.of(people, release), 1).ranked()[0][0]
+    ('sex',)
+    """
+    chosen = comparison.choose(names)
+    if not 1 <= ways <= len(chosen):
+        raise CaveatError(
+            f"there are no tables of {ways} variables", do=f"choose 1 to {len(chosen)}"
+        )
+    categories = comparison.categories(groups, style)
+    always = comparison.choose([by] if by is not None else [])
+    free, size = [n for n in chosen if n not in always], ways - len(always)
+    tables = tuple((*always, *rest) for rest in combinations(free, size))
+    columns = {name: np.empty(len(tables)) for name in (*STATISTICS, *STANDARDISED, "df", "dfG")}
+    counted = _counts([categories[n] for n in always], [categories[n] for n in free], size)
+    for i, (observed, synthetic) in enumerate(counted):
+        for name, value in count_statistics(observed, synthetic, k_syn=k_syn).items():
+            columns[name][i] = value
+    return Tables(ways, chosen, tables, columns)
+
+
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _counts(always: Sequence[Category], free: Sequence[Category], ways: int) -> Iterator[Counts]:
+    """Return the cells of all tables, in the order of `combinations`.
+
+    The crossed codes of the leading variables are kept, so that each table costs one more column.
+    """
+    stacked = [np.concatenate([c.original, c.synthetic]).astype(np.int64) for c in free]
+    split = len((*always, *free)[0].original)
+
+    def deeper(start: int, left: int, codes: NDArray[np.int64], size: int) -> Iterator[Counts]:
+        if left == 0:
+            if size > DENSE_CELLS:
+                codes, size = _dense(codes)
+            ours, theirs = codes[:split], codes[split:]
+            yield np.bincount(ours, minlength=size), np.bincount(theirs, minlength=size)
+            return
+        for j in range(start, len(free) - left + 1):
+            crossed, cells = _cross(codes, size, stacked[j], free[j].n_levels)
+            yield from deeper(j + 1, left - 1, crossed, cells)
+
+    codes, size = np.zeros(split + len((*always, *free)[0].synthetic), np.int64), 1
+    for column in always:
+        more = np.concatenate([column.original, column.synthetic]).astype(np.int64)
+        codes, size = _cross(codes, size, more, column.n_levels)
+    return deeper(0, ways, codes, size)
+
+
+def _cross(
+    codes: NDArray[np.int64], size: int, more: NDArray[np.int64], levels: int
+) -> tuple[NDArray[np.int64], int]:
+    if size * levels >= LARGEST_CODE:
+        codes, size = _dense(codes)
+    return codes * levels + more, size * levels
+
+
+def _dense(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    distinct, inverse = np.unique(codes, return_inverse=True)
+    return inverse.astype(np.int64, copy=False), len(distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """One variable in both tables, as bars.
+
+    Attributes
+    ----------
+    name
+        The variable.
+    labels
+        The categories, or the lower limits of the bins.
+    observed, synthetic
+        Number of rows.
+    limits
+        The limits of the bins of a number, ``None`` for categories.
+    n_missing
+        How many of the last bars are ways to be missing.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    observed: NDArray[np.int64]
+    synthetic: NDArray[np.int64]
+    limits: NDArray[np.float64] | None
+    n_missing: int
+
+    @property
+    def percents(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The bars in per cent of all rows."""
+        return (
+            100 * self.observed / self.observed.sum(),
+            100 * self.synthetic / self.synthetic.sum(),
+        )
+
+
+# Numbers with fewer distinct values than this are shown value by value.
+FEW_VALUES = 6
+
+
+def histogram(
+    comparison: Comparison,
+    name: str,
+    bins: int = 20,
+    limits: NDArray[np.float64] | None = None,
+) -> Histogram:
+    """Count one variable as synthpop's ``compare`` does.
+
+    Numbers fall into about `bins` bins with round limits over both tables, open on the left; every
+    way to be missing has a bar of its own. Instead of `bins`, the `limits` may be given; numbers
+    beyond them fall into the bins at the ends.
+
+    Examples
+    --------
+    >>> ages = {"age": [16, 31, 31, 47, 52, 60, 97]}
+    >>> histogram(Comparison.of(ages, ages), "age", bins=4).labels
+    ('0', '20', '40', '60', '80')
+    """
+    ours, theirs = comparison.columns(name)
+    n = len(ours.levels)
+    pooled = (ours.counts + theirs.counts)[:n]
+    few = not ours.kind.is_number or np.count_nonzero(pooled) < FEW_VALUES
+    if not few and limits is None:
+        values = ours.numbers[pooled > 0]
+        limits = pretty(values.min(), values.max(), bins)
+    if limits is not None:
+        values = ours.numbers
+        position = np.clip(np.searchsorted(limits, values, side="left") - 1, 0, len(limits) - 2)
+        labels = [f"{limit:.15g}" for limit in limits[:-1]]
+    else:
+        position, labels = np.arange(n), [str(level) for level in ours.levels.tolist()]
+    bars = [
+        np.concatenate(
+            [np.bincount(position, c.counts[:n], len(labels)).astype(np.int64), c.counts[n:]]
+        )
+        for c in (ours, theirs)
+    ]
+    ways = [str(m) for m in ours.missing]
+    return Histogram(name, (*labels, *ways), bars[0], bars[1], limits, len(ways))

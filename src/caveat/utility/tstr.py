@@ -1,0 +1,146 @@
+"""Train on synthetic, test on real: what a model learnt from the release is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import f1_score, r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from caveat.table import Table
+from caveat.table.align import recode_to
+from caveat.utility.comparison import Comparison
+from caveat.utility.features import Encoder
+
+__all__ = ["Prediction", "train_on_synthetic"]
+
+Learner = Literal["boosting", "forest", "linear"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Scores on the same real records.
+
+    Attributes
+    ----------
+    target
+        The predicted column.
+    score
+        "R²" for numbers, "F1 (macro)" for categories.
+    trained_on_synthetic, trained_on_original
+        The score after training on either table.
+    naive
+        The score of always predicting the mean or the commonest category.
+    n_test
+        Number of test records.
+    outside
+        Whether the test records were outside of the data the release was made from. If not, the
+        release may know them: a third of the original is set aside for the test.
+    """
+
+    target: str
+    score: str
+    trained_on_synthetic: float
+    trained_on_original: float
+    naive: float
+    n_test: int
+    outside: bool
+
+
+def train_on_synthetic(
+    comparison: Comparison,
+    target: str,
+    *,
+    holdout: Any = None,
+    learner: Learner = "boosting",
+    seed: int = 0,
+) -> Prediction:
+    """Train the same model on both tables and test it on real records.
+
+    Parameters
+    ----------
+    comparison
+        The two tables.
+    target
+        The column to predict from all others. Rows that lack it are left out.
+    holdout
+        Real records that were not used to make the release.
+    learner
+        "boosting", "forest" or "linear" (logistic for categories), from scikit-learn.
+    seed
+        Seed of the split and of the models.
+    """
+    comparison.choose([target])
+    number = comparison.original[target].kind.is_number
+    others = [name for name in comparison.names if name != target]
+    encoder = Encoder(comparison, others, dense=learner == "linear")
+
+    def data(table: Table) -> tuple[Floats, Floats]:
+        held, y = _response(table, target)
+        return encoder.matrix(table)[held], y
+
+    (x, y), synthetic = data(comparison.original), data(comparison.synthetic)
+    if holdout is None:
+        x, xt, y, yt = train_test_split(x, y, test_size=1 / 3, random_state=seed)
+    else:
+        xt, yt = data(_recoded(comparison, Table.from_frame(holdout)))
+    naive = (DummyRegressor() if number else DummyClassifier()).fit(x, y)
+    scores = [
+        _model(learner, number, encoder.categorical, seed).fit(a, b).predict(xt)
+        for a, b in (synthetic, (x, y))
+    ]
+    measure = r2_score if number else _macro_f1
+    return Prediction(
+        target,
+        "R²" if number else "F1 (macro)",
+        float(measure(yt, scores[0])),
+        float(measure(yt, scores[1])),
+        float(measure(yt, naive.predict(xt))),
+        len(yt),
+        holdout is not None,
+    )
+
+
+def _macro_f1(truth: Floats, guess: Floats) -> float:
+    return float(f1_score(truth, guess, average="macro", zero_division=0))
+
+
+def _recoded(comparison: Comparison, table: Table) -> Table:
+    """Return other records on the levels of the comparison; rows with other values are dropped."""
+    codes = {n: recode_to(table[n], comparison.original[n]) for n in comparison.names}
+    known = np.all([c < comparison.original[n].n_levels for n, c in codes.items()], axis=0)
+    return Table({n: comparison.original[n].with_codes(c[known]) for n, c in codes.items()})
+
+
+def _response(table: Table, target: str) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which rows have the target, and its values there."""
+    column = table[target]
+    held = ~column.is_missing
+    codes = column.codes[held]
+    return held, column.numbers[codes] if column.kind.is_number else codes.astype(np.float64)
+
+
+def _model(learner: Learner, number: bool, categorical: NDArray[np.bool_], seed: int) -> Any:
+    if learner == "boosting":
+        kind = HistGradientBoostingRegressor if number else HistGradientBoostingClassifier
+        return kind(categorical_features=categorical, max_iter=60, random_state=seed)
+    if learner == "forest":
+        kind = RandomForestRegressor if number else RandomForestClassifier
+        return kind(n_estimators=100, min_samples_leaf=2, random_state=seed)
+    if number:
+        return LinearRegression()
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))

@@ -54,6 +54,17 @@ class Cells:
         assert self.numbers is not None
         return _column_of_numbers(self.coding, self.kinds, self.numbers)
 
+    def holds(self, code: int) -> NDArray[np.bool_]:
+        """Return which cells have the value that a code of the dictionary stands for."""
+        if self.codes is not None:
+            return np.asarray(self.codes == code)
+        assert self.numbers is not None
+        kind = int(self.coding.kind_of[code])
+        if kind != ORDINARY:
+            return np.zeros(len(self.numbers), bool) if self.kinds is None else self.kinds == kind
+        ordinary = True if self.kinds is None else self.kinds == ORDINARY
+        return np.asarray(ordinary & (self.numbers == self.coding.column.numbers[code]))
+
     def as_numbers(self) -> Cells:
         """Return the same cells as kinds and numbers."""
         if self.codes is None:

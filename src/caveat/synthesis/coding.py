@@ -9,7 +9,7 @@ as both; the number of a row that has none is set to zero there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,12 +39,26 @@ class Part:
         Whether the order of the codes has a meaning.
     numbers
         The number that each code stands for, for variables that are numbers.
+    exact
+        The number of each row, where it need not be one that a code stands for.
     """
 
     codes: NDArray[Any]
     n_levels: int
     ordered: bool
     numbers: NDArray[np.float64] | None = None
+    exact: NDArray[np.float64] | None = None
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The number of each row, for variables that are numbers."""
+        assert self.numbers is not None
+        return self.numbers[self.codes] if self.exact is None else self.exact
+
+    def take(self, rows: NDArray[Any] | slice) -> Part:
+        """Return the variable for some rows."""
+        exact = None if self.exact is None else self.exact[rows]
+        return replace(self, codes=self.codes[rows], exact=exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +161,29 @@ class Coding:
         right = np.clip(np.searchsorted(known, values), 1, len(known) - 1)
         nearest = right - (values - known[right - 1] < known[right] - values)
         if not self.two_step:
-            return [Part(nearest, len(known), True, known)]
-        nearest = np.where(kinds == ORDINARY, nearest, np.searchsorted(known, 0.0))
-        return [Part(nearest, len(known), True, known), Part(kinds, self.n_kinds, False)]
+            return [Part(nearest, len(known), True, known, values)]
+        ordinary = kinds == ORDINARY
+        nearest = np.where(ordinary, nearest, np.searchsorted(known, 0.0))
+        exact = np.where(ordinary, values, 0.0)
+        return [Part(nearest, len(known), True, known, exact), Part(kinds, self.n_kinds, False)]
+
+    def split(self, column: Column) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
+        """Return kinds and numbers of any column of numbers, known to the dictionary or not."""
+        column = column.declare_missing([m for m in self.column.missing if m.code is not None])
+        numbers = np.append(column.numbers, np.zeros(len(column.missing)))[column.codes]
+        if not self.two_step:
+            return None, numbers
+        ways = {m.key: j for j, m in enumerate(self.column.missing)}
+        special = self.special_numbers
+        kinds = np.full(column.n_levels, ORDINARY)
+        for code, number in enumerate(column.numbers):
+            if number in special:
+                kinds[code] = 1 + int(np.searchsorted(special, number))
+        for position, m in enumerate(column.missing):
+            # a way to be missing that the model does not know has a kind of its own: impossible
+            place = ways.get(m.key, len(self.column.missing))
+            kinds[len(column.levels) + position] = 1 + len(special) + place
+        return kinds[column.codes], numbers
 
     def join(self, kinds: NDArray[Any] | None, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the codes of the column from drawn kinds and the codes of drawn numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from caveat.synthesis.cells import Cells
 from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.expression import Expression
-from caveat.synthesis.methods import Fitted, Inputs
+from caveat.synthesis.methods import Fitted, Inputs, NumberModel
 from caveat.synthesis.plan import ColumnPlan
 from caveat.synthesis.smoothing import SMOOTHINGS
 
@@ -75,7 +75,7 @@ class ColumnModel:
             drawn = np.zeros(inputs.n_rows, dtype=np.int64)
         else:
             drawn = self.values.draw(inputs, rng)
-        if self.values is not None and self.values.makes_numbers:
+        if self.makes_numbers:
             return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
         smoothing = self.entry.settings.smoothing
         if smoothing and self.coding.is_number:
@@ -113,23 +113,50 @@ class ColumnModel:
         codes = np.full(len(holds), code)
         return _choose(holds, Cells(self.coding, codes=codes), cells)
 
+    @property
+    def makes_numbers(self) -> bool:
+        """Whether cells are drawn as numbers that need not be in the dictionary."""
+        return self.values is not None and self.values.makes_numbers
+
     def log_prob(
-        self, inputs: Inputs, codes: NDArray[Any], before: Mapping[str, Cells]
+        self, inputs: Inputs, cells: Cells, before: Mapping[str, Cells]
     ) -> NDArray[np.float64] | str:
         """Return the log probability of each cell, or the reason why there is none."""
         if self.entry.settings.smoothing and self.coding.is_number:
             return "smoothed numbers have a density, not a probability"
         if self.lower:
             return "drawing again until an order rule holds changes the probabilities"
-        known = codes < self.coding.column.n_levels
-        safe = np.where(known, codes, 0)
-        result = self._log_prob(inputs, safe)
+        if cells.codes is None:
+            result = self._log_prob_of_numbers(inputs, cells)
+        else:
+            known = cells.codes < self.coding.column.n_levels
+            result = self._log_prob(inputs, np.where(known, cells.codes, 0))
+            result = None if result is None else np.where(known, result, -np.inf)
         if result is None:
             return f"the method {self.entry.settings.method} gives no probability"
         for condition, code in self.fixed:
             holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
-            result = np.where(holds, np.where(safe == code, 0.0, -np.inf), result)
-        return np.where(known, result, -np.inf)
+            result = np.where(holds, np.where(cells.holds(code), 0.0, -np.inf), result)
+        return result
+
+    def _log_prob_of_numbers(self, inputs: Inputs, cells: Cells) -> NDArray[np.float64] | None:
+        """Return the log probability of cells that need not be in the dictionary."""
+        assert cells.numbers is not None
+        model = cast(NumberModel, self.values)
+        values = model.log_prob_of_numbers(inputs, cells.numbers)
+        if values is None or self.kinds is None or cells.kinds is None:
+            return values
+        possible = cells.kinds < self.coding.n_kinds
+        kinds = np.where(possible, cells.kinds, ORDINARY)
+        total = self.kinds.log_prob(inputs, kinds)
+        ordinary = self.kinds.log_prob(inputs, np.full_like(kinds, ORDINARY))
+        if total is None or ordinary is None:
+            return None
+        # A special value can also be a number that was drawn and happens to equal it.
+        number = kinds <= len(self.coding.special)
+        drawn = np.where(number, ordinary + values, -np.inf)
+        result = np.where(kinds == ORDINARY, drawn, np.logaddexp(total, drawn))
+        return np.where(possible, result, -np.inf)
 
     def _log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
         if not self.coding.two_step:

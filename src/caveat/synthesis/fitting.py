@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from caveat.errors import CaveatError
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
+from caveat.synthesis.methods.ipf import Ipf, fit_block
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
@@ -57,15 +60,21 @@ def fit_columns(
         The copy that the models are for; it matters only to a proper synthesis.
     """
     task = _Task.of(table, plan, seed, copy)
+    task = replace(task, joint=_joint(task))
     waiting = [name for name in plan.columns if name not in finished]
 
     def fit(name: str) -> ColumnModel:
-        model = task.fit(name)
+        try:
+            model = task.fit(name)
+        except CaveatError as error:
+            where = error.where or f"synthesis, column {name}"
+            raise CaveatError(error.what, where=where, do=error.do) from error
         if done is not None:
             done(name, model)
         return model
 
-    with ThreadPoolExecutor(max(1, threads)) as pool:
+    # Columns are fitted side by side; linear algebra with threads of its own would be in the way.
+    with _linear_algebra().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
         futures = {name: pool.submit(fit, name) for name in waiting}
         try:
             fitted = {name: future.result() for name, future in futures.items()}
@@ -73,6 +82,11 @@ def fit_columns(
             pool.shutdown(cancel_futures=True)
             raise
     return {name: finished.get(name) or fitted[name] for name in plan.columns}
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,7 @@ class _Task:
     cells: Mapping[str, Cells]
     shared: Predictors | None
     positions: Mapping[str, list[int]]
+    joint: _Task | None = None
 
     @classmethod
     def of(cls, table: Table, plan: Plan, seed: int, copy: int) -> _Task:
@@ -125,6 +140,8 @@ class _Task:
         if entry.settings.method in WITHOUT_MODEL:
             kept, decimals = _kept(entry, column), decimals_of(column)
             return ColumnModel(entry, coding, original=kept, decimals=decimals)
+        if self.joint is not None and entry.settings.method == "ipf":
+            return self._from_joint(self.joint.fit(name), name)
         names = predictors_of(self.plan, name)
         inputs = self.inputs(names)
         key = (FIT, self.copy, list(self.plan.columns).index(name))
@@ -144,6 +161,13 @@ class _Task:
         return ColumnModel(
             entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
         )
+
+    def _from_joint(self, model: ColumnModel, name: str) -> ColumnModel:
+        """Add to the model of a column of a block what only the records know."""
+        _, fixed, lower = self._rules(name)
+        target = self._value_target(self.table[name], self.cells[name].coding, None)
+        counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
+        return replace(model, fixed=fixed, lower=lower, counts=counts)
 
     def _value_target(
         self, column: Column, coding: Coding, taking_part: NDArray[np.int64] | None
@@ -174,6 +198,8 @@ class _Task:
             rows = _all(target)
             positive = np.where(self.weights > 0, self.weights, 1.0)
             target = replace(target, rows=rows[self.weights[rows] > 0], weights=positive)
+        if settings.method == "ipf":
+            return Ipf.of_cells(inputs, target)
         method = METHODS[kind_method(settings.method) if kind else settings.method]
         if self.plan.strata and len(inputs.parts):
             return Stratified.fit(method, inputs, target, settings, rng)
@@ -198,6 +224,32 @@ class _Task:
             # can only come from all of them.
             return None, tuple(fixed), tuple(lower)
         return (None if free.all() else np.flatnonzero(free)), tuple(fixed), tuple(lower)
+
+
+def _joint(task: _Task) -> _Task | None:
+    """Return the task of a block fitted to margins: its cells, weighted by their probability."""
+    block = {n: e for n, e in task.plan.columns.items() if e.settings.method == "ipf"}
+    if not block:
+        return None
+    if task.plan.strata:
+        raise CaveatError(
+            "a block with the method ipf cannot be fitted within strata",
+            where=f"synthesis, column {next(iter(block))}",
+            do="give the strata column the method ipf too, and put it into the margins",
+        )
+    margins = list(dict.fromkeys(m for e in block.values() for m in e.settings.margins))
+    columns = [task.table[name] for name in block]
+    cells, shares = fit_block(
+        [column.codes for column in columns],
+        [column.n_levels for column in columns],
+        list(block),
+        margins,
+        task.weights,
+    )
+    table = Table(
+        {n: c.with_codes(codes) for n, c, codes in zip(block, columns, cells, strict=True)}
+    )
+    return replace(_Task.of(table, Plan(block), task.seed, task.copy), weights=shares)
 
 
 def _all(target: Target) -> NDArray[np.int64]:

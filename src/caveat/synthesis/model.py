@@ -198,25 +198,36 @@ class Model:
     def _log_prob(
         self, name: str, model: ColumnModel, cells: Mapping[str, Cells], n: int
     ) -> NDArray[np.float64] | str:
-        codes = cells[name].codes
-        assert codes is not None
         method = model.entry.settings.method
         if method == "derived":
             return np.zeros(n)
         if model.original is not None:
             if method == "copy" and n != self.n_rows:
                 return "a copied column belongs to a table of the original's length"
-            return np.where(codes == model.original, 0.0, -np.inf)
-        safe = {
-            k: replace(c, codes=np.where(c.codes < c.coding.column.n_levels, c.codes, 0))
-            for k, c in cells.items()
-            if c.codes is not None
-        }
+            return np.where(cells[name].codes == model.original, 0.0, -np.inf)
+        safe = {name: _without_unknown(c) for name, c in cells.items()}
         inputs = inputs_of(safe, predictors_of(self.plan, name), n)
-        return model.log_prob(inputs, codes, safe)
+        return model.log_prob(inputs, cells[name], safe)
+
+
+def _without_unknown(cells: Cells) -> Cells:
+    """Return cells in which values that the model does not know stand for the first level.
+
+    Their own probability is zero already; what follows only has to be computable.
+    """
+    if cells.codes is None:
+        if cells.kinds is None:
+            return cells
+        return replace(cells, kinds=np.where(cells.kinds < cells.coding.n_kinds, cells.kinds, 0))
+    return replace(
+        cells, codes=np.where(cells.codes < cells.coding.column.n_levels, cells.codes, 0)
+    )
 
 
 def _recoded(model: ColumnModel, table: Table, name: str) -> Cells:
     """Return a column of any table in the codes of the model; unknown values get one code more."""
+    if model.makes_numbers and table[name].kind.is_number:
+        kinds, numbers = model.coding.split(table[name])
+        return Cells(model.coding, kinds=kinds, numbers=numbers)
     codes = recode_to(table[name], model.coding.column)
     return Cells(model.coding, codes=codes)

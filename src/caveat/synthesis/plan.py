@@ -244,7 +244,13 @@ def _column_plan(
     if settings.method == "nested":
         chosen = (settings.within,)
     if settings.method in JOINT:
-        chosen = [n for n in chosen if before[n].settings.method == settings.method]
+        chosen = [n for n in usable if before[n].settings.method == settings.method]
+        if sorted(given.get("predictors", chosen)) != sorted(chosen):
+            raise CaveatError(
+                f"a {settings.method} column is drawn from its whole block",
+                where=where,
+                do="leave its predictors out",
+            )
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
 
 

@@ -1,6 +1,14 @@
 """The methods by name."""
 
-from caveat.synthesis.methods.base import Fitted, Inputs, Method, Settings, State, Target
+from caveat.synthesis.methods.base import (
+    Fitted,
+    Inputs,
+    Method,
+    NumberModel,
+    Settings,
+    State,
+    Target,
+)
 from caveat.synthesis.methods.cart import Cart
 from caveat.synthesis.methods.forest import Forest
 from caveat.synthesis.methods.ipf import Ipf
@@ -14,7 +22,7 @@ from caveat.synthesis.methods.ordinal import Ordinal
 from caveat.synthesis.methods.sample import Sample
 from caveat.synthesis.methods.saturated import Saturated
 
-__all__ = ["METHODS", "Fitted", "Inputs", "Method", "Settings", "State", "Target"]
+__all__ = ["METHODS", "Fitted", "Inputs", "Method", "NumberModel", "Settings", "State", "Target"]
 
 METHODS: dict[str, type[Method]] = {
     "cart": Cart,

@@ -13,7 +13,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis.methods._design import weigh
 from caveat.synthesis.methods.base import Inputs, State, Target
 
-__all__ = ["Crosstab"]
+__all__ = ["Crosstab", "cell_names"]
 
 MOST_CELLS = 2**62  # numbers of cells beyond this have no name in 64 bits
 

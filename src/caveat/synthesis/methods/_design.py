@@ -86,7 +86,7 @@ class Design:
             if part.numbers is None:
                 result += lines[part.codes]
             else:
-                result += ((part.numbers[part.codes] - centre) / scale)[:, None] * lines
+                result += ((part.values - centre) / scale)[:, None] * lines
         return result
 
     def state(self) -> State:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from caveat.synthesis.coding import Part
 from caveat.tree import Predictors
 
-__all__ = ["Fitted", "Inputs", "Method", "Settings", "State", "Target"]
+__all__ = ["Fitted", "Inputs", "Method", "NumberModel", "Settings", "State", "Target"]
 
 State = dict[str, Any]
 """Arrays, numbers, texts and nested states: what can be written to a model file."""
@@ -94,7 +94,7 @@ class Inputs:
 
     def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return the inputs of some rows."""
-        parts = tuple(Part(p.codes[rows], p.n_levels, p.ordered, p.numbers) for p in self.parts)
+        parts = tuple(part.take(rows) for part in self.parts)
         return Inputs(parts, len(parts[0].codes) if parts else len(np.arange(self.n_rows)[rows]))
 
 
@@ -138,8 +138,9 @@ class Target:
 class Fitted(Protocol):
     """A fitted conditional model."""
 
-    makes_numbers: ClassVar[bool]
-    """Whether ``draw`` gives numbers that need not be in the dictionary, instead of codes."""
+    @property
+    def makes_numbers(self) -> bool:
+        """Whether ``draw`` gives numbers that need not be in the dictionary, instead of codes."""
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
         """Draw one code (or number) per row of the inputs."""
@@ -149,6 +150,15 @@ class Fitted(Protocol):
 
     def state(self) -> State:
         """Return what a file has to hold."""
+
+
+class NumberModel(Fitted, Protocol):
+    """A fitted model that makes numbers."""
+
+    def log_prob_of_numbers(
+        self, inputs: Inputs, values: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the log probability of each number, known to the dictionary or not."""
 
 
 class Method(Fitted, Protocol):

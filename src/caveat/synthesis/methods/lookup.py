@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.synthesis.methods._crosstab import cell_names
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
 
 __all__ = ["Lookup"]
@@ -37,7 +38,7 @@ class Lookup:
         """Count which codes go with which combination."""
         del settings, rng
         chosen, codes, weights = target.training(inputs)
-        keys, place = np.unique(_combined(chosen), return_inverse=True)
+        keys, place = np.unique(cell_names(chosen), return_inverse=True)
         pairs, pair = np.unique(place * target.n_levels + codes, return_inverse=True)
         mass = np.bincount(pair, weights)
         # The last of each combination's pairs after sorting by mass is the most frequent one.
@@ -48,7 +49,7 @@ class Lookup:
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
         """Look each row up."""
         del rng
-        wanted = _combined(inputs)
+        wanted = cell_names(inputs)
         right = np.clip(np.searchsorted(self.keys, wanted), 0, len(self.keys) - 1)
         left = np.maximum(right - 1, 0)
         nearer = np.abs(wanted - self.keys[left]) < np.abs(self.keys[right] - wanted)
@@ -67,11 +68,3 @@ class Lookup:
     def from_state(cls, state: State) -> Self:
         """Return the model from its arrays."""
         return cls(state["keys"], state["codes"])
-
-
-def _combined(inputs: Inputs) -> NDArray[np.int64]:
-    """Return one number per row for the combination of its inputs, kinds before numbers."""
-    combined = np.zeros(inputs.n_rows, dtype=np.int64)
-    for part in reversed(inputs.parts):
-        combined = combined * part.n_levels + part.codes
-    return combined

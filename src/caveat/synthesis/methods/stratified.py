@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.synthesis.methods.base import Fitted, Inputs, Method, Settings, State, Target
+from caveat.synthesis.methods.base import (
+    Fitted,
+    Inputs,
+    Method,
+    NumberModel,
+    Settings,
+    State,
+    Target,
+)
 
 __all__ = ["Stratified"]
 
@@ -20,9 +29,12 @@ class Stratified:
     A stratum without a training row of its own uses the model of all rows (stratum -1).
     """
 
-    makes_numbers: ClassVar[bool] = False
-
     models: dict[int, Fitted]
+
+    @property
+    def makes_numbers(self) -> bool:
+        """Whether the models of the strata make numbers."""
+        return self.models[-1].makes_numbers
 
     @classmethod
     def fit(
@@ -51,16 +63,34 @@ class Stratified:
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
         """Draw each row from the model of its stratum."""
-        drawn = np.zeros(inputs.n_rows, dtype=np.int64)
+        drawn = np.zeros(inputs.n_rows, dtype=np.float64 if self.makes_numbers else np.int64)
         for model, rows in self._by_stratum(inputs):
             drawn[rows] = model.draw(inputs.take(rows), rng)
         return drawn
 
     def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
         """Return the log probability of each code in its stratum."""
+        return self._each(inputs, lambda model, part, rows: model.log_prob(part, codes[rows]))
+
+    def log_prob_of_numbers(
+        self, inputs: Inputs, values: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the log probability of each number in its stratum."""
+        return self._each(
+            inputs,
+            lambda model, part, rows: cast(NumberModel, model).log_prob_of_numbers(
+                part, values[rows]
+            ),
+        )
+
+    def _each(
+        self,
+        inputs: Inputs,
+        log_prob: Callable[[Fitted, Inputs, NDArray[np.int64]], NDArray[np.float64] | None],
+    ) -> NDArray[np.float64] | None:
         result = np.zeros(inputs.n_rows)
         for model, rows in self._by_stratum(inputs):
-            part = model.log_prob(inputs.take(rows), codes[rows])
+            part = log_prob(model, inputs.take(rows), rows)
             if part is None:
                 return None
             result[rows] = part

@@ -125,7 +125,7 @@ def test_an_ipf_block_has_the_probabilities_of_its_margins() -> None:
     c = (b + a + rng.integers(0, 2, 600)) % 2
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "d": rng.integers(0, 2, 600)}).astype("category")
     block = {"method": "ipf", "margins": [["a", "b"], ["b", "c"]]}
-    model = Synthesizer(seed=1, columns={name: block for name in "abc"}).fit(frame)
+    model = Synthesizer(seed=1, columns=dict.fromkeys("abc", block)).fit(frame)
     result = model.log_prob(frame)
     joint = np.exp(sum(result.columns[name] for name in "abc"))
     n = len(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -32,7 +33,7 @@ BLOCK = 2**22  # probabilities that are held at a time
 
 
 @dataclass(frozen=True)
-class ClassRegression(Regression):
+class ClassRegression(Regression, ABC):
     """A regression that gives the log probability of every class.
 
     Parameters
@@ -45,9 +46,9 @@ class ClassRegression(Regression):
 
     classes: NDArray[np.int64]
 
+    @abstractmethod
     def log_shares(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return one line for each row, one log probability for each class."""
-        raise NotImplementedError
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
         """Draw a class for each row; one uniform number decides a row."""

@@ -34,6 +34,37 @@ def test_declaring_missing_again_adds_labels_and_keeps_codes() -> None:
     assert twice.codes.tolist() == once.codes.tolist()
 
 
+@pytest.mark.parametrize(
+    ("levels", "code", "gone"),
+    [
+        (np.array([-8, 1, 2]), -8.0, [0]),
+        (np.array([-8, 1, 2]), "-8", []),
+        (np.array([2**60, 2**60 + 1]), 2**60, [0]),
+        (np.array([0.5, 1.5, np.nan]), float("nan"), [2]),
+        (np.array([1, 2], np.uint64), -8, []),
+        (np.array(["-8", "a"], object), "-8", [0]),
+        (np.array(["-8", "a"], object), -8, []),
+        (np.array(["", "a"], object), "", [0]),
+        (np.array(["", "a"], object), None, []),
+        (np.array([False, True]), "True", [1]),
+        (np.array([False, True]), 1, []),
+        (np.array(["2020-01-01"], "M8[D]"), "2020-01-01", []),
+    ],
+)
+def test_numbers_are_declared_by_value_and_text_by_text(levels, code, gone) -> None:
+    column = Column(np.arange(len(levels)), levels, Kind.CATEGORY).declare_missing([Missing(code)])
+    assert np.flatnonzero(column.is_missing).tolist() == gone
+    assert column.missing == (Missing(code),)
+    assert column.levels.tolist() == np.delete(levels, gone).tolist()
+    kept = np.delete(np.arange(len(levels)), gone)
+    assert column.codes[kept].tolist() == list(range(len(kept)))
+
+
+def test_empty_cells_and_empty_text_have_different_names() -> None:
+    names = [str(m) for m in (Missing(), Missing(""), Missing("", "refused"), Missing(-8))]
+    assert names == ["empty", "empty text", "empty text (refused)", "-8"]
+
+
 def test_columns_are_immutable() -> None:
     with pytest.raises(ValueError, match="read-only"):
         PEOPLE["age"].codes[0] = 1

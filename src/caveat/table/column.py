@@ -79,8 +79,8 @@ class Missing:
         return hash((self.key, self.label))
 
     def __str__(self) -> str:
-        code = "empty" if self.code is None or self.code == "" else str(self.code)
-        return f"{code} ({self.label})" if self.label else code
+        code = "empty" if self.code is None else "empty text" if self.code == "" else self.code
+        return f"{code} ({self.label})" if self.label else str(code)
 
 
 def _is_number(value: Any) -> bool:
@@ -233,23 +233,39 @@ class Column:
         """
         by_key = {m.key: m for m in declared}
         known = [replace(m, label=by_key.pop(m.key, m).label or m.label) for m in self.missing]
-        gone = np.array(
-            [Missing(value).key in by_key for value in self.levels.tolist()], dtype=bool
-        )
-        if self.levels.dtype.kind == "M" or not len(self.levels):
-            gone = np.zeros(len(self.levels), dtype=bool)
-        codes_of = {Missing(v).key: i for i, v in enumerate(self.levels.tolist()) if gone[i]}
         added = sorted(by_key.values(), key=lambda m: m.key)
+        equal = _equal_to(self.levels, [m.code for m in added])
+        gone = equal >= 0
         n_kept = int((~gone).sum())
         lookup = np.empty(self.n_levels, dtype=np.int64)
-        lookup[: len(self.levels)] = np.cumsum(~gone) - 1
+        lookup[: len(self.levels)] = np.where(
+            gone, n_kept + len(known) + equal, np.cumsum(~gone) - 1
+        )
         lookup[len(self.levels) :] = n_kept + np.arange(len(known))
-        for position, m in enumerate(added):
-            if m.key in codes_of:
-                lookup[codes_of[m.key]] = n_kept + len(known) + position
         return replace(
             self,
             codes=lookup[self.codes],
             levels=self.levels[~gone],
             missing=(*known, *added),
         )
+
+
+def _equal_to(levels: Levels, codes: Sequence[Any]) -> NDArray[np.int64]:
+    """Return for each level which of the codes it equals, -1 for none.
+
+    Numbers equal numbers of the same value, text equals the same text; a date equals no code.
+    """
+    equal = np.full(len(levels), -1)
+    are_numbers = levels.dtype.kind in "iuf"
+    # Whole arrays are compared, never level by level: a column may have a million of them.
+    texts = levels.astype(str).astype(object) if levels.dtype.kind == "b" else levels
+    for position, code in enumerate(codes):
+        if code is None or levels.dtype.kind == "M" or _is_number(code) != are_numbers:
+            continue
+        if not are_numbers:
+            equal[texts == str(code)] = position
+        elif code == code:
+            equal[levels == code] = position
+        else:
+            equal[np.isnan(levels)] = position
+    return equal

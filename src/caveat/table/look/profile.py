@@ -199,11 +199,7 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
         column.label,
         len(column),
         len(used),
-        {
-            "empty text" if m.code == "" and not m.label else str(m): int(c)
-            for m, c in zip(column.missing, counts[n:], strict=True)
-            if c
-        },
+        {str(m): int(c) for m, c in zip(column.missing, counts[n:], strict=True) if c},
         plain(column, used[0]) if ordered else None,
         plain(column, used[-1]) if ordered else None,
         tuple((plain(column, i), int(counts[i])) for i in top),

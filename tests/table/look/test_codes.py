@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from caveat.table.look.codes import find_codes
@@ -106,6 +106,7 @@ def test_zero_apart_is_a_question():
     st.sampled_from([-8, -9, -99, -998]),
 )
 def test_an_added_negative_code_is_always_found(values, code):
+    assume(values != {0, -code})  # -8, 0, 8 is a scale
     levels = [float(code), *sorted(map(float, values))]
     assert float(code) in codes(levels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import numpy as np
@@ -43,6 +44,7 @@ def test_columns_are_counted_as_they_were_read():
         3,
     )
     assert x.top[0] == (3, 2)
+    assert dict(s.missing) == {"empty": 1, "empty text": 1}
     assert (s.distinct, s.n_missing, s.low, s.top) == (2, 2, None, (("b", 2), ("a", 1)))
 
 
@@ -93,10 +95,10 @@ def test_the_starter_takes_the_findings_up(tmp_path):
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     assert content["data"] == {"path": "survey.csv"}
     assert content["columns"] == {"income": {"missing": [-8]}}
-    assert content["synthesis"]["leave_out"] == ["id"]
-    assert content["synthesis"]["visit"] == ["age", "income", "kg", "cm"]
+    assert content["synthesis"]["drop"] == ["id"]
+    assert content["synthesis"]["order"] == ["age", "income", "kg", "cm", "agegr"]
     assert content["synthesis"]["derived"] == {
-        "agegr": {"group": "age"},
+        "agegr": {"lookup": "age"},
         "bmi": "kg / (cm / 100) ** 2",
     }
     applied = Schema.from_toml(path).apply(Table.from_frame(data))
@@ -114,9 +116,59 @@ def test_the_starter_holds_no_extreme_value():
 def test_two_columns_do_not_follow_from_each_other():
     x = RNG.integers(0, 9, N)
     content = tomllib.loads(look({"a": x, "b": [f"l{v}" for v in x], "c": x * 3}).starter())
-    derived = content["synthesis"]["derived"]
-    assert not set(derived) & set(content["synthesis"]["visit"])
-    assert content["synthesis"]["visit"] == ["a"]
+    assert content["synthesis"]["derived"] == {"b": {"lookup": "a"}, "c": "3 * a"}
+    assert content["synthesis"]["order"] == ["a", "b"]
+
+
+def test_what_follows_from_a_looked_up_column_comes_after_it():
+    ages = RNG.integers(16, 90, N)
+    group = np.searchsorted([24, 34, 44, 59, 64], ages)
+    names = np.array(list("abcdef"), dtype=object)
+    data = {"half": np.where(group < 3, "young", "old").astype(object), "agegr": names[group]}
+    content = tomllib.loads(look({**data, "name": names[::-1][group], "age": ages}).starter())
+    derived, order = content["synthesis"]["derived"], content["synthesis"]["order"]
+    assert {n: d["lookup"] for n, d in derived.items()} == {"agegr": "age", "name": "agegr"}
+    assert order == ["half", "age", "agegr", "name"]
+
+
+def test_nothing_is_looked_up_by_a_column_that_is_computed():
+    kg, cm = RNG.normal(70, 9, N).round(), RNG.normal(170, 9, N).round()
+    bmi = kg / (cm / 100) ** 2
+    group = np.where(bmi < 25, "low", "high").astype(object)
+    text = look({"kg": kg, "cm": cm, "bmi": bmi, "bmigr": group}).starter()
+    content = tomllib.loads(text)["synthesis"]
+    assert content["derived"] == {"bmi": "kg / (cm / 100) ** 2"}
+    assert content["order"] == ["kg", "cm", "bmigr"]
+    assert '# bmigr = { lookup = "bmi" }' in text
+
+
+def test_rules_stand_in_the_part_they_belong_to_and_follow_the_order():
+    smoke = RNG.choice(["yes", "no"], N).astype(object)
+    cigarettes = np.where(smoke == "yes", RNG.integers(1, 41, N), -8)
+    for data, rule in (
+        ({"smoke": smoke, "n": cigarettes}, "if smoke == 'no' then n = -8"),
+        ({"n": cigarettes, "smoke": smoke}, "if n == -8 then smoke = 'no'"),
+    ):
+        text = look({**data, **survey()}).starter()
+        assert "rules" not in tomllib.loads(text)["synthesis"]
+        in_force = re.sub("^# (rules|  |])", r"\1", text, flags=re.MULTILINE)
+        assert tomllib.loads(in_force)["synthesis"]["rules"] == [rule]
+
+
+def test_a_rule_against_the_order_is_counted_and_left_out():
+    low = RNG.integers(0, 1000, N)
+    text = look({"high": low + RNG.integers(0, 500, N), "low": low}).starter()
+    assert "# rules" not in text
+    assert "# 1 finding of the report cannot be stated as a rule with this order" in text
+
+
+def test_words_among_numbers_are_declared_with_the_kind():
+    values = [str(v) for v in RNG.integers(0, 90, N)]
+    values[:5] = ["refused"] * 5
+    content = tomllib.loads(look({"x": values, "y": RNG.integers(0, 2, N)}).starter())
+    assert content["columns"]["x"] == {"missing": ["refused"], "kind": "integer"}
+    table = Schema.from_mapping(content["columns"]).apply(Table.from_frame({"x": values}))
+    assert int(table["x"].is_missing.sum()) == 5
 
 
 @settings(max_examples=25, deadline=None)
@@ -124,7 +176,7 @@ def test_two_columns_do_not_follow_from_each_other():
 def test_odd_names_give_valid_toml(names):
     content = tomllib.loads(look(survey(*names)).starter('a\\b "c".csv'))
     assert set(content["columns"]) == {names[2]}
-    assert content["synthesis"]["visit"] == [names[0], names[2]]
+    assert content["synthesis"]["order"] == [names[0], names[2], names[1]]
     assert set(content["synthesis"]["derived"]) == {names[1]}
     Schema.from_mapping(content["columns"])
 

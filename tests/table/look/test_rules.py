@@ -18,6 +18,13 @@ def test_a_question_that_is_skipped():
     (finding,) = look({"smoke": SMOKE, "cigarettes": cigarettes}).about("missing-when")
     rows = int((SMOKE == "no").sum())
     assert finding.message == f"cigarettes is missing exactly where smoke is no ({rows:,} rows)."
+    assert finding.suggestion == {
+        "rules": [
+            "if smoke == 'no' then cigarettes = -8",
+            "if cigarettes == -8 then smoke = 'no'",
+        ],
+        "between": [["smoke", "cigarettes"], ["cigarettes", "smoke"]],
+    }
 
 
 def test_a_rule_with_two_exceptions_says_so():
@@ -25,6 +32,15 @@ def test_a_rule_with_two_exceptions_says_so():
     values[np.flatnonzero(SMOKE == "no")[:2]] = 20
     (finding,) = look({"smoke": SMOKE, "cigarettes": values}).about("missing-when")
     assert "2 exceptions" in finding.message
+    assert finding.suggestion["rules"] == ["if smoke == 'no' then cigarettes = -8"]
+
+
+def test_cells_that_are_missing_in_two_ways_have_no_single_value():
+    values = np.where(SMOKE == "yes", RNG.integers(1, 41, N), -8).astype(object)
+    values[np.flatnonzero(SMOKE == "no")[::2]] = None
+    cigarettes = pl.Series(values.tolist())
+    (finding,) = look({"smoke": SMOKE, "cigarettes": cigarettes}).about("missing-when")
+    assert finding.suggestion["rules"] == []
 
 
 def test_missing_together_and_below_an_age():
@@ -40,6 +56,10 @@ def test_missing_together_and_below_an_age():
     assert profile.about("missing-when")[0].message == (
         f"wage, job are missing exactly where age is at most 15 ({rows} rows)."
     )
+    assert profile.about("missing-when")[0].suggestion["rules"] == [
+        "if age <= 15 then wage = missing",
+        "if age <= 15 then job = missing",
+    ]
 
 
 def test_order_of_numbers_and_dates():
@@ -51,10 +71,9 @@ def test_order_of_numbers_and_dates():
         "low": low,
         "high": low + RNG.integers(0, 500, N),
     }
-    assert {f.suggestion["rule"] for f in look(data).about("order")} == {
-        "start < end",
-        "low <= high",
-    }
+    found = look(data).about("order")
+    assert {tuple(f.suggestion["rules"]) for f in found} == {("start <= end",), ("low <= high",)}
+    assert {f.message.partition(" in ")[0] for f in found} == {"start < end", "low <= high"}
 
 
 def test_an_order_of_the_scales_alone_is_no_rule():
@@ -74,17 +93,31 @@ def test_a_level_that_fixes_another():
         relation == "husband", "m", np.where(relation == "wife", "f", RNG.choice(["m", "f"], N))
     )
     found = look({"relation": relation, "sex": sex.astype(object)}).about("implication")
-    assert {f.suggestion["rule"] for f in found} == {
-        "relation is husband => sex is m",
-        "relation is wife => sex is f",
+    assert {tuple(f.suggestion["rules"]) for f in found} == {
+        ("if relation == 'husband' then sex = 'm'",),
+        ("if relation == 'wife' then sex = 'f'",),
     }
+    assert found[0].message.startswith("relation is ")
+
+
+def test_an_implication_is_no_rule_where_the_consequence_is_often_missing():
+    relation = RNG.choice(["husband", "child"], N).astype(object)
+    sex = np.where(relation == "husband", "m", RNG.choice(["m", "f"], N)).astype(object)
+    sex[::10] = None
+    (found,) = look({"relation": relation, "sex": sex}).about("implication")
+    assert found.message.startswith("relation is husband => sex is m in all")
+    assert found.suggestion["rules"] == []
 
 
 def test_an_equivalence_is_said_once():
     race = RNG.choice(["none", "a", "b"], N).astype(object)
     origin = np.where(race == "none", "none", RNG.choice(["x", "y"], N)).astype(object)
     (found,) = look({"race": race, "origin": origin}).about("implication")
-    assert found.suggestion["rule"] == "race is none <=> origin is none"
+    assert found.message.startswith("race is none <=> origin is none in all")
+    assert found.suggestion["rules"] == [
+        "if race == 'none' then origin = 'none'",
+        "if origin == 'none' then race = 'none'",
+    ]
 
 
 def test_independent_columns_have_no_rules():

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from caveat.table import Schema, Table
 from caveat.table.look import look
 
 N = 400
@@ -59,6 +60,12 @@ def test_free_text():
     words = ["the", "patient", "felt", "well", "and", "left", "early", "today"]
     texts = [" ".join(RNG.choice(words, 7)) for _ in range(N)]
     assert "free-text" in codes(texts)
+
+
+def test_what_is_declared_as_an_id_is_one_whatever_its_values():
+    table = Table.from_frame({"x": RNG.integers(0, 9, N), "y": RNG.integers(0, 9, N)})
+    (found,) = look(Schema.from_mapping({"x": {"kind": "id"}}).apply(table)).about("id-like")
+    assert (found.columns, found.suggestion) == (("x",), {"drop": True})
 
 
 def test_a_factor_is_long_from_21_levels_on():

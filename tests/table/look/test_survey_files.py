@@ -80,13 +80,13 @@ def test_sd2011_values_that_stand_out(looked):
 
 
 def test_sd2011_questions_that_are_skipped(looked):
-    rules = {f.suggestion["rule"] for f in looked("sd2011").about("missing-when")}
+    found = looked("sd2011").about("missing-when")
     assert {
-        "smoke is NO => nociga missing",
-        "workab is NO => wkabdur missing",
-        "wkabint is NO => emcc missing",
-        "marital is SINGLE => ymarr missing",
-    } <= rules
+        "if smoke == 'NO' then nociga = -8",
+        "if workab == 'NO' then wkabdur = -8",
+        "if wkabint == 'NO' then emcc = missing",
+        "if marital == 'SINGLE' then ymarr = missing",
+    } <= {rule for f in found for rule in f.suggestion["rules"]}
 
 
 def test_adult(looked):

@@ -380,7 +380,7 @@ def _finding(
         Strength.LIKELY if exceptions else Strength.CERTAIN,
         rows,
         rows / table.n_rows,
-        {"formula": identity.formula(quote=True), "inputs": list(identity.inputs)},
+        {"formula": identity.formula(exact=True), "inputs": list(identity.inputs)},
     )
 
 

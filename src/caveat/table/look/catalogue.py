@@ -48,7 +48,9 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             "levels whose wording says that there is no answer",
             "Declare it as missing unless it is an answer that analysts want as a level.",
         ),
-        "all-missing": Entry(_MISSING, "nothing but missing values", "Leave the column out."),
+        "all-missing": Entry(
+            _MISSING, "nothing but missing values", "Leave it out unless the file must have it."
+        ),
         "number-as-text": Entry(
             _KINDS,
             "numbers stored as text",
@@ -76,7 +78,7 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             _APART, "free text", "Leave it out: it cannot be synthesised and may name people."
         ),
         "constant": Entry(
-            _APART, "one value only", "Leave it out and put it back afterwards: nothing varies."
+            _APART, "one value only", "Nothing to decide: a synthetic column holds it too."
         ),
         "nearly-constant": Entry(
             _APART,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.table.look.language import named
 from caveat.table.look.profile import shown
 
 __all__ = ["Identity", "Values", "product_of"]
@@ -38,15 +39,19 @@ class Identity:
             return np.asarray(np.array(self.powers, dtype=float) @ np.array(parts))
         return self.constant + self.factor * product_of(parts, self.powers)
 
-    def formula(self, quote: bool = False) -> str:
-        """Return the right-hand side, as in ``weight / (height / 100) ** 2``."""
-        names = [f"`{n}`" if quote and not n.isidentifier() else n for n in self.inputs]
+    def formula(self, exact: bool = False) -> str:
+        """Return the right-hand side, as in ``weight / (height / 100) ** 2``.
+
+        An exact formula is one for machines: odd names in backticks, numbers with all digits.
+        """
+        names = [named(n) if exact else n for n in self.inputs]
         if self.is_sum:
             terms = [
                 f"{'- ' if s < 0 else '+ '}{n}" for n, s in zip(names, self.powers, strict=True)
             ]
             return " ".join(terms).removeprefix("+ ")
-        return _product(names, self.powers, self.factor, self.constant)
+        write = _all_digits if exact else shown
+        return _product(names, self.powers, self.factor, self.constant, write)
 
 
 def product_of(parts: Sequence[Values], powers: Sequence[int]) -> Values:
@@ -58,7 +63,18 @@ def product_of(parts: Sequence[Values], powers: Sequence[int]) -> Values:
     return out
 
 
-def _product(names: Sequence[str], powers: Sequence[int], factor: float, constant: float) -> str:
+def _all_digits(number: float) -> str:
+    text = shown(number)
+    return text if float(text) == number else repr(float(number))
+
+
+def _product(
+    names: Sequence[str],
+    powers: Sequence[int],
+    factor: float,
+    constant: float,
+    write: Callable[[float], str],
+) -> str:
     if powers[-1] == -2 and factor == 10_000:
         return f"{names[0]} / ({names[1]} / 100) ** 2"
     text = names[0]
@@ -67,7 +83,7 @@ def _product(names: Sequence[str], powers: Sequence[int], factor: float, constan
     if factor not in (1.0, -1.0):
         inverse = 1 / factor
         divides = abs(factor) < 1 and abs(inverse - round(inverse)) < 1e-9 * inverse
-        text = f"{text} / {round(inverse)}" if divides else f"{shown(factor)} * {text}"
+        text = f"{text} / {round(inverse)}" if divides else f"{write(factor)} * {text}"
     elif factor == -1.0:
-        return f"{shown(constant)} - {text}" if constant else f"-{text}"
-    return f"{text} {'+' if constant > 0 else '-'} {shown(abs(constant))}" if constant else text
+        return f"{write(constant)} - {text}" if constant else f"-{text}"
+    return f"{text} {'+' if constant > 0 else '-'} {write(abs(constant))}" if constant else text

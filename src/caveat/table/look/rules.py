@@ -6,13 +6,13 @@ reported, and none that follows from another one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.table.column import Column
+from caveat.table.column import Column, Kind
 from caveat.table.look.derived import (
     CHANCE_ROWS,
     EXCEPTIONS,
@@ -21,6 +21,7 @@ from caveat.table.look.derived import (
     count_pairs,
     sample_rows,
 )
+from caveat.table.look.language import Rule, fixed, is_one_of, literal, named, suggest
 from caveat.table.look.profile import Finding, Strength, listed, plain, plural, shown
 from caveat.table.table import Table
 
@@ -84,6 +85,7 @@ def _missing_when(table: Table, reason: _Reason, columns: Sequence[str]) -> Find
     which = listed(columns, 3)
     be = "is" if len(columns) == 1 else "are"
     always = "exactly where" if reason.exact else "wherever"
+    rules = [rule for name in columns for rule in _skips(table, reason, name)]
     condition = f"{reason.column} {reason.words}"
     apart = f", {plural(reason.exceptions, 'exception')}" if reason.exceptions else ""
     return Finding(
@@ -92,8 +94,26 @@ def _missing_when(table: Table, reason: _Reason, columns: Sequence[str]) -> Find
         f"{which} {be} missing {always} {condition} ({plural(reason.rows, 'row')}{apart}).",
         rows=reason.rows,
         share=reason.rows / table.n_rows,
-        suggestion={"rule": f"{condition} => {', '.join(columns)} missing"},
+        suggestion=suggest(rules),
     )
+
+
+def _skips(table: Table, reason: _Reason, name: str) -> Iterator[Rule]:
+    """Return the rule that a column is missing for the reason, and the other way round if exact."""
+    source, column = table[reason.column], table[name]
+    for_it = np.isin(np.arange(source.n_levels), reason.codes)[source.codes]
+    ways = np.unique(column.codes[for_it & column.is_missing]) - len(column.levels)
+    code = column.missing[ways[0]].code
+    empty = code is None or code != code
+    # A rule gives one value, and the word "missing" means the first way to be missing.
+    if len(ways) > 1 or (empty and ways[0] > 0):
+        return
+    value = "missing" if empty else literal(code)
+    yield fixed(reason.column, reason.condition, name, value)
+    if reason.exact and len(reason.codes) == 1 and source.kind is not Kind.DATETIME:
+        condition = f"missing({named(name)})" if empty else is_one_of(name, [code])
+        level = literal(plain(source, reason.codes[0]))
+        yield fixed(name, condition, reason.column, level)
 
 
 def _reason(table: Table, names: Sequence[str], pattern: _Pattern) -> _Reason | None:
@@ -115,10 +135,12 @@ def _reason(table: Table, names: Sequence[str], pattern: _Pattern) -> _Reason | 
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """A condition on a column under which others are missing."""
+    """A condition on a column under which others are missing, in words and in formal language."""
 
     column: str
     words: str
+    condition: str
+    codes: tuple[int, ...]
     exact: bool
     rows: int
     exceptions: int = 0
@@ -143,9 +165,13 @@ def _threshold(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
     rows = max(below, above)
     if rows < SUPPORT or rows * (1 - pattern.rows / len(column)) < CHANCE_ROWS:
         return None
-    side, code = ("most", used[low - 1]) if below >= above else ("least", used[high])
-    words = f"is at {side} {shown(plain(column, code))}"
-    return _Reason(name, words, rows == pattern.rows, rows)
+    if below >= above:
+        side, sign, codes, value = "most", "<=", used[:low], plain(column, used[low - 1])
+    else:
+        side, sign, codes, value = "least", ">=", used[high:], plain(column, used[high])
+    words = f"is at {side} {shown(value)}"
+    condition = f"{named(name)} {sign} {literal(value)}"
+    return _Reason(name, words, condition, tuple(codes), rows == pattern.rows, rows)
 
 
 def _levels(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
@@ -160,7 +186,9 @@ def _levels(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
         return None
     what = " or ".join(shown(plain(column, i)) for i in full[:4])
     what = f"is {what}" if len(full) <= 4 else f"has one of {len(full)} levels"
-    return _Reason(name, what, rows == pattern.rows and not exceptions, rows, exceptions)
+    condition = is_one_of(name, [plain(column, i) for i in full])
+    exact = rows == pattern.rows and not exceptions
+    return _Reason(name, what, condition, tuple(full), exact, rows, exceptions)
 
 
 def find_orders(
@@ -201,7 +229,7 @@ def find_orders(
                 message,
                 rows=both,
                 share=both / table.n_rows,
-                suggestion={"rule": f"{a} {sign} {b}"},
+                suggestion=suggest([Rule(a, b, f"{named(a)} <= {named(b)}")]),
             )
         )
     return _most(findings)
@@ -317,8 +345,24 @@ def _implication(
         Strength.LIKELY if exceptions else Strength.CERTAIN,
         rows=rows,
         share=rows / table.n_rows,
-        suggestion={"rule": rule, "chance": round(rows * (1 - share), 1)},
+        suggestion={
+            **suggest(list(_consequences(table, a, b, levels, j, both_ways))),
+            "chance": round(rows * (1 - share), 1),
+        },
     )
+
+
+def _consequences(
+    table: Table, a: str, b: str, levels: list[int], j: int, both_ways: bool
+) -> Iterator[Rule]:
+    """Return the rules of an implication, unless they would fill cells that are missing."""
+    ways = [(a, levels, b, j), *([(b, [j], a, levels[0])] if both_ways else [])]
+    for source, when, target, then in ways:
+        beside = table[target].codes[np.isin(table[source].codes, when)]
+        others = int((beside != then).sum())
+        if others <= RULE_EXCEPTIONS * len(beside) and table[target].kind is not Kind.DATETIME:
+            condition = is_one_of(source, [plain(table[source], i) for i in when])
+            yield fixed(source, condition, target, literal(plain(table[target], then)))
 
 
 def _most(findings: list[Finding]) -> list[Finding]:

@@ -114,6 +114,8 @@ def _nearly_constant(column: Column, name: str) -> list[Finding]:
 def _identity(column: Column, name: str) -> list[Finding]:
     """Tell identifiers and free text from other columns with many distinct values."""
     rows = int((~column.is_missing).sum())
+    if column.kind is Kind.ID:
+        return [_identifier("id-like", name, _distinct(column, rows), rows, len(column))]
     if rows < ID_ROWS or column.kind in (Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME):
         return []
     unique = len(column.levels) == rows
@@ -134,7 +136,11 @@ def _identity(column: Column, name: str) -> list[Finding]:
 
 
 def _identifier(code: str, name: str, message: str, rows: int, total: int) -> Finding:
-    return Finding(code, (name,), message, Strength.LIKELY, rows, rows / total, {"leave_out": True})
+    return Finding(code, (name,), message, Strength.LIKELY, rows, rows / total, {"drop": True})
+
+
+def _distinct(column: Column, rows: int) -> str:
+    return f"{len(column.levels):,} different values in {rows:,} rows."
 
 
 def _group_identifier(column: Column, name: str, rows: int) -> Finding:
@@ -174,9 +180,8 @@ def _text_identity(column: Column, name: str, rows: int, unique: bool) -> list[F
     if words >= FREE_TEXT_WORDS and n >= FREE_TEXT_SHARE * rows:
         message = f"{n:,} different texts in {rows:,} rows, {words:.0f} words on average."
         return [_identifier("free-text", name, message, rows, len(column))]
-    if unique or (n > NEARLY_ALL * rows and column.kind is Kind.TEXT) or column.kind is Kind.ID:
-        message = f"{n:,} different values in {rows:,} rows."
-        return [_identifier("id-like", name, message, rows, len(column))]
+    if unique or (n > NEARLY_ALL * rows and column.kind is Kind.TEXT):
+        return [_identifier("id-like", name, _distinct(column, rows), rows, len(column))]
     if n >= GROUP_SHARE * rows and _ID_NAME.search(name):
         return [_group_identifier(column, name, rows)]
     return []

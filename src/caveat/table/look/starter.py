@@ -11,20 +11,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from caveat.table.look.profile import Finding, Profile, Strength, percent
+from caveat.table.look.language import can_be_named
+from caveat.table.look.profile import Finding, Profile, Strength, percent, plural
 
 __all__ = ["starter", "toml_key", "toml_value"]
 
 _HEAD = """\
 # A starter specification, written by `caveat look`.
 # What the look found out is written below; what it only suspects stands in comments. Read every
-# line: you know the data. Lines that begin with # are not in force.
+# line: you know the data. Lines that begin with # are not in force. As it stands it can be used by
+# `caveat synth FILE --spec THIS -o OUT`.
 """
-_LEFT_OUT = ("id-like", "group-id", "free-text", "constant", "all-missing")
+_DROPPED = ("id-like", "group-id", "free-text")
 _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 # What is merely fixed by another column may as well be the source of it.
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
-_RULES = ("missing-when", "order", "implication")
 
 
 def starter(profile: Profile, path: str = "") -> str:
@@ -37,15 +38,17 @@ def starter(profile: Profile, path: str = "") -> str:
     path
         The file that was looked at.
     """
+    derived = _in_force(profile)
+    order = _order(profile, derived)
     parts = [
         _HEAD,
         *_data(path),
         *_columns(profile),
-        *_synthesis(profile),
-        *_derived(profile),
-        *_rules(profile),
+        *_synthesis(profile, order),
+        *_rules(profile, order, derived),
+        *_derived(profile, derived),
     ]
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def toml_key(name: str) -> str:
@@ -92,7 +95,10 @@ def _columns(profile: Profile) -> Iterator[str]:
 
 
 def _column(name: str, label: str, found: Sequence[Finding], may_be_codes: bool) -> Iterator[str]:
-    clear = [f for f in found if f.strength is not Strength.POSSIBLE]
+    converted = any("kind" in f.suggestion for f in found)
+    clear = [
+        f for f in found if f.strength is not Strength.POSSIBLE or (converted and not _is_number(f))
+    ]
     lines = list(_properties(clear, found, may_be_codes))
     active = any(not line.startswith("#") for line in lines)
     yield f"{'' if active else '# '}[columns.{toml_key(name)}]"
@@ -131,67 +137,113 @@ def _properties(
         yield _comment('kind = "category"')
 
 
+def _is_number(finding: Finding) -> bool:
+    """Whether the codes are numbers: words must be out of the way before text is converted."""
+    try:
+        return bool([float(code) for code in finding.suggestion.get("missing", ())])
+    except ValueError:
+        return False
+
+
 def _codes(finding: Finding) -> str:
     return ", ".join(str(code) for code in finding.suggestion["missing"])
 
 
-def _synthesis(profile: Profile) -> Iterator[str]:
-    left_out = {f.columns[0]: f.code for f in profile.findings if f.code in _LEFT_OUT}
-    derived = {f.columns[0] for f in profile.findings if f.code in _CLEARLY_DERIVED}
+def _in_force(profile: Profile) -> dict[str, Finding]:
+    """Return the derived columns with what they follow from, the surest of several."""
+    derived: dict[str, Finding] = {}
+    for f in profile.findings:
+        target, inputs = f.columns[:1], f.columns[1:]
+        if f.code not in _CLEARLY_DERIVED or target[0] in derived:
+            continue
+        if f.code == "arithmetic":
+            possible = all(map(can_be_named, inputs))
+        else:
+            # What is computed is computed last, too late to be looked up by.
+            possible = not any(n in derived and derived[n].code == "arithmetic" for n in inputs)
+        # No two columns follow from each other.
+        if possible and not any(target[0] in _ancestors(name, derived) for name in inputs):
+            derived[target[0]] = f
+    return derived
+
+
+def _ancestors(name: str, derived: Mapping[str, Finding]) -> set[str]:
+    """Return a column and all those it is derived from."""
+    sources = derived[name].columns[1:] if name in derived else ()
+    return {name}.union(*(_ancestors(source, derived) for source in sources))
+
+
+def _order(profile: Profile, derived: Mapping[str, Finding]) -> list[str]:
+    """Return the order of the file, long factors after it, looked-up columns after their source."""
+    dropped = _dropped(profile)
     late = {f.columns[0] for f in profile.findings if f.code == "long-factor"}
     distinct = {column.name: column.distinct for column in profile.columns}
+    drawn = [n for n in distinct if n not in dropped and n not in derived]
+    looked_up = [n for n, f in derived.items() if f.code != "arithmetic"]
+    return [
+        *(n for n in drawn if n not in late),
+        *sorted((n for n in drawn if n in late), key=lambda n: distinct[n]),
+        *sorted(looked_up, key=lambda n: len(_ancestors(n, derived))),
+    ]
+
+
+def _dropped(profile: Profile) -> list[str]:
+    return list(dict.fromkeys(f.columns[0] for f in profile.findings if f.code in _DROPPED))
+
+
+def _synthesis(profile: Profile, order: Sequence[str]) -> Iterator[str]:
     yield "[synthesis]"
-    if left_out:
-        yield _comment("Nothing to synthesise: identifiers, free text, one value, all missing.")
-        yield f"leave_out = {toml_value(list(left_out))}"
-    names = [n for n in distinct if n not in left_out and n not in derived]
-    visit = [n for n in names if n not in late]
-    visit += sorted((n for n in names if n in late), key=lambda n: distinct[n])
-    yield _comment("The order of synthesis: that of the file, long factors last.")
-    yield "visit = ["
-    yield from (f"  {toml_value(name)}," for name in visit)
+    dropped = _dropped(profile)
+    if dropped:
+        yield _comment("Not part of the output: identifiers and free text.")
+        yield f"drop = {toml_value(dropped)}"
+    yield _comment("The order of synthesis: that of the file, long factors and look-ups last.")
+    yield "order = ["
+    yield from (f"  {toml_value(name)}," for name in order)
     yield "]"
+
+
+def _rules(profile: Profile, order: Sequence[str], derived: Mapping[str, Finding]) -> Iterator[str]:
+    place = {name: i for i, name in enumerate(order)}
+    rules: list[str] = []
+    unfit = 0
+    for f in profile.findings:
+        # A rule decides upon a column once what it asks about is drawn, never upon a derived one.
+        fit = [
+            text
+            for text, (source, target) in zip(
+                f.suggestion.get("rules", ()), f.suggestion.get("between", ()), strict=True
+            )
+            if place.get(source, len(place)) < place.get(target, -1) and target not in derived
+        ]
+        rules += fit
+        unfit += "rules" in f.suggestion and not fit
+    if rules:
+        yield "# Rules that hold in the data. Take those in force that must hold in every release."
+        yield "# rules = ["
+        yield from (_comment(f"  {toml_value(rule)},") for rule in dict.fromkeys(rules))
+        yield "# ]"
+    if unfit:
+        more = f"{plural(unfit, 'finding')} of the report"
+        yield _comment(f"{more} cannot be stated as a rule with this order and these columns.")
     yield ""
 
 
-def _derived(profile: Profile) -> Iterator[str]:
+def _derived(profile: Profile, derived: Mapping[str, Finding]) -> Iterator[str]:
     found = [f for f in profile.findings if f.code in _DERIVED]
+    found = [f for f in found if f.code != "arithmetic" or all(map(can_be_named, f.columns[1:]))]
     if not found:
         return
-    yield "# Columns that follow from others: not synthesised, but computed, grouped or looked up."
+    yield "# Columns that follow from others: computed or looked up in the original, not drawn."
+    yield "# What another column is looked up by comes before it in the order and is not computed."
     yield "[synthesis.derived]"
-    sources: dict[str, tuple[str, ...]] = {}
     for f in found:
-        target, inputs = f.columns[0], f.columns[1:]
-        line = f"{toml_key(target)} = {_derivation(f)}"
-        # One column may follow from several: the first, the surest, is in force; no two from each
-        # other.
-        clear = f.code in _CLEARLY_DERIVED and target not in sources
-        if clear and not any(target in _ancestors(name, sources) for name in inputs):
-            sources[target] = inputs
-            yield line
-        else:
-            yield _comment(line)
+        line = f"{toml_key(f.columns[0])} = {_derivation(f)}"
+        yield line if derived.get(f.columns[0]) is f else _comment(line)
     yield ""
-
-
-def _ancestors(name: str, sources: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return a column and all those it is derived from."""
-    return {name}.union(*(_ancestors(source, sources) for source in sources.get(name, ())))
 
 
 def _derivation(finding: Finding) -> str:
     if finding.code == "arithmetic":
         return toml_value(finding.suggestion["formula"])
-    how = "group" if finding.code == "groups-of" else "look_up"
-    return f"{{ {how} = {toml_value(finding.suggestion['from'])} }}"
-
-
-def _rules(profile: Profile) -> Iterator[str]:
-    rules = [f.suggestion["rule"] for f in profile.findings if f.code in _RULES and f.suggestion]
-    if not rules:
-        return
-    yield "# Rules that hold in the data. Take those in force that must hold in every release."
-    yield "# rules = ["
-    yield from (_comment(f"  {toml_value(rule)},") for rule in rules)
-    yield "# ]"
+    return f"{{ lookup = {toml_value(finding.suggestion['from'])} }}"

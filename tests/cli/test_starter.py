@@ -1,0 +1,172 @@
+"""What ``caveat look --out`` writes can be used by ``caveat synth --spec`` as it stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from caveat.cli import app
+from caveat.datasets import survey
+from caveat.synthesis.expression import Expression
+from caveat.synthesis.fitting import decimals_of
+from caveat.synthesis.plan import make_plan
+from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.table import Schema, Table, read, write
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+FILES = sorted(DATA.glob("*.csv"))
+# A code of so many rows is all but sure (1 - exp(-30)) to come up again.
+COMMON = 30
+
+
+def invoke(*arguments: object) -> None:
+    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def with_rules(text: str) -> str:
+    """Return a starter with its block of rules put in force, as an editor would."""
+    block = re.search(r"^# rules = \[\n(#   .*\n)+# \]\n", text, re.MULTILINE)
+    if block is None:
+        return text
+    return text.replace(block[0], re.sub("^# ", "", block[0], flags=re.MULTILINE))
+
+
+def declared(content: Mapping[str, Any], names: Table) -> Schema:
+    return Schema.from_mapping({n: c for n, c in content.get("columns", {}).items() if n in names})
+
+
+def check(file: Path, folder: Path) -> dict[str, Any]:
+    """Look, synthesise as it stands, synthesise with all rules, and compare with the original."""
+    spec, strict = folder / "release.toml", folder / "rules.toml"
+    invoke("look", file, "--out", spec)
+    strict.write_text(with_rules(spec.read_text("utf-8")), "utf-8")
+    for name in (spec, strict):
+        content = tomllib.loads(name.read_text("utf-8"))
+        original = read(file, schema=declared(content, read(file)))
+        make_plan(original, content["synthesis"])
+        out = folder / f"{name.stem}.csv"
+        invoke("synth", file, "--spec", name, "-o", out, "--seed", 7)
+        check_output(content, original, read(out, schema=declared(content, read(out))))
+    return content
+
+
+def check_output(content: Mapping[str, Any], original: Table, synthetic: Table) -> None:
+    plan = content["synthesis"]
+    derived = plan.get("derived", {})
+    assert set(synthetic) == set(original) - set(plan.get("drop", ()))
+    assert synthetic.n_rows == original.n_rows
+    for name, how in derived.items():
+        if isinstance(how, str):
+            check_formula(how, original, synthetic, name)
+        else:
+            check_lookup(how["lookup"], original, synthetic, name)
+    for name in set(content.get("columns", {})) & set(synthetic) - set(derived):
+        common = original[name].counts[len(original[name].levels) :] >= COMMON
+        ways = [m for m, often in zip(original[name].missing, common, strict=True) if often]
+        back = synthetic[name]
+        present = [
+            m for m, n in zip(back.missing, back.counts[len(back.levels) :], strict=True) if n
+        ]
+        assert set(ways) <= set(present), name
+    for rule in map(parse_rule, plan.get("rules", ())):
+        assert violations(rule, synthetic) == 0, str(rule)
+
+
+def check_formula(formula: str, original: Table, synthetic: Table, name: str) -> None:
+    computed = Expression(formula).evaluate(synthetic.columns)
+    computed = np.round(computed.astype(float), decimals_of(original[name]))
+    column = synthetic[name]
+    written = np.append(column.numbers, [np.nan] * len(column.missing))[column.codes]
+    np.testing.assert_allclose(written, np.where(np.isfinite(computed), computed, np.nan), 1e-12)
+
+
+def check_lookup(source: str, original: Table, synthetic: Table, name: str) -> None:
+    """Every pair is the commonest of its source in the original, and each source has one."""
+
+    def pairs(table: Table) -> pl.DataFrame:
+        text = {n: [str(v) for v in table[n].values.tolist()] for n in (source, name)}
+        return pl.DataFrame(text).group_by(source, name).len()
+
+    made, known = pairs(synthetic), pairs(original)
+    assert made[source].n_unique() == len(made)
+    commonest = known.filter(pl.col("len") == pl.col("len").max().over(source))
+    assert made.join(commonest, on=[source, name], how="anti").is_empty()
+
+
+def violations(rule: Any, table: Table) -> int:
+    if not isinstance(rule, Fixed):
+        return int(rule.broken(table).sum())
+    holds = rule.condition.evaluate(table.columns).astype(bool)
+    column = table[rule.column]
+    if rule.value is None:
+        return int((~column.is_missing[holds]).sum())
+    return sum(value != rule.value for value in column.values[holds].tolist())
+
+
+def test_the_survey(tmp_path: Path) -> None:
+    write(survey(), tmp_path / "survey.csv")
+    plan = check(tmp_path / "survey.csv", tmp_path)["synthesis"]
+    assert plan["drop"] == ["person"]
+    assert plan["derived"] == {"bmi": "weight / (height / 100) ** 2"}
+
+
+def test_awkward_names_and_all_sorts_of_relations(tmp_path: Path) -> None:
+    rng = np.random.default_rng(27)
+    n = 1500
+    age, smokes = rng.integers(10, 90, n), rng.random(n) < 0.3
+    low, net, tax = rng.integers(0, 900, n), rng.integers(500, 2000, n), rng.integers(50, 900, n)
+    status = rng.choice(["it's a `child`", "a then b = 1", 'say "c"'], n)
+    pl.DataFrame(
+        {
+            "no": np.arange(n) + 10_000,
+            "half": np.where(age < 45, "young", "old"),
+            "age group": np.searchsorted([19, 34, 59], age),
+            "age": age,
+            "name of group": np.array(list("dbca"))[np.searchsorted([19, 34, 59], age)],
+            "class": status,
+            "school": pl.Series(rng.choice(["u", "v"], n)).set(
+                pl.Series(np.char.find(status, "then") >= 0), None
+            ),
+            "job in 2011": pl.Series(rng.choice(["x", "y", "z"], n)).set(pl.Series(age < 16), None),
+            "log": np.where(smokes, rng.integers(1, 41, n), -8),
+            "smokes": smokes,
+            "low value": low,
+            "high value": low + rng.integers(0, 500, n),
+            "net pay": net,
+            "tax": tax,
+            "gross": net + tax,
+            "unit": ["EUR"] * n,
+            "nothing": pl.Series([None] * n, dtype=pl.String),
+        }
+    ).write_csv(tmp_path / "awkward.csv")
+    content = check(tmp_path / "awkward.csv", tmp_path)
+    plan = content["synthesis"]
+    assert content["columns"]["log"] == {"missing": [-8]}
+    assert plan["drop"] == ["no"]
+    assert plan["derived"] == {
+        "gross": "`net pay` + tax",
+        "half": {"lookup": "age"},
+        "age group": {"lookup": "age"},
+        "name of group": {"lookup": "age group"},
+    }
+    assert set(plan["rules"]) == {
+        "if age <= 15 then `job in 2011` = missing",
+        r"if `class` == 'a \x74hen b = 1' then school = missing",
+        "if `log` == -8 then smokes = False",
+        "`low value` <= `high value`",
+    }
+
+
+@pytest.mark.skipif(not FILES, reason="../shared (data and reference values) is not here")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_survey_files(file: Path, tmp_path: Path) -> None:
+    check(file, tmp_path)

@@ -16,7 +16,7 @@ from caveat.tree._subsets import TIE, best_of_profiles, best_subset, make_gain
 __all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
 
 CELLS_PER_ROW = 4
-FEWEST_CELLS = 512
+FEWEST_CELLS = 64
 """A table of level x class is cheaper than sorting while it has no more cells than this."""
 
 

@@ -21,7 +21,7 @@ class Control:
     cp
         Complexity parameter: a subtree is collapsed when the risk it removes is at most
         `cp` x the risk of the root for each of its splits. The risk is the sum of squares for
-        numbers and the misclassified weight (not Gini) for classes.
+        numbers and the misclassified weight (not Gini) for classes. Below 0 nothing is collapsed.
     max_depth
         Depth of the deepest leaf; the root has depth 0.
 
@@ -41,8 +41,8 @@ class Control:
             raise ValueError("minbucket must be at least 1")
         if self.minsplit is not None and self.minsplit < 1:
             raise ValueError("minsplit must be at least 1")
-        if not (math.isfinite(self.cp) and self.cp >= 0):
-            raise ValueError("cp must be a number that is not negative")
+        if not math.isfinite(self.cp):
+            raise ValueError("cp must be a finite number")
         if not 0 <= self.max_depth <= 1_000:
             raise ValueError("max_depth must be between 0 and 1000")
 

@@ -1,0 +1,74 @@
+"""Nominal predictors and three or more classes: the best subset of levels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.tree import Control, Predictors, grow
+
+STUMP = Control(minbucket=1, minsplit=2, cp=-1.0, max_depth=1)
+
+
+def best_gain(table: np.ndarray) -> float:
+    """The largest improvement over all subsets of the rows (levels), by brute force."""
+    n_levels = len(table)
+    subsets = np.arange(1, 2 ** (n_levels - 1))
+    inside = (subsets[:, None] >> np.arange(n_levels) & 1).astype(float)
+    left = inside @ table
+    right = table.sum(axis=0) - left
+    gains = (left**2).sum(axis=1) / left.sum(axis=1) + (right**2).sum(axis=1) / right.sum(axis=1)
+    total = table.sum(axis=0)
+    return float(gains.max() - (total**2).sum() / total.sum())
+
+
+def random_table(n_levels: int, n_classes: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Rows of levels with class shares of their own, every level and class present."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.choice([60, 300, 2_000]))
+    column = np.concatenate([np.arange(n_levels), rng.integers(0, n_levels, n_rows)])
+    shares = rng.dirichlet(np.full(n_classes, 1.0), n_levels)
+    codes = np.array([rng.choice(n_classes, p=shares[level]) for level in column])
+    codes[:n_classes] = np.arange(n_classes)
+    table = np.zeros((n_levels, n_classes))
+    np.add.at(table, (column, codes), 1)
+    return column.astype(np.uint8), codes.astype(np.uint8), table
+
+
+def gain_of_root(column: np.ndarray, codes: np.ndarray, table: np.ndarray) -> float:
+    predictors = Predictors([column], [len(table)], [False])
+    return float(grow(predictors, codes, table.shape[1], control=STUMP).improve[0])
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 7, 9, 10, 12])
+@pytest.mark.parametrize("n_classes", [3, 6])
+def test_few_levels_reach_the_optimum(n_levels: int, n_classes: int) -> None:
+    for seed in range(5):
+        problem = random_table(n_levels, n_classes, seed)
+        assert gain_of_root(*problem) == pytest.approx(best_gain(problem[2]), rel=1e-12)
+
+
+def test_sixteen_levels_reach_the_optimum_in_nodes_of_enough_rows() -> None:
+    tried = 0
+    for seed in range(12):
+        problem = random_table(16, 5, seed)
+        if len(problem[0]) >= 128:
+            tried += 1
+            assert gain_of_root(*problem) == pytest.approx(best_gain(problem[2]), rel=1e-12)
+    assert tried >= 6
+
+
+def test_many_levels_come_close_to_the_optimum() -> None:
+    """18 levels are ordered and moved: 35 of these 40 tables reach the optimum, the mean is 99.6 %.
+
+    The bounds leave room for other processors, which may round the principal axis differently.
+    """
+    shares = []
+    for seed in range(40):
+        problem = random_table(18, 3 + seed % 4, seed)
+        shares.append(gain_of_root(*problem) / best_gain(problem[2]))
+    reached = np.array(shares) > 1 - 1e-9
+    assert max(shares) <= 1 + 1e-9
+    assert reached.sum() >= 32
+    assert np.mean(shares) > 0.99
+    assert min(shares) > 0.9

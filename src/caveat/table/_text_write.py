@@ -89,7 +89,8 @@ def _number_texts(levels: Any, style: str) -> list[str]:
             return fixed
     shortest = [repr(value) for value in values]
     if style != "point":
-        shortest = [text.removesuffix(".0") for text in shortest]
+        # Sixteen digits without a point would look like an integer that is not exact as a float.
+        shortest = [t.removesuffix(".0") if len(t) < 18 else t for t in shortest]
     return shortest
 
 

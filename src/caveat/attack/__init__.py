@@ -1,16 +1,19 @@
 """Attackers who know more than the release: the generator, the other records, a model."""
 
+from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
 from caveat.attack.posterior import Posterior, posterior
 from caveat.attack.privacy_loss import PrivacyLoss, privacy_loss
 from caveat.attack.vulnerable import Vulnerable, vulnerable
 
 __all__ = [
+    "Attributes",
     "Membership",
     "MembershipTest",
     "Posterior",
     "PrivacyLoss",
     "Vulnerable",
+    "attributes",
     "membership",
     "membership_test",
     "posterior",

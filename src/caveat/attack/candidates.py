@@ -14,7 +14,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.risk import key_cells
 from caveat.table import Column, Table
 
-__all__ = ["MOST_CANDIDATES", "candidates_of", "position_of"]
+__all__ = ["MOST_CANDIDATES", "candidates_of", "with_released_levels"]
 
 MOST_CANDIDATES = 1_000
 """Up to this many combinations of levels are all considered."""
@@ -41,13 +41,13 @@ def candidates_of(
         rows = Table(columns)
         if len(np.unique(_cells(rows)[0])) < rows.n_rows:
             raise CaveatError("a candidate is given twice", where="candidates", do="give it once")
-        return worlds, rows, position_of(worlds, record, rows), ()
-    worlds = _with_released_levels(worlds, unknown)
+        return worlds, rows, _position_of(worlds, record, rows), ()
+    worlds = with_released_levels(worlds, unknown)
     dictionary = {name: worlds.original[name] for name in unknown}
     size = math.prod(column.n_levels for column in dictionary.values())
     if size <= MOST_CANDIDATES:
         rows = _all_combinations(dictionary)
-        return worlds, rows, position_of(worlds, record, rows), ()
+        return worlds, rows, _position_of(worlds, record, rows), ()
     rows = _observed(worlds, record, unknown)
     note = (
         f"{rows.n_rows:,} of {size:,} combinations of the unknown columns are considered: those "
@@ -55,10 +55,11 @@ def candidates_of(
         "conditional on these"
     )
     warnings.warn(note, CaveatWarning, stacklevel=3)
-    return worlds, rows, position_of(worlds, record, rows), (note,)
+    return worlds, rows, _position_of(worlds, record, rows), (note,)
 
 
-def _with_released_levels(worlds: Worlds, unknown: Sequence[str]) -> Worlds:
+def with_released_levels(worlds: Worlds, unknown: Sequence[str]) -> Worlds:
+    """Return the worlds on dictionaries that also hold what the releases have in some columns."""
     for release in worlds.releases:
         values = {name: release[name] for name in unknown if name in release}
         worlds, _ = worlds.with_values(values)
@@ -102,7 +103,7 @@ def _cells(rows: Table) -> tuple[Any, int]:
     return cells, n
 
 
-def position_of(worlds: Worlds, record: int, candidates: Table) -> int:
+def _position_of(worlds: Worlds, record: int, candidates: Table) -> int:
     """Return which candidate the record really has."""
     same = np.ones(candidates.n_rows, dtype=bool)
     for name in candidates:

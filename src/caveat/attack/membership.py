@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from caveat.attack.generator import Generator, plan_of, releases_of
-from caveat.attack.neighbours import Done, base_evidence, without_each
+from caveat.attack.neighbours import Done, without_each
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
 from caveat.errors import CaveatError
@@ -86,7 +86,7 @@ def membership(
     threads
         Worlds computed at the same time; all cores by default.
     done
-        Called with the number of worlds that have become ready.
+        Called with the share of the work that has become ready.
 
     Examples
     --------
@@ -101,8 +101,8 @@ def membership(
     refuse_copies(plan)
     chosen = chosen_records(records, table)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
-    base = base_evidence(worlds)
-    return Membership(chosen, base.finite - without_each(worlds, chosen, threads, done))
+    base, without = without_each(worlds, chosen, threads, done)
+    return Membership(chosen, base - without)
 
 
 def chosen_records(records: Sequence[int] | None, table: Table) -> NDArray[np.int64]:

@@ -141,7 +141,7 @@ def posterior(
     candidates: Any = None,
     prior: Prior = "uniform",
     threads: int | None = None,
-    done: Callable[[int], None] | None = None,
+    done: Callable[[float], None] | None = None,
 ) -> Posterior:
     """Return what the strong attacker believes about one record after the release.
 
@@ -166,7 +166,7 @@ def posterior(
     threads
         Worlds computed at the same time; all cores by default. The result does not depend on it.
     done
-        Called after each world, to show progress.
+        Called with the share of the work that has become ready.
 
     Examples
     --------
@@ -210,10 +210,14 @@ def check_record(record: int, table: Table) -> None:
 
 def check_exact(plan: Plan) -> None:
     """Refuse a plan whose parameters are drawn: its likelihood is an integral over them."""
-    drawn = [name for name, entry in plan.columns.items() if entry.settings.proper]
+    drawn = [
+        name
+        for name, entry in plan.columns.items()
+        if entry.settings.proper or entry.settings.method == "forest"
+    ]
     if drawn:
         raise CaveatError(
-            "a proper synthesis draws its parameters, so that there is no single refit",
+            "the parameters of the model are drawn, so that there is no single refit",
             where=f"column {drawn[0]}",
             do="use caveat.attack.proper_posterior, which averages over them",
         )

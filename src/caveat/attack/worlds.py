@@ -65,15 +65,15 @@ def in_threads(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     threads: int | None = None,
-    done: Callable[[int], None] | None = None,
+    done: Callable[[float], None] | None = None,
 ) -> list[Result]:
-    """Return ``work(item)`` in the order of the items; ``done`` hears how many are ready."""
+    """Return ``work(item)`` in the order of the items; ``done`` hears what share became ready."""
     results: list[Result] = []
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for result in pool.map(work, items):
             results.append(result)
             if done is not None:
-                done(1)
+                done(1 / len(items))
     return results
 
 

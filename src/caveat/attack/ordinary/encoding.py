@@ -1,0 +1,190 @@
+"""Tables as an attacker's arrays: numbers, categories, and dense matrices for classifiers.
+
+What may be near are numbers; what must be equal are categories and the way a number is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.risk.prepare import harmonise
+from caveat.table import Column, Kind, Table
+
+__all__ = ["Codes", "Floats", "Mixed", "Tables", "code_matrix", "dense", "mixed", "prepare"]
+__all__ += ["in_blocks", "seeds"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Result = TypeVar("Result")
+
+# Queries that one thread takes at a time; the result does not depend on it.
+BLOCK = 512
+
+
+class Tables(NamedTuple):
+    """The original, the release and, perhaps, people who were not in the data: common levels."""
+
+    original: Table
+    synthetic: Table
+    control: Table | None
+
+    @property
+    def people(self) -> list[Table]:
+        """Those who are attacked: the original, and the control if there is one."""
+        return [self.original] if self.control is None else [self.original, self.control]
+
+
+class Mixed(NamedTuple):
+    """Rows of one table: numbers in units of their range in the release, and categories.
+
+    The difference of two numbers is cut to 1; a missing number differs by 1 from any other and from
+    one that is missing in another way.
+    """
+
+    numbers: Floats
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Mixed:
+        """Return some of the rows."""
+        return Mixed(self.numbers[rows], self.codes[rows])
+
+    @property
+    def width(self) -> int:
+        """Number of parts that a distance is the sum of."""
+        return max(self.numbers.shape[1] + self.codes.shape[1], 1)
+
+
+def prepare(
+    original: Any, synthetic: Any, control: Any = None, columns: Sequence[str] | None = None
+) -> Tables:
+    """Put all tables on common levels.
+
+    Parameters
+    ----------
+    original, synthetic, control
+        Frames or tables.
+    columns
+        The columns to use; by default all that the tables share, identifiers and free text left
+        out.
+    """
+    given = [Table.from_frame(t) for t in (original, synthetic, control) if t is not None]
+    if columns is None:
+        columns = [
+            name
+            for name in given[0]
+            if all(name in table for table in given)
+            and given[0][name].kind not in (Kind.ID, Kind.TEXT)
+        ]
+    if not columns:
+        raise CaveatError("the tables have no column in common", do="name the columns")
+    for what, table in zip(("original", "release", "control"), given, strict=False):
+        if not len(table):
+            raise CaveatError(f"the {what} has no row", do="give a table with records")
+    (ours, *others), _ = harmonise(given[0], given[1:], list(dict.fromkeys(columns)))
+    return Tables(ours, others[0], others[1] if len(others) > 1 else None)
+
+
+def mixed(tables: Sequence[Table], columns: Sequence[str], scale: Table) -> list[Mixed]:
+    """Return numbers and categories of each table.
+
+    Parameters
+    ----------
+    tables
+        Tables on common levels.
+    columns
+        The columns to use.
+    scale
+        The table whose ranges are the units of the numbers: the release, since an attacker has no
+        other. A number that is constant there counts in full wherever it differs.
+    """
+    numeric = [name for name in columns if scale[name].kind.is_number]
+    others = [name for name in columns if name not in numeric]
+    # A comparison ends sooner when the columns that differ most often come first.
+    others.sort(key=lambda name: float(np.square(scale[name].counts, dtype=np.float64).sum()))
+    units = [_in_ranges(scale[name]) for name in numeric]
+    return [
+        Mixed(
+            _stack([unit[table[n].codes] for n, unit in zip(numeric, units, strict=True)], table),
+            _stack([table[name].codes for name in others], table).astype(np.int32),
+        )
+        for table in tables
+    ]
+
+
+def _in_ranges(column: Column) -> Floats:
+    """Return each level in units of the range; ways to be missing are far from all and each."""
+    numbers, used = column.numbers, column.counts[: len(column.levels)] > 0
+    span = float(np.ptp(numbers[used])) if used.any() else 0.0
+    if span:
+        scaled = numbers / span
+    else:
+        scaled = 2.0 * np.arange(len(numbers))
+    limit = float(np.abs(scaled).max(initial=0.0))
+    return np.append(scaled, limit + 2.0 + 2.0 * np.arange(len(column.missing)))
+
+
+def _stack(columns: list[NDArray[Any]], table: Table) -> NDArray[Any]:
+    if not columns:
+        return np.zeros((len(table), 0))
+    return np.ascontiguousarray(np.stack(columns, axis=1))
+
+
+def code_matrix(table: Table, columns: Sequence[str]) -> Codes:
+    """Return the codes, one row per column (a scan of one column reads memory in order)."""
+    return np.ascontiguousarray([table[name].codes for name in columns], dtype=np.int32)
+
+
+def dense(train: Table, tables: Sequence[Table], columns: Sequence[str]) -> list[Floats]:
+    """Return a matrix for each table: standardised numbers, categories as 0/1 columns.
+
+    Means, standard deviations and the categories that get a column are those of ``train``. Missing
+    numbers get the mean and a 0/1 column for each way to be missing.
+    """
+    lookups: list[tuple[str, Floats]] = []
+    for name in columns:
+        column = train[name]
+        n, counts = len(column.levels), column.counts
+        flags = range(n, column.n_levels) if column.kind.has_order else range(column.n_levels)
+        if column.kind.has_order:
+            values = column.numbers if column.kind.is_number else np.arange(n, dtype=np.float64)
+            lookups.append((name, _standardised(values, counts[:n], column.n_levels)))
+        for code in flags:
+            if counts[code]:
+                lookups.append((name, (np.arange(column.n_levels) == code).astype(np.float64)))
+    if not lookups:
+        return [np.zeros((len(table), 1)) for table in tables]
+    return [
+        np.column_stack([lookup[table[name].codes] for name, lookup in lookups]) for table in tables
+    ]
+
+
+def _standardised(values: Floats, counts: NDArray[np.int64], n_levels: int) -> Floats:
+    out = np.zeros(n_levels)
+    total = counts.sum()
+    if total:
+        mean = float(values @ counts / total)
+        sd = float(np.sqrt((values - mean) ** 2 @ counts / total))
+        out[: len(values)] = (values - mean) / (sd or 1.0)
+    return out
+
+
+def in_blocks(function: Callable[[slice], Result], n: int) -> list[Result]:
+    """Call a function that lets other threads run on blocks of 0 … n, in order."""
+    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        return list(pool.map(function, blocks))
+
+
+def seeds(seed: int, n: int) -> list[np.random.Generator]:
+    """Return independent generators, children of one seed."""
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(n)]

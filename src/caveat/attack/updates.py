@@ -1,0 +1,270 @@
+"""All records at once, by updating trees instead of growing them again.
+
+For plans made of plain trees the likelihood of the release is a product over trees, and a changed
+record changes only a few of them: that of a column whose own value changes, and those of later
+columns that it predicts. :mod:`caveat.tree.neighbours` follows all changes down one tree together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack.worlds import Evidence, Worlds, in_threads
+from caveat.errors import CaveatError
+from caveat.synthesis import Plan
+from caveat.synthesis.cells import Cells, inputs_of
+from caveat.synthesis.coding import ORDINARY, Coding
+from caveat.synthesis.methods import Inputs
+from caveat.synthesis.methods.cart import control_of
+from caveat.table.align import recode_to
+from caveat.tree.neighbours import Changes, Training, neighbour_likelihoods, whole_logarithms
+
+__all__ = ["Updates", "can_update"]
+
+CHUNK = 40_000
+"""Changes that one thread follows together."""
+
+Ints = NDArray[np.int64]
+
+
+def can_update(worlds: Worlds) -> bool:
+    """Whether every column with a model is a plain tree, or a plain draw from its shares."""
+    plan = worlds.plan
+    if plan.weights or plan.strata or plan.rules:
+        return False
+    for name, entry in plan.columns.items():
+        settings, column = entry.settings, worlds.original[name]
+        if settings.method in ("derived", "drop", "constant", "copy"):
+            continue
+        smoothed = settings.smoothing and column.kind.is_number
+        if settings.method not in ("cart", "sample") or settings.proper or smoothed:
+            return False
+        if column.n_levels >= np.iinfo(np.uint16).max:
+            return False
+        coding = Coding.of(column, entry.special, name)
+        if not all(r.taking_part[column.codes].any() for r in _responses(coding)):
+            return False
+    return True
+
+
+class _Response(NamedTuple):
+    """One variable of a column: its code and whether it takes part, for each code of the column."""
+
+    code: NDArray[Any]
+    taking_part: NDArray[np.bool_]
+    n_levels: int
+    values: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """One tree of the plan with the release that falls through it."""
+
+    column: str
+    predictors: tuple[str, ...]
+    response: _Response
+    training: Training
+    release: Inputs
+    released: NDArray[Any]
+
+
+class Updates:
+    """The trees of a plan, ready to be changed in one record.
+
+    Parameters
+    ----------
+    worlds
+        The original, the plan and the releases; `can_update` must hold.
+    """
+
+    def __init__(self, worlds: Worlds) -> None:
+        self.worlds = worlds
+        table, plan = worlds.original, worlds.plan
+        self.codings = {n: Coding.of(table[n], e.special, n) for n, e in plan.columns.items()}
+        self.cells = {n: Cells(c, codes=table[n].codes) for n, c in self.codings.items()}
+        self.released = _released_cells(worlds, self.codings)
+        modelled = [n for n, e in plan.columns.items() if e.settings.method in ("cart", "sample")]
+        self.trees = [tree for name in modelled for tree in self._trees(name, plan)]
+        cells = sum(len(tree.released) for tree in self.trees)
+        self.logs, self.unit = whole_logarithms(table.n_rows, cells)
+
+    def _trees(self, name: str, plan: Plan) -> list[_Tree]:
+        entry, table = plan.columns[name], self.worlds.original
+        codes, released = table[name].codes, self.released[name].codes
+        assert released is not None
+        names = entry.predictors if entry.settings.method == "cart" else ()
+        inputs = inputs_of(self.cells, names, table.n_rows)
+        release = inputs_of(self.released, names, len(released))
+        trees = []
+        for response in _responses(self.codings[name]):
+            rows = np.flatnonzero(response.taking_part[codes])
+            if not len(rows):
+                continue
+            fallen = np.flatnonzero(response.taking_part[released])
+            training = Training(
+                inputs.predictors, response.code[codes], response.n_levels, response.values, rows,
+                control_of(entry.settings),
+            )  # fmt: skip
+            answers = response.code[released[fallen]]
+            trees.append(_Tree(name, names, response, training, release.take(fallen), answers))
+        return trees
+
+    def without(
+        self, records: Ints, threads: int | None, done: Callable[[float], None] | None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the log-likelihood of the release, and without each of the records."""
+        works = []
+        for tree in self.trees:
+            parts = self._parts(tree.predictors)
+            first, kind = _kinds([*parts, tree.training.response], records)
+            inside = tree.response.taking_part[self.worlds.original[tree.column].codes[first]]
+            come = np.full(len(first), -1)
+            changes = Changes(
+                np.where(inside, first, -1), come, np.zeros((max(len(parts), 1), 0), np.uint16),
+                np.zeros(0, np.int64),
+            )  # fmt: skip
+            works.append((tree, changes, kind))
+        base, total, impossible = self._run(works, len(records), threads, done)
+        return base, np.where(impossible > 0, -np.inf, total)
+
+    def with_values(
+        self, target: str, records: Ints, threads: int | None, done: Callable[[float], None] | None
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood with each code of a column in each of the records."""
+        n_levels = self.worlds.original[target].n_levels
+        own = self.worlds.original[target].codes
+        works = []
+        for tree in self.trees:
+            if target != tree.column and target not in tree.predictors:
+                continue
+            parts = self._parts(tree.predictors)
+            first, kind = _kinds([*parts, tree.training.response, own], records)
+            changes = self._replacements(tree, target, first, n_levels)
+            place = (kind[:, None] * n_levels + np.arange(n_levels)).ravel()
+            works.append((tree, changes, place))
+        _, total, impossible = self._run(works, len(records) * n_levels, threads, done)
+        return np.where(impossible > 0, -np.inf, total).reshape(len(records), n_levels)
+
+    def _parts(self, names: tuple[str, ...]) -> list[NDArray[Any]]:
+        inputs = inputs_of(self.cells, names, self.worlds.original.n_rows)
+        return [part.codes for part in inputs.parts]
+
+    def _replacements(self, tree: _Tree, target: str, first: Ints, n_levels: int) -> Changes:
+        """Return the changes of one tree: every code of the target in every kind of record."""
+        table = self.worlds.original
+        old = table[tree.column].codes[first]
+        records = np.repeat(first, n_levels)
+        codes = np.tile(np.arange(n_levels), len(first))
+        added = np.stack(
+            [part[records] for part in self._parts(tree.predictors)]
+            or [np.zeros(len(records), np.uint16)]
+        ).astype(np.uint16)
+        if tree.column == target:
+            new = codes
+        else:
+            new = np.repeat(old, n_levels)
+            cells = {n: Cells(c, codes=table[n].codes[records]) for n, c in self.codings.items()
+                     if n in tree.predictors}  # fmt: skip
+            cells[target] = Cells(self.codings[target], codes=codes)
+            parts = inputs_of(cells, tree.predictors, len(records)).parts
+            added = np.stack([part.codes for part in parts]).astype(np.uint16)
+        changed = codes != table[target].codes[records]
+        goes = changed & tree.response.taking_part[np.repeat(old, n_levels)]
+        comes = changed & tree.response.taking_part[new]
+        return Changes(
+            np.where(goes, records, -1),
+            np.where(comes, np.arange(len(records)), -1),
+            added,
+            tree.response.code[new].astype(np.int64),
+        )
+
+    def _run(
+        self,
+        works: list[tuple[_Tree, Changes, Ints]],
+        n_worlds: int,
+        threads: int | None,
+        done: Callable[[float], None] | None,
+    ) -> tuple[float, NDArray[np.float64], Ints]:
+        """Add up over the trees; what no change touches counts once for all worlds."""
+        touched = {id(tree) for tree, _, _ in works}
+        nothing = Changes(
+            np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((1, 0), np.uint16),
+            np.zeros(0, np.int64),
+        )  # fmt: skip
+        idle = [(t, nothing, np.zeros(0, np.int64)) for t in self.trees if id(t) not in touched]
+        items = [
+            (number, tree, changes, start)
+            for number, (tree, changes, _) in enumerate([*works, *idle])
+            for start in range(0, max(len(changes.gone), 1), CHUNK)
+        ]
+        found = in_threads(self._follow, items, threads, done)
+        base, impossible_base = 0, {}
+        changed = [np.zeros((2, len(changes.gone)), np.int64) for _, changes, _ in works]
+        for (number, tree, _, start), result in zip(items, found, strict=True):
+            if number < len(works):
+                part = slice(start, start + CHUNK)
+                changed[number][0, part] = result.changed - result.base
+                changed[number][1, part] = result.impossible - result.base_impossible
+            if start == 0:
+                base += result.base
+                if result.base_impossible:
+                    impossible_base[tree.column] = result.base_impossible
+        total = np.full(n_worlds, base, np.int64)
+        impossible = np.full(n_worlds, sum(impossible_base.values()), np.int64)
+        for (_, _, place), (value, zeros) in zip(works, changed, strict=True):
+            total += value[place]
+            impossible += zeros[place]
+        self.base = Evidence(base * self.unit, impossible_base)
+        return base * self.unit, np.asarray(total * self.unit, np.float64), impossible
+
+    def _follow(self, item: tuple[int, _Tree, Changes, int]) -> Any:
+        _, tree, changes, start = item
+        part = slice(start, start + CHUNK)
+        mine = changes._replace(gone=changes.gone[part], come=changes.come[part])
+        return neighbour_likelihoods(
+            tree.training, tree.release.predictors, tree.released, mine, self.logs
+        )
+
+
+def _responses(coding: Coding) -> list[_Response]:
+    """Return the variables that a column is drawn as: its classes, its numbers, or both."""
+    n_codes = coding.column.n_levels
+    everyone = np.ones(n_codes, dtype=bool)
+    if not coding.is_number:
+        return [_Response(np.arange(n_codes, dtype=np.uint32), everyone, n_codes, None)]
+    taking_part = coding.kind_of == ORDINARY if coding.two_step else everyone
+    value = _Response(coding.value_of, taking_part, len(coding.numbers), coding.numbers)
+    if not coding.two_step:
+        return [value]
+    return [_Response(coding.kind_of, everyone, coding.n_kinds, None), value]
+
+
+def _released_cells(worlds: Worlds, codings: dict[str, Coding]) -> dict[str, Cells]:
+    """Return the releases under each other in the codes of the original."""
+    cells = {}
+    for name, coding in codings.items():
+        if worlds.plan.columns[name].settings.method == "drop":
+            continue
+        codes = np.concatenate([recode_to(r[name], coding.column) for r in worlds.releases])
+        unknown = int((codes >= coding.column.n_levels).sum())
+        if unknown and worlds.plan.columns[name].settings.method != "derived":
+            raise CaveatError(
+                f"the generator cannot have made this release: {unknown:,} cells have values that "
+                "the original has not",
+                where=f"column {name}",
+                do="check that original, release and generator belong together",
+            )
+        cells[name] = Cells(coding, codes=np.minimum(codes, coding.column.n_levels - 1))
+    return cells
+
+
+def _kinds(columns: list[NDArray[Any]], records: Ints) -> tuple[Ints, Ints]:
+    """Return one record of each kind, and the kind of each record."""
+    lines = np.stack([column[records].astype(np.int64) for column in columns], axis=1)
+    _, first, kind = np.unique(lines, axis=0, return_index=True, return_inverse=True)
+    return records[first], kind.reshape(-1)

@@ -1,0 +1,622 @@
+# mypy: disable-error-code="no-untyped-def"
+"""Kernels: what becomes of a node when one row is taken out of it, put into it, or both.
+
+The sums of a node over its rows are made once. For each change they are corrected by one row, and
+the split search of the engine runs on the corrected sums. Where the best split stays the same the
+change is handed down to the children; where it does not, the node is grown again from its rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from caveat.tree._growing import (
+    FEATURE,
+    IMPROVE,
+    LEFT,
+    RIGHT,
+    RISK,
+    START,
+    STOP,
+    THRESHOLD,
+    grow_nodes,
+)
+from caveat.tree._kernel import inner, kernel, sort_by_key
+from caveat.tree._numbers import TIE
+from caveat.tree._subsets import SPARE, best_of_profiles, best_subset
+
+__all__ = ["CLOSE", "change_leaf", "grow_again", "split_classes", "split_numbers"]
+
+MANY_LEVELS = 6
+"""Nominal predictors with more levels than this in a node are searched only if they can win."""
+
+MARGIN = 1e-9
+"""Improvements are taken as different when they differ by more than this share of the rows."""
+
+CLOSE = 1e-12
+"""Complexities nearer to each other than this share are not told apart by intervals."""
+
+
+@inner
+def sum_levels(codes, features, rows, y, n_sums, sums, starts):
+    """Write code, rows and sums by level present of every predictor; `starts` says from where.
+
+    With `n_sums` 1 the sum is that of `y`; otherwise `y` is a class and each has a count.
+    """
+    n_features = features.shape[1]
+    table = np.zeros((most_levels(features), 1 + n_sums), np.int64)
+    filled = 0
+    for f in range(n_features):
+        column = codes[features[0, f]]
+        for i in range(len(rows)):
+            code = column[rows[i]]
+            table[code, 0] += 1
+            if n_sums == 1:
+                table[code, 1] += y[rows[i]]
+            else:
+                table[code, 1 + y[rows[i]]] += 1
+        starts[f] = filled
+        for code in range(features[1, f]):
+            if table[code, 0]:
+                sums[filled, 0] = code
+                for j in range(1 + n_sums):
+                    sums[filled, 1 + j] = table[code, j]
+                    table[code, j] = 0
+                filled += 1
+    starts[n_features] = filled
+
+
+@inner
+def correct(sums, first, last, gone, gone_y, come, come_y, n_sums, out):
+    """Copy the sums of one predictor without one row and with another; return levels present."""
+    present = 0
+    waiting = come >= 0
+    i = first
+    while i < last or waiting:
+        code = sums[i, 0] if i < last else come
+        if waiting and come < code:
+            code = come
+        out[present, 0] = code
+        for j in range(1 + n_sums):
+            out[present, 1 + j] = 0
+        if i < last and sums[i, 0] == code:
+            for j in range(1 + n_sums):
+                out[present, 1 + j] = sums[i, 1 + j]
+            i += 1
+        if code == gone:
+            add_row(out[present], gone_y, n_sums, -1)
+        if waiting and code == come:
+            add_row(out[present], come_y, n_sums, 1)
+            waiting = False
+        present += out[present, 1] > 0
+    return present
+
+
+@inner
+def add_row(line, y, n_sums, sign):
+    """Add one row to the sums of a level, or take it away."""
+    line[1] += sign
+    if n_sums == 1:
+        line[2] += sign * y
+    else:
+        line[2 + y] += sign
+
+
+@kernel
+def split_numbers(codes, features, rows, numbers, added, added_numbers, changes, rules, unit):
+    """Find the best split of a node for numbers (or two classes) under each change.
+
+    `changes` has a line for each change: row that goes or -1, added row that comes or -1. Returns
+    predictor, cut and level set (one flag for each code, absent ones follow the larger child) of
+    the node itself, and for each change whether its split is the same, what it improves, and the
+    sum of the node's numbers.
+    """
+    minbucket, minsplit = rules
+    n_changes = len(changes)
+    most = most_levels(features)
+    sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 3), np.int64)
+    starts = np.empty(features.shape[1] + 1, np.int64)
+    sum_levels(codes, features, rows, numbers, 1, sums, starts)
+    work = (
+        np.empty((most + 2, 3), np.int64),
+        np.empty(most + 2, np.int64),
+        np.empty(most + 2),
+    )
+    mine = np.zeros(most, np.uint8)
+    own = np.zeros(most, np.uint8)
+    total = 0
+    for i in range(len(rows)):
+        total += numbers[rows[i]]
+    base_feature = base_cut = -1
+    base_improve = 0.0
+    same = np.zeros(n_changes, np.bool_)
+    improve = np.zeros(n_changes)
+    totals = np.empty(n_changes, np.int64)
+    for item in range(-1, n_changes):
+        gone = come = -1
+        if item >= 0:
+            gone, come = changes[item, 0], changes[item, 1]
+        size = len(rows) - (gone >= 0) + (come >= 0)
+        here = total
+        gone_y = come_y = 0
+        if gone >= 0:
+            gone_y = numbers[gone]
+        if come >= 0:
+            come_y = added_numbers[come]
+        here += come_y - gone_y
+        feature = cut = -1
+        best = 0.0
+        if size >= minsplit and size >= 2 * minbucket:
+            feature, cut, best = search_sums(
+                codes, features, added, sums, starts, (gone, gone_y, come, come_y), size, here,
+                minbucket, work, own,
+            )  # fmt: skip
+        if item < 0:
+            base_feature, base_cut, base_improve = feature, cut, best
+            mine[:] = own
+        else:
+            totals[item] = here
+            improve[item] = best * unit
+            same[item] = same_split(feature, cut, own, base_feature, base_cut, mine, features)
+    return base_feature, base_cut, mine, base_improve * unit, total, same, improve, totals
+
+
+@inner
+def search_sums(codes, features, added, sums, starts, row, size, total, minbucket, work, goes_left):
+    """Return predictor, cut and improvement of the best split."""
+    levels, order, key = work
+    gone, gone_y, come, come_y = row
+    centre = total // size
+    rest = (total - centre * size) / size
+    feature = cut = -1
+    best = 0.0
+    for f in range(features.shape[1]):
+        present = correct(
+            sums, starts[f], starts[f + 1],
+            codes[features[0, f], gone] if gone >= 0 else -1, gone_y,
+            added[f, come] if come >= 0 else -1, come_y, 1, levels,
+        )  # fmt: skip
+        best, place = best_of_sums(
+            levels, present, features[2, f], size, centre, rest, minbucket, best, order, key
+        )
+        if place >= 0:
+            feature = f
+            cut = note_split(
+                levels, present, place, features[1, f], features[2, f], order, size, goes_left
+            )
+    return feature, cut, best
+
+
+@inner
+def best_of_sums(levels, present, nominal, size, centre, rest, minbucket, best, order, key):
+    """Return improvement and place of the best cut, or -1: the rule of `search_numbers`."""
+    if nominal:
+        for i in range(present):
+            key[i] = (levels[i, 2] - centre * levels[i, 1]) / levels[i, 1]
+        sort_by_key(order, key, present)
+    left_rows = 0
+    deviation = 0
+    limit = best + TIE * best
+    cut = -1
+    for i in range(present - 1):
+        j = order[i] if nominal else i
+        left_rows += levels[j, 1]
+        deviation += levels[j, 2] - centre * levels[j, 1]
+        if left_rows < minbucket:
+            continue
+        if size - left_rows < minbucket:
+            break
+        apart = deviation - left_rows * rest
+        gain = apart * apart * size
+        share = float(left_rows) * float(size - left_rows)
+        if gain > limit * share and abs(apart) * size > 0.5:
+            best = gain / share
+            limit = best + TIE * best
+            cut = i
+    return best, cut
+
+
+@inner
+def note_split(levels, present, place, n_codes, nominal, order, size, goes_left):
+    """Return the cut of an ordered split, or -1 and in `goes_left` the side of every code."""
+    if not nominal:
+        return (levels[place, 0] + levels[place + 1, 0] - 1) // 2
+    left_rows = 0
+    for i in range(place + 1):
+        left_rows += levels[order[i], 1]
+    goes_left[:n_codes] = left_rows >= size - left_rows
+    for i in range(present):
+        goes_left[levels[order[i], 0]] = i <= place
+    return -1
+
+
+@inner
+def same_split(feature, cut, goes_left, base_feature, base_cut, base_left, features):
+    """Say whether two splits send every code to the same side."""
+    if feature != base_feature or cut != base_cut:
+        return False
+    if feature >= 0 and features[2, feature]:
+        for code in range(features[1, feature]):
+            if goes_left[code] != base_left[code]:
+                return False
+    return True
+
+
+@kernel
+def split_classes(codes, features, rows, classes, added, added_classes, changes, rules, n_classes):
+    """Do what `split_numbers` does for three and more classes, numbered 0 … n_classes - 1 here.
+
+    Instead of sums it returns the misclassified rows under each change.
+    """
+    minbucket, minsplit = rules
+    n_changes = len(changes)
+    most = most_levels(features)
+    sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 2 + n_classes), np.int64)
+    starts = np.empty(features.shape[1] + 1, np.int64)
+    sum_levels(codes, features, rows, classes, n_classes, sums, starts)
+    work = (
+        np.empty((most + 2, 2 + n_classes), np.int64),
+        np.empty((most + 2, 3), np.int64),
+        np.empty((most + 2) * n_classes),
+        np.empty(most + 2, np.int64),
+        np.empty(most + 2, np.int64),
+        np.empty(most + 2),
+        np.empty(n_classes),
+        np.empty(n_classes),
+        np.empty(SPARE),
+    )
+    mine = np.zeros(most, np.uint8)
+    own = np.zeros(most, np.uint8)
+    counts = np.zeros(n_classes, np.int64)
+    for i in range(len(rows)):
+        counts[classes[rows[i]]] += 1
+    totals = np.empty(n_classes)
+    kept = np.empty(n_classes, np.int64)
+    base_feature = base_cut = -1
+    base_improve = base_risk = 0.0
+    same = np.zeros(n_changes, np.bool_)
+    improve = np.zeros(n_changes)
+    risks = np.empty(n_changes)
+    for item in range(-1, n_changes):
+        gone = come = -1
+        if item >= 0:
+            gone, come = changes[item, 0], changes[item, 1]
+        size = len(rows) - (gone >= 0) + (come >= 0)
+        gone_y = come_y = 0
+        if gone >= 0:
+            gone_y = int(classes[gone])
+            counts[gone_y] -= 1
+        if come >= 0:
+            come_y = int(added_classes[come])
+            counts[come_y] += 1
+        k, squares, largest = list_classes(counts, kept, totals)
+        feature = cut = -1
+        best = 0.0
+        node = (size, k, squares)
+        if size >= minsplit and size >= 2 * minbucket:
+            row = (gone, gone_y, come, come_y)
+            feature, cut, best, beyond = search_profiles(
+                codes, features, added, sums, starts, row, node, totals, kept, minbucket, True,
+                work, own,
+            )  # fmt: skip
+            # No subset of levels improves more than all levels apart.
+            if beyond > best - MARGIN * size:
+                feature, cut, best, _ = search_profiles(
+                    codes, features, added, sums, starts, row, node, totals, kept, minbucket, False,
+                    work, own,
+                )  # fmt: skip
+        if gone >= 0:
+            counts[gone_y] += 1
+        if come >= 0:
+            counts[come_y] -= 1
+        if item < 0:
+            base_feature, base_cut, base_improve = feature, cut, best
+            base_risk = float(size - largest)
+            mine[:] = own
+        else:
+            risks[item] = float(size - largest)
+            improve[item] = best
+            same[item] = same_split(feature, cut, own, base_feature, base_cut, mine, features)
+    return base_feature, base_cut, mine, base_improve, base_risk, same, improve, risks
+
+
+@inner
+def list_classes(counts, kept, totals):
+    """List the classes present; return how many, the sum of squared counts and the largest."""
+    k = largest = 0
+    squares = 0.0
+    for c in range(len(counts)):
+        if counts[c]:
+            kept[k] = c
+            totals[k] = counts[c]
+            k += 1
+        squares += float(counts[c]) * float(counts[c])
+        largest = max(largest, counts[c])
+    return k, squares, largest
+
+
+@inner
+def search_profiles(
+    codes, features, added, sums, starts, row, node, totals, kept, minbucket, only_light, work,
+    goes_left,
+):  # fmt: skip
+    """Return predictor, cut, improvement of the best split, and what is left out may improve.
+
+    `kept` are the classes present. With `only_light` nominal predictors with many levels are left
+    out: their search is the dear part, and often another predictor is better than they can be.
+    """
+    levels, about, profiles, order, side, key, left, right, spare = work
+    gone, gone_y, come, come_y = row
+    size, k, squares = node
+    n_classes = levels.shape[1] - 2
+    feature = cut = -1
+    best = beyond = 0.0
+    for f in range(features.shape[1]):
+        present = correct(
+            sums, starts[f], starts[f + 1],
+            codes[features[0, f], gone] if gone >= 0 else -1, gone_y,
+            added[f, come] if come >= 0 else -1, come_y, n_classes, levels,
+        )  # fmt: skip
+        if only_light and features[2, f] and present > MANY_LEVELS:
+            beyond = max(beyond, all_apart(levels, present, n_classes) - squares / size)
+            continue
+        for i in range(present):
+            about[i, 0] = levels[i, 0]
+            about[i, 1] = about[i, 2] = levels[i, 1]
+            for c in range(k):
+                profiles[i * k + c] = levels[i, 2 + kept[c]]
+        if features[2, f]:
+            found, place = best_subset(
+                about, present, profiles, size, node, totals, minbucket, best, left, right,
+                order, key, side, spare,
+            )  # fmt: skip
+        else:
+            found, place = best_of_profiles(
+                about, present, profiles, size, node, totals, minbucket, best, left, right,
+                order, 0,
+            )  # fmt: skip
+        if place >= 0:
+            feature = f
+            best = found
+            cut = note_subset(
+                about, present, place, features[1, f], features[2, f], side, size, goes_left
+            )
+    return feature, cut, best, beyond
+
+
+@inner
+def all_apart(levels, present, n_classes):
+    """Return the sum of squares over size of all levels, each by itself."""
+    total = 0.0
+    for i in range(present):
+        squares = 0.0
+        for c in range(n_classes):
+            squares += float(levels[i, 2 + c]) * float(levels[i, 2 + c])
+        total += squares / levels[i, 1]
+    return total
+
+
+@inner
+def note_subset(about, present, place, n_codes, nominal, side, size, goes_left):
+    """Return the cut of an ordered split, or -1 and in `goes_left` the side of every code."""
+    if not nominal:
+        return (about[place, 0] + about[place + 1, 0] - 1) // 2
+    left_rows = 0
+    for i in range(present):
+        left_rows += about[i, 1] if side[i] else 0
+    goes_left[:n_codes] = left_rows >= size - left_rows
+    for i in range(present):
+        goes_left[about[i, 0]] = side[i]
+    return -1
+
+
+@kernel
+def change_leaf(rows, answers, added_answers, changes, released, n_levels, logs):
+    """Return the log-likelihood of the released codes if the node is a leaf, under each change.
+
+    Line 0 is the node itself. Logarithms are whole numbers (see `neighbours`), so that sums are
+    exact; the second entry counts the released rows whose code the leaf has not.
+    """
+    counts = np.zeros(n_levels, np.int64)
+    wanted = np.zeros(n_levels, np.int64)
+    for i in range(len(rows)):
+        counts[answers[rows[i]]] += 1
+    for i in range(len(released)):
+        wanted[released[i]] += 1
+    out = np.zeros((1 + len(changes), 2), np.int64)
+    for c in range(n_levels):
+        if wanted[c] and counts[c]:
+            out[0, 0] += wanted[c] * logs[counts[c]]
+        elif wanted[c]:
+            out[0, 1] += wanted[c]
+    plain, missing = out[0, 0], out[0, 1]
+    out[0, 0] -= len(released) * logs[len(rows)]
+    for item in range(len(changes)):
+        gone, come = changes[item, 0], changes[item, 1]
+        size = len(rows) - (gone >= 0) + (come >= 0)
+        value, zeros = plain, missing
+        if gone >= 0:
+            c = answers[gone]
+            value -= wanted[c] * logs[counts[c]]
+            counts[c] -= 1
+            value += wanted[c] * logs[counts[c]]
+            zeros += wanted[c] if counts[c] == 0 else 0
+        if come >= 0:
+            c = added_answers[come]
+            value -= wanted[c] * logs[counts[c]]
+            zeros -= wanted[c] if counts[c] == 0 else 0
+            counts[c] += 1
+            value += wanted[c] * logs[counts[c]]
+            counts[c] -= 1
+        if gone >= 0:
+            counts[answers[gone]] += 1
+        out[1 + item, 0] = value - len(released) * logs[size]
+        out[1 + item, 1] = zeros
+    return out
+
+
+@kernel
+def grow_again(
+    codes, features, rows, numbers, classes, answers, added, added_numbers, added_classes,
+    added_answers, changes, alphas, rules, units, room, release, released, released_answers, logs,
+    by_risk, n_classes, n_levels, least_alpha,
+):  # fmt: skip
+    """Grow a node from its rows under each change, prune it and let the released rows fall.
+
+    The last column of `codes` is scratch for the row that comes. Growing stops early at the least
+    complexity only, so that the result says what other complexities would prune. Returns whole
+    numbers (splits kept, log-likelihood, impossible rows) and real ones (risk removed, risk, and
+    the complexities between which the pruned tree is the same).
+    """
+    scratch = codes.shape[1] - 1
+    n = len(rows)
+    chosen = np.empty(n + 1, np.uint32)
+    local = np.empty(n + 1 if not len(classes) else 0, np.int64)
+    labels = np.empty(n + 1 if len(classes) else 0, np.uint16)
+    no_weight = np.empty(0, np.int64)
+    random = np.empty(1 + features.shape[1], np.uint64)
+    whole = np.empty((len(changes), 3), np.int64)
+    real = np.empty((len(changes), 4))
+    falling = np.empty(len(released), np.int64)
+    for item in range(len(changes)):
+        gone, come = changes[item, 0], changes[item, 1]
+        size = 0
+        for i in range(n):
+            if rows[i] != gone:
+                chosen[size] = rows[i]
+                size += 1
+        if come >= 0:
+            for f in range(features.shape[1]):
+                codes[features[0, f], scratch] = added[f, come]
+            chosen[size] = scratch
+            size += 1
+        for i in range(size):
+            row = chosen[i]
+            if len(classes):
+                labels[i] = added_classes[come] if row == scratch else classes[row]
+            else:
+                local[i] = added_numbers[come] if row == scratch else numbers[row]
+        for i in range(len(random)):
+            random[i] = i - 1 if i else 1
+        n_nodes = grow_nodes(
+            codes, features,
+            (labels[: size if len(classes) else 0], local[: 0 if len(classes) else size],
+             no_weight, n_classes, units[0], units[1]),
+            (rules[0], rules[1], rules[2], least_alpha, features.shape[1]),
+            chosen[:size], random, room,
+        )  # fmt: skip
+        nodes, measures = room[0], room[1]
+        splits = keep_splits(nodes, measures, n_nodes, alphas[item], by_risk, real[item])
+        whole[item, 0] = splits[0]
+        for i in range(len(released)):
+            falling[i] = released[i]
+        value, zeros = let_fall(
+            codes, features, nodes, splits, n_nodes, chosen, answers,
+            added_answers[come] if come >= 0 else 0, scratch, release, falling, released_answers,
+            logs, n_levels,
+        )  # fmt: skip
+        whole[item, 1] = value
+        whole[item, 2] = zeros
+    return whole, real
+
+
+@inner
+def keep_splits(nodes, measures, n_nodes, alpha, by_risk, real):
+    """Return the number of splits kept below each node, by the rule of `prune`.
+
+    `real` gets the risk removed, the risk, and the interval of complexities with this result.
+    """
+    gain = np.zeros(n_nodes)
+    splits = np.zeros(n_nodes, np.int64)
+    low, high = -1.0, np.inf
+    for node in range(n_nodes - 1, -1, -1):
+        if nodes[FEATURE, node] < 0:
+            continue
+        left, right = nodes[LEFT, node], nodes[RIGHT, node]
+        own = measures[IMPROVE, node]
+        if by_risk:
+            own = measures[RISK, node] - measures[RISK, left] - measures[RISK, right]
+        removed = own + gain[left] + gain[right]
+        paid = 1 + splits[left] + splits[right]
+        each = removed / paid
+        if removed > alpha * paid:
+            gain[node] = removed
+            splits[node] = paid
+            high = min(high, each * (1 - CLOSE))
+        elif each > 0:
+            low = max(low, each * (1 + CLOSE))
+    real[0], real[1], real[2], real[3] = gain[0], measures[RISK, 0], low, high
+    return splits
+
+
+@inner
+def let_fall(
+    codes, features, nodes, splits, n_nodes, rows, answers, scratch_answer, scratch, release,
+    falling, released_answers, logs, n_levels,
+):  # fmt: skip
+    """Return the log-likelihood of the released rows in the pruned tree, and the impossible ones.
+
+    `falling` is parted along the tree as the rows of the original were.
+    """
+    counts = np.zeros(n_levels, np.int64)
+    goes_left = np.zeros(most_levels(features), np.uint8)
+    buffer = np.empty(len(falling), np.int64)
+    bounds = np.zeros((n_nodes, 2), np.int64)
+    bounds[0, 1] = len(falling)
+    value = zeros = skip_to = 0
+    for node in range(n_nodes):
+        start, stop = nodes[START, node], nodes[STOP, node]
+        if start < skip_to:
+            continue
+        first, last = bounds[node, 0], bounds[node, 1]
+        if splits[node] == 0:
+            skip_to = stop
+            if first < last:
+                for i in range(start, stop):
+                    row = rows[i]
+                    counts[scratch_answer if row == scratch else answers[row]] += 1
+                for i in range(first, last):
+                    count = counts[released_answers[falling[i]]]
+                    value += logs[count] - logs[stop - start]
+                    zeros += count == 0
+                counts[:] = 0
+            continue
+        f = nodes[FEATURE, node]
+        cut = nodes[THRESHOLD, node]
+        if features[2, f]:
+            middle = nodes[STOP, nodes[LEFT, node]]
+            goes_left[: features[1, f]] = middle - start >= stop - middle
+            for i in range(start, stop):
+                goes_left[codes[features[0, f], rows[i]]] = i < middle
+        place = part(falling, first, last, release[f], cut, features[2, f], goes_left, buffer)
+        bounds[nodes[LEFT, node], 0], bounds[nodes[LEFT, node], 1] = first, place
+        bounds[nodes[RIGHT, node], 0], bounds[nodes[RIGHT, node], 1] = place, last
+    return value, zeros
+
+
+@inner
+def part(falling, first, last, column, cut, nominal, goes_left, buffer):
+    """Bring the released rows that go left to the front and return where the others start."""
+    place = first
+    held = 0
+    for i in range(first, last):
+        row = falling[i]
+        code = column[row]
+        if goes_left[code] if nominal else code <= cut:
+            falling[place] = row
+            place += 1
+        else:
+            buffer[held] = row
+            held += 1
+    for i in range(held):
+        falling[place + i] = buffer[i]
+    return place
+
+
+@inner
+def most_levels(features):
+    """Return the number of levels of the predictor that has most."""
+    most = 1
+    for f in range(features.shape[1]):
+        most = max(most, features[1, f])
+    return most

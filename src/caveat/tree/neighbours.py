@@ -1,0 +1,441 @@
+"""The likelihood of released rows in all trees whose training data differ in one row.
+
+A tree grown without a row, with another row, or with one in place of another is the old tree
+except along the paths of these rows. The walk goes down the tree once with all changes together;
+what a change does not touch is shared. The result is that of growing every tree from scratch, bit
+for bit: splits are chosen by the engine's own rules from whole-number sums, and log-likelihoods
+are added up as whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.tree._control import Control
+from caveat.tree._predictors import Predictors
+from caveat.tree._response import _whole_values, encode_response, root_risk
+from caveat.tree._room import Response, make_room
+from caveat.tree._update import CLOSE, change_leaf, grow_again, split_classes, split_numbers
+
+__all__ = ["Changes", "Likelihoods", "Training", "neighbour_likelihoods", "whole_logarithms"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SMALL = 64
+"""Nodes up to this size are grown again for every change instead of being searched."""
+
+NO_CHANGE = np.array([[-1, -1]])
+
+
+class Training(NamedTuple):
+    """The data of one tree: predictors, response codes, what they stand for, rows, and rules."""
+
+    predictors: Predictors
+    response: NDArray[np.unsignedinteger]
+    n_levels: int
+    values: Floats | None
+    rows: Ints
+    control: Control
+
+
+class Changes(NamedTuple):
+    """Neighbouring data sets: in each one row goes (or -1) and one added row comes (or -1)."""
+
+    gone: Ints
+    come: Ints
+    added: NDArray[np.uint16]  # codes of the added rows, one line for each predictor
+    added_response: Ints
+
+
+class Likelihoods(NamedTuple):
+    """Sums of whole logarithms and numbers of impossible rows: of the tree, under each change."""
+
+    base: int
+    base_impossible: int
+    changed: Ints
+    impossible: Ints
+
+
+def whole_logarithms(n_rows: int, n_released: int) -> tuple[Ints, float]:
+    """Return log 0, 1, …, n_rows + 1 as whole multiples of a unit, and the unit.
+
+    The unit is the smallest power of two for which the sum over all released cells fits into 64
+    bits; log 0 is written as 0 and counted apart.
+    """
+    numbers = np.log(np.maximum(np.arange(n_rows + 2), 1))
+    largest = 4.0 * max(n_released, 1) * max(numbers[-1], 1.0)
+    bits = 62 - int(np.ceil(np.log2(largest)))
+    return np.rint(np.ldexp(numbers, bits)).astype(np.int64), 2.0**-bits
+
+
+def neighbour_likelihoods(
+    training: Training,
+    release: Predictors,
+    released: NDArray[np.unsignedinteger],
+    changes: Changes,
+    logs: Ints,
+) -> Likelihoods:
+    """Return the log-likelihood of released rows in a tree and in its neighbours.
+
+    Parameters
+    ----------
+    training
+        The data of the tree. Rows count once; predictors are searched value by value.
+    release
+        The predictors of the released rows.
+    released
+        Their response codes.
+    changes
+        The neighbouring data sets.
+    logs
+        From `whole_logarithms`.
+    """
+    if training.predictors.binned or len(np.unique(training.rows)) < len(training.rows):
+        raise ValueError("training must have no binned predictors and no repeated rows")
+    changed = np.zeros(len(changes.gone), np.int64)
+    impossible = np.zeros(len(changes.gone), np.int64)
+    sizes = len(training.rows) - (changes.gone >= 0) + (changes.come >= 0)
+    base = (0, 0)
+    # The grid of the numbers depends on the number of rows, but hardly ever on one row more.
+    grids: dict[float, NDArray[np.bool_]] = {}
+    impossible[sizes == 0] = len(released)  # a tree without rows gives nothing at all
+    for size in np.unique(np.append(sizes[sizes > 0], len(training.rows))).tolist():
+        scale = 1.0 if training.values is None else _whole_values(training.values, size)[1]
+        grids[scale] = grids.get(scale, np.zeros(len(sizes), np.bool_)) | (sizes == size)
+    for scale, mine in grids.items():
+        part = changes._replace(gone=changes.gone[mine], come=changes.come[mine])
+        walk = _Walk(training, release, released, part, logs, scale)
+        result = walk.run()
+        base = result.base, result.base_impossible
+        changed[mine] = result.changed
+        impossible[mine] = result.impossible
+    return Likelihoods(*base, changed, impossible)
+
+
+class _Results(NamedTuple):
+    """Subtrees after pruning, one line each."""
+
+    whole: Ints  # splits kept, log-likelihood, impossible rows
+    real: Floats  # risk removed, risk of the node, complexities from and up to which this holds
+
+    def take(self, chosen: NDArray[np.bool_]) -> _Results:
+        return _Results(self.whole[chosen], self.real[chosen])
+
+
+@dataclass(slots=True)
+class _Subtree:
+    """The subtree of the unchanged data, pruned at one complexity and ready for others."""
+
+    pruned: _Results
+    node: tuple[Ints, Ints, int] | None = None  # rows, released rows and depth, to grow it again
+    children: tuple[_Subtree, _Subtree] | None = None
+    own: tuple[Floats, Floats, Ints] | None = None  # improvement, risk, the node as a leaf
+    known: dict[float, _Results] = field(default_factory=dict)
+
+
+class _Walk:
+    """One walk down a tree with all its changes."""
+
+    def __init__(
+        self,
+        training: Training,
+        release: Predictors,
+        released: NDArray[np.unsignedinteger],
+        changes: Changes,
+        logs: Ints,
+        scale: float,
+    ) -> None:
+        table, columns = training.predictors.table, training.predictors.columns
+        start, stop = training.predictors.start, training.predictors.stop
+        # one row more than there are: room for the row that comes
+        self.codes = np.zeros((len(columns), stop - start + 1), np.uint16)
+        self.codes[:, :-1] = table.codes[columns, start:stop]
+        self.features = np.stack(
+            [np.arange(len(columns)), table.n_codes[columns], ~table.ordered[columns]],
+            dtype=np.int32,
+        )
+        self.release = np.ascontiguousarray(
+            release.table.codes[release.columns, release.start : release.stop]
+        )
+        self.training, self.changes, self.logs = training, changes, logs
+        self.released = released.astype(np.int64)
+        self.answers = training.response.astype(np.int64)
+        self.by_risk = training.values is None
+        self._encode(scale)
+        self._alphas()
+
+    def _encode(self, scale: float) -> None:
+        """Write the responses as the engine wants them: numbers on a grid, or classes."""
+        training, come = self.training, self.changes.added_response
+        coded = encode_response(
+            self.training.response[training.rows], training.n_levels, training.values, None
+        )
+        self.units = (coded.unit, coded.risk_unit)
+        self.n_classes = coded.n_classes
+        no_class, no_number = np.empty(0, np.uint16), np.empty(0, np.int64)
+        self.classes = self.added_classes = no_class
+        self.numbers = self.added_numbers = no_number
+        if training.values is not None:
+            total = next(
+                t
+                for t in (len(training.rows) + d for d in (0, -1, 1))
+                if _whole_values(training.values, t)[1] == scale
+            )
+            grid, _ = _whole_values(training.values, total)
+            self.units = (1.0 / (scale * scale), 1.0 / (scale * scale))
+            self.numbers, self.added_numbers = grid[self.answers], grid[come]
+        elif self.n_classes == 2:
+            self.numbers, self.added_numbers = 1 - self.answers, 1 - come
+        else:
+            self.classes = self.answers.astype(np.uint16)
+            self.numbered = np.zeros_like(self.classes)
+            self.added_classes = come.astype(np.uint16)
+
+    def _alphas(self) -> None:
+        """Find the complexity that each neighbouring data set prunes at."""
+        training, cp = self.training, self.training.control.cp
+        mass = np.bincount(self.answers[training.rows], minlength=training.n_levels)
+        everyone = np.arange(training.n_levels, dtype=np.uint32)
+
+        def alpha(gone: int, come: int) -> float:
+            changed = mass.copy()
+            if gone >= 0:
+                changed[gone] -= 1
+            if come >= 0:
+                changed[come] += 1
+            codes = np.repeat(everyone, changed)
+            return cp * root_risk(codes, training.n_levels, training.values, np.empty(0))
+
+        self.alpha = alpha(-1, -1)
+        gone = np.where(self.changes.gone >= 0, self.answers[self.changes.gone], -1)
+        come = np.full(len(gone), -1)
+        if len(self.changes.added_response):
+            come = np.where(
+                self.changes.come >= 0, self.changes.added_response[self.changes.come], -1
+            )
+        pairs, place = np.unique(np.stack([gone, come], axis=1), axis=0, return_inverse=True)
+        alphas = np.array([alpha(int(g), int(c)) for g, c in pairs])
+        self.alphas = alphas[place.reshape(-1)] if len(gone) else np.zeros(0)
+        self.least_alpha = float(min([self.alpha, *alphas.tolist()]))
+
+    def run(self) -> Likelihoods:
+        """Walk down from the root."""
+        changes = np.stack([self.changes.gone, self.changes.come], axis=1)
+        rows, released = self.training.rows.astype(np.int64), np.arange(len(self.released))
+        base, results = self._visit(rows, released, 0, np.arange(len(changes)), changes)
+        _, value, impossible = base.pruned.whole[0].tolist()
+        return Likelihoods(value, impossible, results.whole[:, 1], results.whole[:, 2])
+
+    def _visit(
+        self, rows: Ints, released: Ints, depth: int, ids: Ints, changes: Ints
+    ) -> tuple[_Subtree, _Results]:
+        """Return the subtree of a node, and what each of the changes in it makes of it."""
+        alphas = self.alphas[ids]
+        if len(rows) <= SMALL or not len(ids) or depth >= self.training.control.max_depth:
+            base = _Subtree(self._grow(rows, released, depth), (rows, released, depth))
+            return base, self._grow(rows, released, depth, changes, alphas)
+        split = self._split(rows, changes)
+        same = split.same
+        leaf = change_leaf(
+            rows, self.answers, self.changes.added_response, changes, self.released[released],
+            self.training.n_levels, self.logs,
+        )  # fmt: skip
+        if split.feature < 0:
+            base = _Subtree(self._grow(rows, released, depth), (rows, released, depth))
+            results = _as_leaves(leaf[1:], split.risk)
+        else:
+            children, below = self._descend(split, rows, released, depth, ids, changes)
+            own = split.base_improve, split.base_risk, leaf[:1]
+            base = _Subtree(_as_leaves(leaf[:1], own[1]), None, children, own)
+            base.pruned = self._prune(base, self.alpha)
+            results = self._join(below, split.improve, split.risk, leaf[1:], alphas)
+        if not same.all():
+            again = self._grow(rows, released, depth, changes[~same], alphas[~same])
+            results.whole[~same], results.real[~same] = again
+        return base, results
+
+    def _descend(
+        self, split: _Split, rows: Ints, released: Ints, depth: int, ids: Ints, changes: Ints
+    ) -> tuple[tuple[_Subtree, _Subtree], tuple[_Results, _Results]]:
+        """Visit both children with the changes whose rows go there; others have the base's."""
+        children, results = [], []
+        sides = [split.side(self.codes, rows), split.side(self.release, released)]
+        gone, come = changes.T
+        moving = [
+            np.where(split.same & (gone >= 0), split.side(self.codes, gone), -1),
+            np.where(split.same & (come >= 0), split.side(self.changes.added, come), -1),
+        ]
+        for side in (1, 0):
+            below = np.stack(
+                [
+                    np.where(to == side, row, -1)
+                    for to, row in zip(moving, (gone, come), strict=True)
+                ],
+                axis=1,
+            )
+            inside = np.asarray((below >= 0).any(axis=1))
+            child, found = self._visit(
+                rows[sides[0] == side], released[sides[1] == side], depth + 1, ids[inside],
+                below[inside],
+            )  # fmt: skip
+            children.append(child)
+            results.append(self._fill(child, inside, found, self.alphas[ids]))
+        return (children[0], children[1]), (results[0], results[1])
+
+    def _fill(
+        self, base: _Subtree, inside: NDArray[np.bool_], found: _Results, alphas: Floats
+    ) -> _Results:
+        """Give the changes that do not touch a subtree its own results at their complexity."""
+        whole = np.repeat(base.pruned.whole, len(inside), axis=0)
+        real = np.repeat(base.pruned.real, len(inside), axis=0)
+        outside = (alphas < base.pruned.real[0, 2]) | (alphas >= base.pruned.real[0, 3])
+        for alpha in np.unique(alphas[outside & ~inside]).tolist():
+            mine = outside & (alphas == alpha)
+            whole[mine], real[mine] = self._prune(base, alpha)
+        whole[inside], real[inside] = found
+        return _Results(whole, real)
+
+    def _prune(self, base: _Subtree, alpha: float) -> _Results:
+        """Return the subtree of the unchanged data pruned at any complexity."""
+        if alpha in base.known:
+            return base.known[alpha]
+        if base.children is None or base.own is None:
+            assert base.node is not None
+            result = self._grow(*base.node, NO_CHANGE, np.array([alpha]))
+        else:
+            low, high = (self._at(child, alpha) for child in base.children)
+            result = self._join((low, high), *base.own, np.array([alpha]))
+        base.known[alpha] = result
+        return result
+
+    def _at(self, base: _Subtree, alpha: float) -> _Results:
+        low, high = base.pruned.real[0, 2:]
+        return base.pruned if low <= alpha < high else self._prune(base, alpha)
+
+    def _join(
+        self,
+        below: tuple[_Results, _Results],
+        improve: Floats,
+        risk: Floats,
+        leaf: Ints,
+        alphas: Floats,
+    ) -> _Results:
+        """Put two subtrees under their node and prune there, by the rule of `prune`."""
+        left, right = below
+        own = risk - left.real[:, 1] - right.real[:, 1] if self.by_risk else improve
+        removed = own + left.real[:, 0] + right.real[:, 0]
+        paid = 1 + left.whole[:, 0] + right.whole[:, 0]
+        keep = removed > alphas * paid
+        each = removed / paid
+        low = np.maximum(left.real[:, 2], right.real[:, 2])
+        high = np.minimum(left.real[:, 3], right.real[:, 3])
+        whole = np.where(
+            keep[:, None],
+            np.column_stack([paid, left.whole[:, 1:] + right.whole[:, 1:]]),
+            np.column_stack([np.zeros(len(paid), np.int64), leaf]),
+        )
+        real = np.column_stack(
+            [
+                np.where(keep, removed, 0.0),
+                risk,
+                np.where(keep | (each <= 0), low, np.maximum(low, each * (1 + CLOSE))),
+                np.where(keep, np.minimum(high, each * (1 - CLOSE)), high),
+            ]
+        )
+        return _Results(whole, real)
+
+    def _grow(
+        self,
+        rows: Ints,
+        released: Ints,
+        depth: int,
+        changes: Ints = NO_CHANGE,
+        alphas: Floats | None = None,
+    ) -> _Results:
+        """Grow a node from its rows under each change."""
+        control = replace(self.training.control, max_depth=self.training.control.max_depth - depth)
+        rules = control.minbucket, control.smallest_split, control.max_depth
+        response = Response(
+            self.classes[:1], self.numbers[:1], np.empty(0, np.int64), self.n_classes, *self.units
+        )
+        if alphas is None:
+            alphas = np.array([self.alpha])
+        results = _Results(np.zeros((len(changes), 3), np.int64), np.zeros((len(changes), 4)))
+        sizes = len(rows) - (changes[:, 0] >= 0) + (changes[:, 1] >= 0)
+        # The room of a tree is cut up by its exact number of rows.
+        for size in np.unique(sizes).tolist():
+            mine = sizes == size
+            room = make_room(size, self.codes.shape[1], self.features, response, control)
+            results.whole[mine], results.real[mine] = grow_again(
+                self.codes, self.features, rows, self.numbers, self.classes, self.answers,
+                self.changes.added, self.added_numbers, self.added_classes,
+                self.changes.added_response, changes[mine], alphas[mine], rules, self.units,
+                tuple(room), self.release, released, self.released, self.logs, self.by_risk,
+                self.n_classes, self.training.n_levels, self.least_alpha,
+            )  # fmt: skip
+        return results
+
+    def _split(self, rows: Ints, changes: Ints) -> _Split:
+        """Search the best split of a node itself and under each change."""
+        control = self.training.control
+        rules = (control.minbucket, control.smallest_split)
+        if len(self.classes):
+            return self._split_classes(rows, changes, rules)
+        feature, cut, left, own, total, same, improve, totals = split_numbers(
+            self.codes, self.features, rows, self.numbers, self.changes.added, self.added_numbers,
+            changes, rules, self.units[0],
+        )  # fmt: skip
+        risk, base_risk = np.zeros(len(changes)), np.zeros(1)
+        if self.by_risk:
+            sizes = len(rows) - (changes[:, 0] >= 0) + (changes[:, 1] >= 0)
+            risk = np.minimum(totals, sizes - totals).astype(np.float64)
+            base_risk[0] = min(total, len(rows) - total)
+        return _Split(feature, cut, left, np.array([own]), base_risk, same, improve, risk)
+
+    def _split_classes(self, rows: Ints, changes: Ints, rules: tuple[int, int]) -> _Split:
+        """Search after numbering the classes that occur in the node or come into it."""
+        come = self.added_classes[changes[changes[:, 1] >= 0, 1]]
+        present = np.union1d(self.classes[rows], come)
+        self.numbered[rows] = np.searchsorted(present, self.classes[rows])
+        added = np.searchsorted(present, self.added_classes).astype(np.uint16)
+        feature, cut, left, own, base_risk, same, improve, risk = split_classes(
+            self.codes, self.features, rows, self.numbered, self.changes.added, added, changes,
+            rules, len(present),
+        )  # fmt: skip
+        return _Split(
+            feature, cut, left, np.array([own]), np.array([base_risk]), same, improve, risk
+        )
+
+
+class _Split(NamedTuple):
+    """The best split of a node, and for each change whether it is the same and what it gives."""
+
+    feature: int
+    cut: int
+    goes_left: NDArray[np.uint8]
+    base_improve: Floats
+    base_risk: Floats
+    same: NDArray[np.bool_]
+    improve: Floats
+    risk: Floats
+
+    def side(self, codes: NDArray[np.uint16], rows: Ints) -> Ints:
+        """Return 1 for the rows that go left, 0 for the others."""
+        if not codes.shape[1]:
+            return np.zeros(len(rows), np.int64)
+        mine = codes[self.feature, rows]
+        left = mine <= self.cut if self.cut >= 0 else self.goes_left[mine] == 1
+        return np.asarray(left).astype(np.int64)
+
+
+def _as_leaves(leaf: Ints, risk: Floats) -> _Results:
+    """Return nodes that have no split at any complexity."""
+    n = len(leaf)
+    whole = np.column_stack([np.zeros(n, np.int64), leaf])
+    real = np.column_stack([np.zeros(n), risk, np.full(n, -1.0), np.full(n, np.inf)])
+    return _Results(whole, real)

@@ -1,0 +1,232 @@
+"""Updated trees equal trees grown from scratch, bit for bit, and so do the attacks on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caveat.attack import attributes, membership, posterior
+from caveat.attack.generator import plan_of
+from caveat.attack.neighbours import with_each_value, without_each
+from caveat.attack.updates import can_update
+from caveat.attack.worlds import Worlds
+from caveat.datasets import buyer_beware, survey
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Synthesizer
+from caveat.table import Table
+from caveat.tree import Control, Predictors, grow, neighbours
+from caveat.tree.neighbours import Changes, Training, neighbour_likelihoods, whole_logarithms
+
+
+def from_scratch(columns, kinds, response, n_levels, values, control, release, released, logs):
+    """Grow the tree, let the release fall, and add whole logarithms of the leaf counts."""
+    tree = grow(Predictors(columns, *kinds), response, n_levels, values=values, control=control)
+    total = impossible = 0
+    for leaf, code in zip(tree.apply(Predictors(release, *kinds)), released, strict=True):
+        part = slice(tree.leaf_offsets[leaf], tree.leaf_offsets[leaf + 1])
+        counts = dict(zip(tree.leaf_codes[part].tolist(), tree.leaf_weights[part], strict=True))
+        count = int(counts.get(int(code), 0))
+        total += int(logs[count]) - int(logs[int(tree.leaf_weights[part].sum())])
+        impossible += count == 0
+    return total, impossible
+
+
+@st.composite
+def problems(draw):
+    """A small table with ties, tiny leaves, nominal predictors, and rules of all kinds."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n = draw(st.integers(2, 140))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 6, 14, 24]), min_size=1, max_size=4))
+    ordered = [bool(rng.integers(2)) for _ in sizes]
+    columns = [rng.integers(0, k, n).astype(np.uint16) for k in sizes]
+    kind = draw(st.sampled_from(["numbers", "grid", "two classes", "classes"]))
+    n_levels = 2 if kind == "two classes" else draw(st.integers(3, 9))
+    signal = columns[0] / sizes[0] + rng.random(n) * draw(st.sampled_from([0.05, 0.5, 2.0]))
+    response = np.minimum(signal / (signal.max() + 1e-9) * n_levels, n_levels - 1)
+    values = None
+    if kind == "numbers":
+        values = np.sort(rng.normal(size=n_levels))
+    elif kind == "grid":
+        values = np.arange(n_levels) * 1.0
+    control = Control(
+        minbucket=draw(st.sampled_from([1, 2, 5])),
+        cp=draw(st.sampled_from([1e-8, 0.0, 0.01, 0.05])),
+        max_depth=draw(st.sampled_from([1, 3, 30])),
+    )
+    m = draw(st.integers(1, 60))
+    release = [rng.integers(0, k, m).astype(np.uint16) for k in sizes]
+    released = rng.integers(0, n_levels, m).astype(np.uint16)
+    changes = []
+    for _ in range(12):
+        row = int(rng.integers(n))
+        codes = [int(column[row]) for column in columns]
+        place, answer = int(rng.integers(len(sizes))), int(response[row])
+        if rng.random() < 0.5:
+            codes[place] = int(rng.integers(sizes[place]))
+        else:
+            answer = int(rng.integers(n_levels))
+        changes.append(
+            [(row, None), (row, (codes, answer)), (None, (codes, answer))][int(rng.integers(3))]
+        )
+    return (
+        columns, (sizes, ordered), response.astype(np.uint16), n_levels, values, control, release,
+        released, changes,
+    )  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), small=st.sampled_from([0, 8, 64]))
+def test_updated_trees_equal_trees_grown_from_scratch(problem, small):
+    columns, kinds, response, n_levels, values, control, release, released, wanted = problem
+    n = len(response)
+    wanted = [(gone, come) for gone, come in wanted if n > 1 or come is not None]
+    logs, _ = whole_logarithms(n, len(released))
+    come = [come for _, come in wanted if come is not None]
+    number = iter(range(len(come)))
+    changes = Changes(
+        np.array([-1 if gone is None else gone for gone, _ in wanted], np.int64),
+        np.array([-1 if added is None else next(number) for _, added in wanted], np.int64),
+        np.array([codes for codes, _ in come], np.uint16).reshape(len(come), len(columns)).T.copy(),
+        np.array([answer for _, answer in come], np.int64),
+    )
+    training = Training(
+        Predictors(columns, *kinds), response, n_levels, values, np.arange(n), control
+    )
+    usual, neighbours.SMALL = neighbours.SMALL, small
+    try:
+        found = neighbour_likelihoods(
+            training, Predictors(release, *kinds), released, changes, logs
+        )
+    finally:
+        neighbours.SMALL = usual
+    rest = (n_levels, values, control, release, released, logs)
+    assert (found.base, found.base_impossible) == from_scratch(columns, kinds, response, *rest)
+    for i, (gone, added) in enumerate(wanted):
+        keep = np.arange(n) != (-1 if gone is None else gone)
+        world = [column[keep] for column in columns]
+        answers = response[keep]
+        if added is not None:
+            world = [
+                np.append(c, x).astype(np.uint16) for c, x in zip(world, added[0], strict=True)
+            ]
+            answers = np.append(answers, added[1]).astype(np.uint16)
+        expected = from_scratch(world, kinds, answers, *rest)
+        assert (found.changed[i], found.impossible[i]) == expected
+
+
+def messy(n: int, seed: int) -> Table:
+    """Numbers with missing cells and a special value, categories, repeated and rare records."""
+    table = survey(rows=n, seed=seed)
+    return table.select(["sex", "age", "income", "education", "friends", "marital"])
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    options=st.sampled_from(
+        [{}, {"minbucket": 2}, {"cp": 0.02}, {"order": ["income", "marital"]},
+         {"columns": {"age": {"method": "sample"}}}]
+    ),
+)  # fmt: skip
+def test_attacks_equal_refits(seed, options):
+    table = messy(70, seed)
+    model = Synthesizer(seed=seed, **options).fit(table)
+    worlds = Worlds(table, model.plan, model.tables(copies=2))
+    assert can_update(worlds)
+    records = np.arange(0, 70, 9)
+    base, logs = without_each(worlds, records)
+    base_again, again = without_each(worlds, records, refit=True)
+    assert base == pytest.approx(base_again, abs=1e-7)
+    assert np.array_equal(np.isinf(logs), np.isinf(again))
+    finite = np.isfinite(logs)
+    assert logs[finite] == pytest.approx(again[finite], abs=1e-7)
+    for target in ("sex", "income", "marital"):
+        some = records[:2]
+        updated = with_each_value(worlds, target, some)
+        refitted = with_each_value(worlds, target, some, refit=True)
+        assert np.array_equal(np.isinf(updated), np.isinf(refitted))
+        assert updated[np.isfinite(updated)] == pytest.approx(
+            refitted[np.isfinite(refitted)], abs=1e-7
+        )
+
+
+def test_special_values_are_drawn_in_two_steps_too():
+    table = messy(250, 11)
+    options = {"special": {"friends": [0]}}
+    worlds = Worlds(
+        table, plan_of(options, table), Synthesizer(seed=1, **options).fit(table).tables()
+    )
+    updated = with_each_value(worlds, "friends", np.array([3, 70]))
+    refitted = with_each_value(worlds, "friends", np.array([3, 70]), refit=True)
+    assert np.array_equal(np.isinf(updated), np.isinf(refitted))
+    assert updated[np.isfinite(updated)] == pytest.approx(refitted[np.isfinite(refitted)], abs=1e-7)
+
+
+def test_threads_and_chunks_do_not_change_a_bit(monkeypatch):
+    table = messy(150, 5)
+    worlds = Worlds(table, plan_of(None, table), Synthesizer(seed=1).fit(table).tables())
+    one = with_each_value(worlds, "education", np.arange(150), threads=1)
+    monkeypatch.setattr("caveat.attack.updates.CHUNK", 100)
+    two = with_each_value(worlds, "education", np.arange(150), threads=3)
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"strata": "sex"}, {"weights": "age"}, {"rules": ["if age < 40 then marital = 'single'"]}],
+)
+def test_plans_that_cannot_be_updated_are_refitted(options):
+    table = messy(60, 2)
+    with pytest.warns() if "rules" in options else _nothing():
+        model = Synthesizer(seed=1, **options).fit(table)
+    worlds = Worlds(table, model.plan, model.tables())
+    assert not can_update(worlds)
+    result = membership(table, model.tables()[0], generator=model.plan, records=[0, 1])
+    assert not np.isnan(result.log_ratio).any()
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+class TestAttributes:
+    def test_equals_the_posterior_of_single_records(self):
+        table = messy(90, 3)
+        release = Synthesizer(seed=2).fit(table).tables()[0]
+        for prior in ("uniform", "marginal", "conditional"):
+            together = attributes(table, release, "marital", prior=prior)
+            for record in (0, 17, 60):
+                alone = posterior(table, release, record, unknown=["marital"], prior=prior)
+                assert together.prior[record] == pytest.approx(alone.prior, abs=1e-12)
+                assert together.probabilities[record] == pytest.approx(
+                    alone.probabilities, abs=1e-7
+                )
+                assert together.probability[record] == pytest.approx(alone.probability, abs=1e-7)
+                assert together.rank[record] == alone.rank
+                assert together.correct[record] == alone.correct
+
+    def test_the_unique_record_of_buyer_beware(self):
+        result = attributes(buyer_beware(), buyer_beware(1), "var4")
+        assert result.probability[999] == 1.0
+        assert result.gain[999] == 2.0
+        # cell 0000: 69 of 129 have 0, the release has 68 and 60; the closed form of two worlds
+        odds = (68 / 69) ** 68 * (61 / 60) ** 60
+        assert result.probability[0] == pytest.approx(1 / (1 + odds), abs=1e-9)
+
+    def test_bad_targets(self):
+        table = buyer_beware()
+        with pytest.raises(CaveatError, match="there is no column"):
+            attributes(table, table, "var9")
+        options = {"columns": {"var4": {"method": "copy"}}}
+        with pytest.warns(CaveatWarning, match="copied"):
+            model = Synthesizer(seed=1, **options).fit(table)
+        with pytest.raises(CaveatError, match="risk is 1 by construction"):
+            attributes(table, model.tables()[0], "var4", generator=model)
+        with pytest.raises(CaveatError, match="nothing to attack"):
+            attributes(table, table, "var4", generator={"derived": {"var4": "var1 * var2"}})
+        with pytest.raises(CaveatError, match="no prior"):
+            attributes(table, table, "var4", prior="flat")

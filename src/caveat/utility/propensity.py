@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from threadpoolctl import threadpool_limits
 
 from caveat.errors import CaveatError
 from caveat.tree import Control, grow
@@ -138,10 +139,12 @@ def _scorer(
 ) -> Callable[[NDArray[np.bool_]], Propensity]:
     """Prepare what does not depend on which rows are synthetic."""
     if model == "logit":
-        basis = orthonormal_basis(data.design(interactions))
+        with threadpool_limits(limits=1):
+            basis = orthonormal_basis(data.design(interactions))
 
         def by_regression(response: NDArray[np.bool_]) -> Propensity:
-            fit = fit_logistic(basis, response)
+            with threadpool_limits(limits=1):
+                fit = fit_logistic(basis, response)
             return Propensity(fit.scores, response, model, fit.rank - 1, fit.converged)
 
         return by_regression

@@ -19,9 +19,10 @@ from sklearn.metrics import f1_score, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
-from caveat.table import Table
-from caveat.table.align import recode_to
+from caveat.table import Table, align
+from caveat.table.align import common_levels
 from caveat.utility.comparison import Comparison
 from caveat.utility.features import Encoder
 
@@ -85,6 +86,9 @@ def train_on_synthetic(
         Seed of the split and of the models.
     """
     comparison.choose([target])
+    outside = None
+    if holdout is not None:
+        comparison, outside = _united(comparison, Table.from_frame(holdout))
     number = comparison.original[target].kind.is_number
     others = [name for name in comparison.names if name != target]
     encoder = Encoder(comparison, others, dense=learner == "linear")
@@ -94,15 +98,16 @@ def train_on_synthetic(
         return encoder.matrix(table)[held], y
 
     (x, y), synthetic = data(comparison.original), data(comparison.synthetic)
-    if holdout is None:
+    if outside is None:
         x, xt, y, yt = train_test_split(x, y, test_size=1 / 3, random_state=seed)
     else:
-        xt, yt = data(_recoded(comparison, Table.from_frame(holdout)))
+        xt, yt = data(outside)
     naive = (DummyRegressor() if number else DummyClassifier()).fit(x, y)
-    scores = [
-        _model(learner, number, encoder.categorical, seed).fit(a, b).predict(xt)
-        for a, b in (synthetic, (x, y))
-    ]
+    with threadpool_limits(limits=1):
+        scores = [
+            _model(learner, number, encoder.categorical, seed).fit(a, b).predict(xt)
+            for a, b in (synthetic, (x, y))
+        ]
     measure = r2_score if number else _macro_f1
     return Prediction(
         target,
@@ -111,7 +116,7 @@ def train_on_synthetic(
         float(measure(yt, scores[1])),
         float(measure(yt, naive.predict(xt))),
         len(yt),
-        holdout is not None,
+        outside is not None,
     )
 
 
@@ -119,11 +124,14 @@ def _macro_f1(truth: Floats, guess: Floats) -> float:
     return float(f1_score(truth, guess, average="macro", zero_division=0))
 
 
-def _recoded(comparison: Comparison, table: Table) -> Table:
-    """Return other records on the levels of the comparison; rows with other values are dropped."""
-    codes = {n: recode_to(table[n], comparison.original[n]) for n in comparison.names}
-    known = np.all([c < comparison.original[n].n_levels for n, c in codes.items()], axis=0)
-    return Table({n: comparison.original[n].with_codes(c[known]) for n, c in codes.items()})
+def _united(comparison: Comparison, holdout: Table) -> tuple[Comparison, Table]:
+    """Bring the records of a holdout on common levels with both tables."""
+    names = comparison.names
+    others = align(comparison.original, holdout.select(names)).synthetic
+    tables = [comparison.original, comparison.synthetic, others]
+    columns = {n: common_levels([table[n] for table in tables], n) for n in names}
+    ours, theirs, outside = (Table({n: columns[n][i] for n in names}) for i in range(3))
+    return Comparison(ours, theirs), outside
 
 
 def _response(table: Table, target: str) -> tuple[NDArray[np.bool_], Floats]:

@@ -84,6 +84,7 @@ def register() -> None:
             blind="other models",
             best=best,
             direction="higher is better" if best else "lower is better",
+            unit="×" if figure == "fit ratio" else "",
             needs=frozenset({"model"}),
         )
     add(

@@ -1,0 +1,166 @@
+"""Propensity models against statsmodels and by hand; the ways to standardise pMSE."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from caveat.errors import CaveatError
+from caveat.table import ColumnSchema, Schema, Table
+from caveat.tree import Control, Predictors, grow
+from caveat.utility import (
+    Comparison,
+    Propensity,
+    detection,
+    expected_pmse,
+    pairs_null,
+    permutation_null,
+    propensity,
+)
+from caveat.utility._complexity import leaf_shares
+from caveat.utility.logistic import fit_logistic, orthonormal_basis
+from caveat.utility.stacked import stack
+
+
+def test_logistic_as_statsmodels() -> None:
+    rng = np.random.default_rng(3)
+    x = np.column_stack([np.ones(300), rng.normal(size=(300, 3)), rng.normal(2000, 800, 300)])
+    y = rng.random(300) < 1 / (1 + np.exp(-x[:, 1] + 0.5 * x[:, 2]))
+    found = fit_logistic(orthonormal_basis(x), y)
+    other = sm.GLM(y.astype(float), x, family=sm.families.Binomial()).fit()
+    assert found.scores == pytest.approx(other.fittedvalues, abs=1e-7)
+    assert found.deviance == pytest.approx(other.deviance)
+    assert found.converged
+
+
+def test_columns_that_follow_from_others_do_not_count() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 50))
+    x = np.column_stack([np.ones(50), a, b, a - 3 * b, np.zeros(50), 1 + a])
+    assert orthonormal_basis(x).shape[1] == 3
+
+
+def test_separated_groups_do_not_break_the_fit() -> None:
+    x = np.column_stack([np.ones(40), np.repeat([0.0, 1.0], 20)])
+    found = fit_logistic(orthonormal_basis(x), np.repeat([False, True], 20))
+    assert np.isfinite(found.scores).all()
+    assert found.scores[:20].max() < 1e-6
+    assert found.scores[20:].min() > 1 - 1e-6
+
+
+def test_figures_by_hand() -> None:
+    scores = np.array([0.9, 0.5, 0.5, 0.1])
+    found = Propensity(scores, np.array([True, True, False, False]), "cart", 3)
+    assert found.pMSE == pytest.approx((0.16 + 0 + 0 + 0.16) / 4)
+    assert pytest.approx(0.5) == found.SPECKS
+    assert found.U == 3.5
+    assert found.AUC == 3.5 / 4
+    # Right: the first and the two originals; a score of ½ is not above ½.
+    assert pytest.approx(25) == found.PO50
+
+
+def test_figures_as_scipy() -> None:
+    rng = np.random.default_rng(6)
+    scores = np.round(rng.random(200), 2)
+    synthetic = np.arange(200) < 80
+    found = Propensity(scores, synthetic, "logit", 1)
+    assert pytest.approx(stats.ks_2samp(scores[:80], scores[80:]).statistic) == found.SPECKS
+    assert pytest.approx(stats.mannwhitneyu(scores[:80], scores[80:]).statistic) == found.U
+
+
+def test_numbers_keep_their_missing_ways_apart(people: Table) -> None:
+    both = stack(Comparison.of(people, people))
+    assert both.names[-2:] == ("pay: empty", "pay: -8 (not asked)")
+    place = both.names.index("pay")
+    missing = people["pay"].is_missing
+    values = both.values[place][both.codes[place]]
+    assert (values[: len(people)][missing] == 0).all()
+    assert both.codes[-1].sum() == 2 * people["pay"].counts[-1]
+    assert both.is_synthetic[: len(people)].all()
+
+
+def test_design_has_one_column_for_each_product() -> None:
+    data = {"a": list("xyzxyz"), "b": list("ppqqpq"), "c": [1.0, 2.0, 4.0, 8.0, 9.0, 7.0]}
+    both = stack(Comparison.of(data, data))
+    assert both.design(0).shape == (12, 1 + 2 + 1 + 1)
+    assert both.design(1).shape == (12, 5 + 2 * 1 + 2 * 1 + 1)
+    assert both.design(2).shape == (12, 10 + 2)
+
+
+def test_stopping_rule_by_hand() -> None:
+    """Two steps of a stair of x: each removes 5 of the 20 errors of the root, so cp 0.25 ends it.
+
+    x = 0: 15 zeros, 5 ones; x = 1: 5 zeros, 10 ones; x = 2: 5 ones of 5 … the errors of the root
+    are 20; after the first split 10 are left, after the second no fewer.
+    """
+    x = np.repeat(np.array([0, 1], np.uint8), [20, 15])
+    y = np.concatenate([np.repeat([0, 1], [15, 5]), np.repeat([0, 1], [5, 10])]).astype(np.uint8)
+    tree = grow(Predictors([x], [2], [True]), y, 2, control=Control(minbucket=5, cp=0.0))
+    # Root: 15 ones of 35, 15 errors. Split: 5 + 5 errors, so that it removes 5 of 15.
+    assert leaf_shares(tree, y, 0.33)[1] == 2
+    assert leaf_shares(tree, y, 0.34)[1] == 1
+    scores, _ = leaf_shares(tree, y, 0.01)
+    assert sorted(set(scores.tolist())) == [0.25, pytest.approx(2 / 3)]
+
+
+def test_permutations_are_halved_in_synthpops_way(people: Table) -> None:
+    """A synthesis from the right model has one random half: S_pMSE is 1 on average.
+
+    With a logistic model the null is known: the halved mean of 60 permutations must agree with it.
+    """
+    rng = np.random.default_rng(1)
+    pair = Comparison(people, people.take(rng.integers(0, len(people), len(people))))
+    null = permutation_null(pair, "logit", repetitions=60, seed=2)
+    df = propensity(pair, "logit").df
+    expected = expected_pmse(df, len(people), len(people))
+    error = null.values.std(ddof=1) / 2 / np.sqrt(60)
+    assert abs(null.halved - expected) < 4 * error
+    assert null.mean == pytest.approx(2 * null.halved)
+
+
+def test_pairs_of_copies(people: Table) -> None:
+    rng = np.random.default_rng(1)
+    copies = [people.take(rng.integers(0, len(people), len(people))) for _ in range(3)]
+    pairs = [Comparison(people, copy) for copy in copies]
+    null = pairs_null(pairs, "logit")
+    each = [
+        propensity(Comparison(copies[i], copies[j]), "logit").pMSE
+        for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    assert null.values == pytest.approx(each)
+    with pytest.raises(CaveatError, match="at least two copies"):
+        pairs_null(pairs[:1])
+
+
+def test_more_rows_of_one_table_do_not_look_like_a_difference(people: Table) -> None:
+    twice = people.take(np.concatenate([np.arange(len(people))] * 2))
+    found = propensity(Comparison(people, twice), "logit")
+    assert found.pMSE == pytest.approx(0, abs=1e-12)
+    assert found.share == pytest.approx(2 / 3)
+
+
+def test_codes_declared_as_missing_hold_for_both_tables() -> None:
+    schema = Schema({"x": ColumnSchema(missing={-8: ""})})
+    ours = schema.apply(Table.from_frame({"x": [-8, 1, 2, 3]}))
+    pair = Comparison.of(ours, {"x": [-8, 1, 2, 3]})
+    assert propensity(pair).pMSE == 0
+    assert stack(pair).names == ("x", "x: -8")
+
+
+def test_copies_pull_detection_below_a_half(people: Table) -> None:
+    found = detection(Comparison(people, people))
+    assert found.leaks
+    assert found.auc < 0.45
+    assert len(found.scores) == 2 * len(people)
+
+
+def test_detection_of_another_population() -> None:
+    rng = np.random.default_rng(9)
+    ours = {"a": rng.normal(0, 1, 300), "b": rng.choice(list("pqr"), 300)}
+    theirs = {"a": rng.normal(3, 1, 300), "b": rng.choice(list("pqr"), 300)}
+    found = detection(Comparison.of(ours, theirs))
+    # Two normals three standard deviations apart: the best AUC is Φ(3/√2) = 0.983.
+    assert 0.95 < found.auc < 0.995
+    assert not found.leaks

@@ -111,7 +111,10 @@ def test_a_resumed_fit_ends_with_the_same_model(folder: Path) -> None:
         (["survey.csv", "-o", "x.xlsx"], "x.xlsx: the extension is not known"),
         (["survey.csv", "-o", "x.csv", "--resume"], "--resume needs a place to keep columns"),
         (["survey.csv", "-o", "x.csv", "--spec", "no.toml"], "no.toml: there is no such file"),
-        (["survey.csv", "-o", "x.csv", "--copies", "0"], "Input should be greater than or equal to 1"),
+        (
+            ["survey.csv", "-o", "x.csv", "--copies", "0"],
+            "Input should be greater than or equal to 1",
+        ),
     ],
 )
 def test_bad_calls_exit_2_with_one_sentence_and_write_nothing(
@@ -155,3 +158,36 @@ def test_a_defect_exits_1_with_a_traceback(monkeypatch: pytest.MonkeyPatch, caps
         main()
     assert caught.value.code == 1
     assert "this is a defect in Caveat" in capsys.readouterr().err
+
+
+def test_a_decimal_comma_goes_from_the_look_into_the_specification(folder: Path) -> None:
+    rows = "\n".join(f"{i % 7},{i % 10};{i % 3}" for i in range(60))
+    Path("comma.csv").write_text(f"x;y\n{rows}\n")
+    invoke("look", "comma.csv", "--decimal", ",", "--out", "comma.toml")
+    assert 'decimal = ","' in Path("comma.toml").read_text()
+    invoke("synth", "comma.csv", "-o", "out.parquet", "--spec", "comma.toml", "--seed", "1")
+    assert read("out.parquet")["x"].kind == "numeric"
+
+
+def test_a_specification_may_declare_columns_that_the_release_lacks(folder: Path) -> None:
+    Path("id.toml").write_text('[columns.person]\nkind = "id"\n')
+    invoke("synth", "survey.csv", "-o", "out.csv", "--spec", "id.toml", "--seed", "1")
+    arguments = [
+        "--keys",
+        "sex,age",
+        "--target",
+        "region",
+        "--schema",
+        "id.toml",
+        "--json",
+        "a.json",
+    ]
+    invoke("audit", "survey.csv", "out.csv", *arguments)
+    assert Path("a.json").exists()
+
+
+def test_an_unknown_property_of_the_data_is_refused(folder: Path) -> None:
+    Path("bad.toml").write_text("[data]\ndecimals = 3\n")
+    code, printed = run("look", "survey.csv", "--schema", "bad.toml")
+    assert code == 2
+    assert "bad.toml, [data]: 'decimals' is no property of the data" in printed

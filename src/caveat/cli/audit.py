@@ -10,11 +10,12 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.risk import Audit
 from caveat.risk import audit as run_audit
 from caveat.risk._render import heading, sections
-from caveat.table import Schema, Table, read, write
+from caveat.table import Table, write
 from caveat.table.atomic import atomic_output, check_output
 
 __all__ = ["audit"]
@@ -75,13 +76,13 @@ def audit(
     for path in (records, None if json in (None, "-") else Path(json or "")):
         if path is not None:
             check_output(path, force=force)
-    declared = Schema.from_toml(schema) if schema else None
+    reader = Reader.of(schema)
     found = run_audit(
-        _read(original, declared),
-        [_read(path, declared) for path in synthetic],
+        reader.original(original),
+        [reader.release(path) for path in synthetic],
         keys=_split(keys),
         targets=None if target is None else [name for part in target for name in _split(part)],
-        control=None if control is None else _read(control, declared),
+        control=None if control is None else reader.original(control),
         measures=measure,
         subsets=subsets,
         groups=_numbers(groups, "--groups", int),
@@ -93,10 +94,6 @@ def audit(
     _write(found, json, records, force=force)
     if json != "-":
         _print(found)
-
-
-def _read(path: Path, schema: Schema | None) -> Table:
-    return read(path, schema=schema)
 
 
 def _split(text: str) -> list[str]:

@@ -12,8 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from caveat.cli import console
+from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
-from caveat.table import Schema, read
 from caveat.table.atomic import atomic_output, check_output
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def compare(
     targets = [] if charts is None else _chart_files(charts, len(models))
     for target in [*([json_path] if json_path else []), *targets]:
         check_output(target, force=force)
-    declared = Schema.from_toml(schema) if schema else None
-    tables = [read(path, schema=declared) for path in (original, *synthetic)]
-    outside = None if holdout is None else read(holdout, schema=declared)
+    reader = Reader.of(schema)
+    tables = [reader.original(original), *(reader.release(path) for path in synthetic)]
+    outside = None if holdout is None else reader.original(holdout)
     # scikit-learn, statsmodels and Altair take a second to load: not for `caveat --help`.
     from caveat.utility import compare as run_compare
 

@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from caveat.cli import console
-from caveat.table import Schema, read
+from caveat.cli.reading import Reader
 from caveat.table.atomic import atomic_output, check_output
 from caveat.table.look import CATALOGUE, ColumnProfile, Finding, Profile, Strength
 from caveat.table.look import look as look_at
@@ -40,6 +40,11 @@ def look(
     out: Annotated[
         Path | None, typer.Option(help="Write a starter specification (release.toml).")
     ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between the fields of a text file [found by itself].")
+    ] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal sign of a text file [.]")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a text file [utf-8]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Report what is in FILE, and what has to be decided before it is synthesised."""
@@ -47,14 +52,17 @@ def look(
     for target in (json_path, out):
         if target is not None:
             check_output(target, force=force)
-    declared = Schema.from_toml(schema) if schema is not None else None
-    profile = look_at(read(file, schema=declared))
+    reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    profile = look_at(reader.original(file))
     content = json.dumps(profile.to_dict(), indent=2, ensure_ascii=False, default=str)
     if json_to == "-":
         typer.echo(content)
     else:
         show(profile, str(file))
-    for target, text in ((json_path, content + "\n"), (out, profile.starter(str(file)))):
+    for target, text in (
+        (json_path, content + "\n"),
+        (out, profile.starter(str(file), reader.form)),
+    ):
         if target is not None:
             with atomic_output(target, force=force) as draft:
                 draft.write_text(text, encoding="utf-8")

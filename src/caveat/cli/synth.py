@@ -13,14 +13,14 @@ import typer
 from rich.progress import Progress, TaskID
 
 from caveat.cli import console
+from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.store import NOTICE, fingerprint, load_columns, save_column
-from caveat.table import Schema, Table, read
+from caveat.table import Table
 from caveat.table.atomic import check_output
 from caveat.table.files import check_target, write_blocks
-from caveat.table.schema import read_toml
 
 __all__ = ["model_app", "synth"]
 
@@ -31,7 +31,7 @@ def synth(
     file: Annotated[Path, typer.Argument(help="The original data.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the synthetic data go.")],
     spec: Annotated[
-        Path | None, typer.Option(help="A TOML file with [columns] and [synthesis].")
+        Path | None, typer.Option(help="A TOML file with [data], [columns], [synthesis].")
     ] = None,
     copies: Annotated[int, typer.Option(min=1, help="Number of synthetic copies.")] = 1,
     rows: Annotated[
@@ -56,13 +56,12 @@ def synth(
         check_output(model, force=force)
     if resume and model is None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
-    content = read_toml(spec) if spec else {}
-    table = read(file, schema=Schema.from_mapping(content.get("columns", {})))
-    options = content.get("synthesis", {})
+    reader = Reader.of(spec)
+    table = reader.original(file)
     if resume and seed is None:
         seed = 0  # a second run can only go on where the first one stopped if the seed is known
     root = secrets.randbits(32) if seed is None else seed
-    fitted = _fit(table, Synthesizer(seed=root, threads=threads, **options), model, resume)
+    fitted = _fit(table, Synthesizer(seed=root, threads=threads, **reader.synthesis), model, resume)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")

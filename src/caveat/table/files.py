@@ -32,6 +32,7 @@ def read(
     decimal: str = ".",
     encoding: str = "utf-8",
     columns: Sequence[str] | None = None,
+    partial: bool = False,
 ) -> Table:
     r"""Read a table from a file.
 
@@ -49,6 +50,8 @@ def read(
         The encoding of a text file.
     columns
         The columns to read; all if not given.
+    partial
+        Whether the file may lack columns that the schema declares, as a release without ids does.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def read(
             encoding=encoding,
             columns=columns,
         )
-    return schema.apply(table)
+    return (schema.only(table.names) if partial else schema).apply(table)
 
 
 def write(table: Table, path: str | Path, *, force: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -125,6 +125,11 @@ class Schema:
     def from_toml(cls, path: str | Path) -> Schema:
         """Read the ``[columns]`` part of a TOML file."""
         return cls.from_mapping(read_toml(path).get("columns", {}))
+
+    def only(self, names: Iterable[str]) -> Schema:
+        """Return the declarations about the named columns."""
+        wanted = set(names)
+        return Schema({name: entry for name, entry in self.columns.items() if name in wanted})
 
     def apply(self, table: Table) -> Table:
         """Return the table with the declarations carried out."""

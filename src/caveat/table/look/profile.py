@@ -178,11 +178,11 @@ class Profile:
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
-    def starter(self, path: str = "") -> str:
+    def starter(self, path: str = "", form: Mapping[str, str] | None = None) -> str:
         """Return a starter specification in TOML that takes the findings up."""
         from caveat.table.look.starter import starter
 
-        return starter(self, path)
+        return starter(self, path, form)
 
 
 def profile_column(table: Table, name: str) -> ColumnProfile:

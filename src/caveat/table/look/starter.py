@@ -28,7 +28,7 @@ _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
 
 
-def starter(profile: Profile, path: str = "") -> str:
+def starter(profile: Profile, path: str = "", form: Mapping[str, str] | None = None) -> str:
     """Return the text of a starter specification.
 
     Parameters
@@ -37,12 +37,14 @@ def starter(profile: Profile, path: str = "") -> str:
         The result of the look.
     path
         The file that was looked at.
+    form
+        Delimiter, decimal sign and encoding, if they were given.
     """
     derived = _in_force(profile)
     order = _order(profile, derived)
     parts = [
         _HEAD,
-        *_data(path),
+        *_data(path, form or {}),
         *_columns(profile),
         *_synthesis(profile, order),
         *_rules(profile, order, derived),
@@ -73,9 +75,10 @@ def _comment(text: str) -> str:
     return "# " + re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", text)
 
 
-def _data(path: str) -> list[str]:
+def _data(path: str, form: Mapping[str, str]) -> list[str]:
     line = f"path = {toml_value(path)}"
-    return ["[data]", line if path else f"# {line}", ""]
+    given = [f"{key} = {toml_value(value)}" for key, value in form.items()]
+    return ["[data]", line if path else f"# {line}", *given, ""]
 
 
 def _columns(profile: Profile) -> Iterator[str]:

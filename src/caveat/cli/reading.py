@@ -1,0 +1,72 @@
+"""How the commands read tables: with the declarations and the file's own format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.table import Schema, Table, read
+from caveat.table.schema import read_toml
+
+__all__ = ["Reader"]
+
+FORMAT = ("delimiter", "decimal", "encoding")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a specification says about the files.
+
+    Parameters
+    ----------
+    schema
+        The ``[columns]`` part.
+    form
+        Delimiter, decimal sign and encoding of text files: in the ``[data]`` part.
+    synthesis
+        The ``[synthesis]`` part.
+    """
+
+    schema: Schema = field(default_factory=Schema)
+    form: Mapping[str, str] = field(default_factory=dict)
+    synthesis: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, specification: Path | None, **form: str | None) -> Reader:
+        """Read a specification, if there is one; what is given here comes before it."""
+        content = {} if specification is None else read_toml(specification)
+        data = content.get("data", {})
+        unknown = [key for key in data if key not in (*FORMAT, "path")]
+        if unknown:
+            raise CaveatError(
+                f"{unknown[0]!r} is no property of the data",
+                where=f"{specification}, [data]",
+                do=f"use path, {', '.join(FORMAT)}",
+            )
+        chosen = {key: form.get(key) or data.get(key) for key in FORMAT}
+        return cls(
+            Schema.from_mapping(content.get("columns", {})),
+            {key: str(value) for key, value in chosen.items() if value},
+            content.get("synthesis", {}),
+        )
+
+    def original(self, path: Path) -> Table:
+        """Read the confidential table; it has every declared column."""
+        return self._read(path, partial=False)
+
+    def release(self, path: Path) -> Table:
+        """Read a release, which may lack columns."""
+        return self._read(path, partial=True)
+
+    def _read(self, path: Path, *, partial: bool) -> Table:
+        return read(
+            path,
+            schema=self.schema,
+            delimiter=self.form.get("delimiter"),
+            decimal=self.form.get("decimal", "."),
+            encoding=self.form.get("encoding", "utf-8"),
+            partial=partial,
+        )

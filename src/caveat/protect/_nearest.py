@@ -1,0 +1,147 @@
+"""Nearest neighbours without a matrix of all distances.
+
+Each kernel finds for every query the smallest distance to the data, and the largest ``own`` value
+among the data at that distance. Points are tuples of arrays with one row per point.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.risk._kernel import kernel
+
+__all__ = ["TIE", "Floats", "Points", "gower", "jaccard", "nearest", "squared"]
+
+Floats = NDArray[np.float64]
+Points = tuple[NDArray[Any], ...]
+BLOCK = 256
+# Distances that differ by less than this share are equal: rounding must not decide who is closer.
+TIE = 1e-9
+
+
+def nearest(
+    distance: Callable[..., None],
+    query: Points,
+    data: Points,
+    own: Floats,
+    *,
+    apart: bool = False,
+    threads: int | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the smallest distances, and the largest ``own`` at that distance.
+
+    Parameters
+    ----------
+    distance
+        One of the kernels of this module.
+    query, data
+        Points of the same space. The data are sorted by their first coordinate.
+    own
+        One number per data point.
+    apart
+        Query and data are the same points, and no point is its own neighbour.
+    threads
+        Blocks of queries at the same time; all cores by default. The result does not depend on it.
+    """
+    n = len(query[0])
+    order = np.argsort(data[0][:, 0], kind="stable") if data[0].shape[1] else np.arange(len(own))
+    data = tuple(np.ascontiguousarray(part[order]) for part in data)
+    query = tuple(np.ascontiguousarray(part) for part in query)
+    own = own[order]
+    itself = np.full(n, -1, dtype=np.int64)
+    if apart:
+        itself[order] = np.arange(n)
+    best, largest = np.full(n, np.inf), np.zeros(n)
+
+    def work(start: int) -> None:
+        rows = slice(start, start + BLOCK)
+        parts = (part[rows] for part in query)
+        distance(*parts, itself[rows], *data, own, best[rows], largest[rows])
+
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        list(pool.map(work, range(0, n, BLOCK)))
+    return best, largest
+
+
+@kernel
+def _closer(distance, own, smallest, most):  # type: ignore[no-untyped-def]
+    """Take one more point into account."""
+    if distance < smallest * (1 - TIE) or smallest == np.inf:
+        return distance, own
+    if distance <= smallest * (1 + TIE):
+        return min(distance, smallest), max(own, most)
+    return smallest, most
+
+
+@kernel
+def squared(query, itself, data, own, best, largest):  # type: ignore[no-untyped-def]
+    """Squared Euclidean distance: outwards from the query's place along the first coordinate."""
+    n, p = data.shape
+    for i in range(len(query)):
+        right = np.searchsorted(data[:, 0], query[i, 0])
+        left = right - 1
+        smallest, most = np.inf, 0.0
+        while left >= 0 or right < n:
+            gap_left = query[i, 0] - data[left, 0] if left >= 0 else np.inf
+            gap_right = data[right, 0] - query[i, 0] if right < n else np.inf
+            if gap_left < gap_right:
+                j, gap = left, gap_left
+                left -= 1
+            else:
+                j, gap = right, gap_right
+                right += 1
+            if gap * gap > smallest * (1 + TIE):
+                break
+            if j == itself[i]:
+                continue
+            total = 0.0
+            for k in range(p):
+                difference = query[i, k] - data[j, k]
+                total += difference * difference
+                if total > smallest * (1 + TIE):
+                    break
+            smallest, most = _closer(total, own[j], smallest, most)
+        best[i], largest[i] = smallest, most
+
+
+@kernel
+def gower(numbers, codes, itself, data, data_codes, own, best, largest):  # type: ignore[no-untyped-def]
+    """Sum over the columns: differences of numbers, at most 1 each, and 1 for codes that differ."""
+    for i in range(len(numbers)):
+        smallest, most = np.inf, 0.0
+        for j in range(len(data)):
+            if j == itself[i]:
+                continue
+            total = 0.0
+            for k in range(codes.shape[1]):
+                if codes[i, k] != data_codes[j, k]:
+                    total += 1.0
+            for k in range(numbers.shape[1]):
+                if total > smallest * (1 + TIE):
+                    break
+                total += min(abs(numbers[i, k] - data[j, k]), 1.0)
+            smallest, most = _closer(total, own[j], smallest, most)
+        best[i], largest[i] = smallest, most
+
+
+@kernel
+def jaccard(query, itself, data, own, best, largest):  # type: ignore[no-untyped-def]
+    """1 minus the share of ones that both have among the ones that either has; 0 without any."""
+    for i in range(len(query)):
+        smallest, most = np.inf, 0.0
+        for j in range(len(data)):
+            if j == itself[i]:
+                continue
+            both, either = 0, 0
+            for k in range(query.shape[1]):
+                both += query[i, k] & data[j, k]
+                either += query[i, k] | data[j, k]
+            distance = 1.0 - both / either if either > 0 else 0.0
+            smallest, most = _closer(distance, own[j], smallest, most)
+        best[i], largest[i] = smallest, most

@@ -31,7 +31,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf $(VENV) demo site

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -183,6 +184,26 @@ def test_what_cannot_be_computed_says_why(people: Table) -> None:
         assert result.value is None
         assert result.measurement.notes
     assert found.to_dict()["tables"]["two-way"] == []
+
+
+@pytest.mark.parametrize(
+    ("original", "synthetic"),
+    [
+        ({"a": [1] * 30, "b": ["x"] * 30}, {"a": [1] * 30, "b": ["x"] * 30}),
+        ({"a": np.full(30, np.nan), "b": range(30)}, {"a": np.full(30, np.nan), "b": range(30)}),
+        ({"a": ["x"] * 30, "c": [1] * 30}, {"a": ["y"] * 30, "c": [2] * 30}),
+        ({"a": [1], "b": ["x"]}, {"a": [2], "b": ["y"]}),
+        ({"a": range(30), "b": [True] * 30}, {"a": range(90), "b": [True, False, True] * 30}),
+    ],
+    ids=["constant", "all missing", "disjoint", "one row", "other size"],
+)  # fmt: skip
+def test_odd_tables_give_numbers_or_reasons(original: Any, synthetic: Any) -> None:
+    names = [m.name for m in MEASURES.values() if not m.needs]
+    frames = [{k: np.array(v) for k, v in side.items()} for side in (original, synthetic)]
+    found = compare(*frames, measures=names, resamples=1)
+    for result in found.results:
+        assert (result.value is not None) or result.measurement.notes, result.label
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_free_text_is_left_out(people: Table) -> None:

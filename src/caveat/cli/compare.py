@@ -17,7 +17,7 @@ from caveat.errors import CaveatError
 from caveat.table.atomic import atomic_output, check_output
 
 if TYPE_CHECKING:
-    from caveat.utility import ModelComparison, Utility
+    from caveat.utility import ModelComparison, Result, Utility
 
 __all__ = ["compare"]
 
@@ -135,7 +135,8 @@ def _print(found: Utility, title: str) -> None:
     parts = [("Variables that fare worst", _variables(found))]
     if len(found.first.names) > 1:
         parts.append(("Two-way tables that fare worst", _tables(found)))
-    parts += [(f"{m.formula} ({m.family})", _model(m)) for m in found.models]
+    numbered = enumerate(found.models, 1)
+    parts += [(f"({i}) {m.formula}, {m.family}", _model(m)) for i, m in numbered]
     for heading, grid in parts:
         out.print()
         out.print(Text(heading, style="bold"), width=width)
@@ -177,8 +178,16 @@ def _measures(found: Utility) -> Grid:
             cells += [_number(result.references.holdout)] if outside else []
             # A standardised statistic is 1 on average even if the synthesis is right.
             ideal = "≤ 1" if result.measure.unit == "×" else _number(BEST[result.measure.name])
-            grid.add_row(f"  {result.label}", *cells, ideal)
+            grid.add_row(f"  {_label(result, found)}", *cells, ideal)
     return grid
+
+
+def _label(result: Result, found: Utility) -> str:
+    """Return a label with the number of its model instead of the formula."""
+    name, _, rest = result.label.partition(": ")
+    formulas = [m.formula for m in found.models]
+    model = next((i for i, f in enumerate(formulas, 1) if rest.endswith(f)), None)
+    return result.label if model is None else f"{name} ({model})"
 
 
 def _variables(found: Utility) -> Grid:

@@ -66,8 +66,8 @@ def count_errors(observed: Numbers, synthetic: Numbers) -> dict[str, float]:
 
     Examples
     --------
-    >>> count_errors(np.array([10, 20]), np.array([12, 18]))
-    {'MAE': 2.0, 'RMSE': 2.0, 'MAPE': 15.0}
+    >>> count_errors(np.array([10, 20]), np.array([15, 15]))
+    {'MAE': 5.0, 'RMSE': 5.0, 'MAPE': 37.5}
     """
     held = (observed > 0) | (synthetic > 0)
     o = observed[held].astype(np.float64)

@@ -29,8 +29,8 @@ class Encoder:
         The columns to use.
     dense
         For linear models: categories become 0/1 columns and missing numbers the mean with 0/1
-        columns beside them. Otherwise categories are codes and missing numbers NaN, with a column
-        that says which way a number is missing if there are several.
+        columns beside them. Otherwise, for trees, categories are codes and missing numbers lie
+        below all others, with a column that says which way if there are several.
     """
 
     def __init__(self, comparison: Comparison, names: Sequence[str], *, dense: bool) -> None:
@@ -58,7 +58,10 @@ def _levels(column: Column) -> Floats:
 def _sparse(column: Column, counts: NDArray[np.int64]) -> list[tuple[Floats, bool]]:
     ways = len(column.missing)
     if column.kind.has_order:
-        found = [(np.append(_levels(column), np.full(ways, np.nan)), False)]
+        levels = _levels(column)
+        # Trees see the order only: below all others, missing cells are one split away.
+        below = levels.min() - 1 if len(levels) else 0.0
+        found = [(np.append(levels, np.full(ways, below)), False)]
         if ways > 1:
             found.append((np.append(np.zeros(len(column.levels)), np.arange(ways) + 1.0), True))
         return found

@@ -14,6 +14,8 @@ from caveat.utility.tables import Tables
 __all__ = ["correlation_difference", "two_way"]
 
 CELL = 19
+# The scale reaches at least here, so that values of 2 or 3 do not look like a disaster.
+POOR = 30.0
 # Differences of associations from here on get a sign, so that grey prints tell them apart.
 SHOWN = 0.05
 
@@ -40,7 +42,7 @@ def two_way(pairs: Tables, singles: Tables, by: str = "S_pMSE") -> Any:
         for (name,), value in zip(singles.tables, singles.columns[by], strict=True)
         if np.isfinite(value)
     ]
-    top = max([10.0, *(row["value"] for row in rows)])
+    top = max([POOR, *(row["value"] for row in rows)])
     for row in rows:
         row["shade"] = min(max(row["value"], 1.0), top)
         row["text"] = _short(row["value"])

@@ -62,8 +62,9 @@ def tabulate_classes(column, rows, y, weight, start, stop, n_codes, k, table, le
             table[counts + code] += 1
             table[code * k + y[i - start]] += weight[i]
     else:
-        for i in range(start, stop):
-            table[np.int64(column[rows[i]]) * k + y[i - start]] += 1
+        mine = rows[start:stop]
+        for i in range(len(mine)):
+            table[np.int64(column[mine[i]]) * k + y[i]] += 1
     present = 0
     for code in range(n_codes):
         total = 0
@@ -89,7 +90,7 @@ def sort_by_level(
     """Bring the node's responses into the order of the levels; return how many are present."""
     for i in range(start, stop):
         table[column[rows[i]]] += 1
-    present = list_levels(column, rows, start, stop, n_codes, 1, table, marks, levels)
+    present = list_levels(column, rows, start, stop, n_codes, np.int64(1), table, marks, levels)
     position = 0
     for i in range(present):
         code = levels[i, 0]
@@ -178,6 +179,6 @@ def search_classes(
     else:
         found, cut = best_of_profiles(
             levels, present, profiles, size, node, totals, minbucket, best, left, right,
-            work.order, 0,
+            work.order, np.int64(0),
         )  # fmt: skip
     return found, cut, present

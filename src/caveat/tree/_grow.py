@@ -128,8 +128,7 @@ def grow_tree(
     used = masses if rows is None or weights is None else masses[fitted]
     risk = root_risk(codes, n_levels, values, used)
     table = predictors.table
-    columns = predictors.columns
-    features = np.stack([columns, table.n_codes[columns], ~table.ordered[columns]], dtype=np.int32)
+    features = predictors.features
     response = encode_response(codes, n_levels, values, weight)
     room = make_room(len(fitted), table.codes.shape[1], features, response, control)
     rules = Rules(
@@ -137,9 +136,9 @@ def grow_tree(
         control.smallest_split,
         control.max_depth,
         control.cp * risk,
-        len(columns) if n_candidates is None else n_candidates,
+        predictors.n_columns if n_candidates is None else n_candidates,
     )
-    random = np.arange(-1, len(columns), dtype=np.int64).view(np.uint64)
+    random = np.arange(-1, predictors.n_columns, dtype=np.int64).view(np.uint64)
     random[0] = seed
     if predictors.start:
         fitted += np.uint32(predictors.start)
@@ -152,7 +151,7 @@ def grow_tree(
     level_set, bits = level_sets(nodes, table.codes, features, fitted)
     if predictors.start:
         fitted -= np.uint32(predictors.start)
-    for node in np.flatnonzero(collapsed):
+    for node in collapsed.nonzero()[0]:
         fitted[nodes[START, node] : nodes[STOP, node]].sort()
     is_leaf = nodes[FEATURE] < 0
     leaf_offsets, leaf_codes, leaf_weights = leaf_distributions(

@@ -80,7 +80,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
     scratch = carve(room, response.n_classes, len(rows))
     nodes, measures, stack = unowned(room.nodes), unowned(room.measures), unowned(room.stack)
     block, block_rows = unowned(room.block), unowned(room.block_rows)
-    block_start = block_stop = 0
+    block_start = block_stop = np.int64(0)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(rows), 0, -1
     waiting = 1
     n_nodes = 0
@@ -89,7 +89,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
         start, stop, depth, parent = stack[waiting]
         if block_stop and start >= block_stop:
             leave_block(data.rows, block_rows, block_start, block_stop)
-            block_stop = 0
+            block_stop = np.int64(0)
         node = n_nodes
         n_nodes += 1
         if parent >= 0:

@@ -25,9 +25,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only kernels call: no wrappers, and stored as part of its caller."""
+    """Compile a function that only kernels call: written into its caller, without wrappers."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Callable[..., Any] = numba.njit(error_model="numpy", **options)(function)
+    compiled: Callable[..., Any] = numba.njit(error_model="numpy", forceinline=True, **options)(
+        function
+    )
     return compiled
 
 

@@ -25,7 +25,7 @@ def leaf_distributions(starts, stops, codes, weight, n_levels):
     touched = np.empty(min(n, n_levels))
     filled = 0
     for leaf in range(len(starts)):
-        distinct = 0
+        distinct = np.int64(0)
         for i in range(starts[leaf], stops[leaf]):
             code = codes[i]
             if mass[code] == 0.0:

@@ -24,24 +24,27 @@ def count_numbers(y, weight, start, stop):
     With weights, `y` is weight times response.
     """
     total_weight = stop - start
+    total = np.int64(0)
     if len(weight):
-        total_weight = 0
+        total_weight = np.int64(0)
         for i in range(start, stop):
             total_weight += weight[i]
-    total = 0
-    for i in range(start, stop):
-        total += y[i]
-    centre = total // total_weight
-    rest = (total - centre * total_weight) / total_weight
-    spread = 0.0
+            total += y[i]
+    first = y[start] // weight[start] if len(weight) else y[start]
+    squares = 0.0
     if len(weight):
         for i in range(start, stop):
-            apart = (y[i] - centre * weight[i]) / weight[i] - rest
-            spread += weight[i] * apart * apart
+            apart = float(y[i] - first * weight[i])
+            squares += apart * apart / weight[i]
     else:
         for i in range(start, stop):
-            apart = (y[i] - centre) - rest
-            spread += apart * apart
+            apart = float(y[i] - first)
+            squares += apart * apart
+            total += y[i]
+    centre = total // total_weight
+    rest = (total - centre * total_weight) / total_weight
+    shift = float(total - first * total_weight)
+    spread = max(squares - shift * shift / total_weight, 0.0)
     return total_weight, centre, rest, spread
 
 
@@ -76,11 +79,12 @@ def tabulate_numbers(column, rows, y, weight, start, stop, n_codes, table, marks
 
     `levels` gets code, rows, weight and response, by rising code.
     """
-    for i in range(start, stop):
-        place = 2 * np.int64(column[rows[i]])
+    mine, answers = rows[start:stop], y[start:stop]
+    for i in range(len(mine)):
+        place = 2 * np.int64(column[mine[i]])
         table[place] += 1
-        table[place + 1] += y[i]
-    present = list_levels(column, rows, start, stop, n_codes, 2, table, marks, levels)
+        table[place + 1] += answers[i]
+    present = list_levels(column, rows, start, stop, n_codes, np.int64(2), table, marks, levels)
     for i in range(present):
         place = 2 * levels[i, 0]
         levels[i, 1] = table[place]

@@ -57,6 +57,7 @@ class Predictors:
 
     table: _Table
     columns: NDArray[np.int32]
+    features: NDArray[np.int32]  # column, codes to search and nominal (0 or 1) of each predictor
     start: int
     stop: int
 
@@ -67,10 +68,7 @@ class Predictors:
         ordered: Sequence[bool],
     ) -> None:
         table = _store(columns, n_levels, ordered)
-        object.__setattr__(self, "table", table)
-        object.__setattr__(self, "columns", np.arange(len(columns), dtype=np.int32))
-        object.__setattr__(self, "start", 0)
-        object.__setattr__(self, "stop", table.codes.shape[1])
+        _fill(self, table, np.arange(len(columns), dtype=np.int32), 0, table.codes.shape[1])
 
     @property
     def n_rows(self) -> int:
@@ -95,6 +93,8 @@ class Predictors:
     @property
     def binned(self) -> tuple[int, ...]:
         """Positions of the predictors that are searched in bins, not value by value."""
+        if not self.table.bin_ends:
+            return ()
         return tuple(i for i, c in enumerate(self.columns) if int(c) in self.table.bin_ends)
 
     def select(self, indices: Sequence[int]) -> Predictors:
@@ -114,14 +114,25 @@ class Predictors:
 
 def _part(whole: Predictors, columns: NDArray[np.int32], start: int, stop: int) -> Predictors:
     part = object.__new__(Predictors)
+    _fill(part, whole.table, columns, start, stop)
+    return part
+
+
+def _fill(
+    part: Predictors, table: _Table, columns: NDArray[np.int32], start: int, stop: int
+) -> None:
+    features = np.empty((3, len(columns)), np.int32)
+    features[0] = columns
+    features[1] = table.n_codes[columns]
+    features[2] = ~table.ordered[columns]
     for name, value in (
-        ("table", whole.table),
+        ("table", table),
         ("columns", columns),
+        ("features", features),
         ("start", start),
         ("stop", stop),
     ):
         object.__setattr__(part, name, value)
-    return part
 
 
 def _store(

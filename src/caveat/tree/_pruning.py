@@ -88,14 +88,24 @@ def level_sets(nodes, codes, features, rows):
         f = nodes[FEATURE, node]
         start, stop = nodes[START, node], nodes[STOP, node]
         middle = nodes[STOP, nodes[LEFT, node]]
+        column = codes[features[0, f]]
+        mine = bits[first[node] :]
+        if features[1, f] <= 64:  # one word: kept in a register
+            left = right = np.uint64(0)
+            for i in range(start, middle):
+                left |= one << np.uint64(column[rows[i]])
+            for i in range(middle, stop):
+                right |= one << np.uint64(column[rows[i]])
+            mine[0] = left if middle - start < stop - middle else ~right
+            continue
         if middle - start >= stop - middle:
             for code in range(features[1, f]):
-                bits[first[node] + (code >> 6)] |= one << np.uint64(code & 63)
+                mine[code >> 6] |= one << np.uint64(code & 63)
         for i in range(start, stop):
-            code = np.int64(codes[features[0, f], rows[i]])
+            code = np.int64(column[rows[i]])
             bit = one << np.uint64(code & 63)
             if i < middle:
-                bits[first[node] + (code >> 6)] |= bit
+                mine[code >> 6] |= bit
             else:
-                bits[first[node] + (code >> 6)] &= ~bit
+                mine[code >> 6] &= ~bit
     return first, bits

@@ -6,6 +6,8 @@ is a function of the data alone and equal improvements are recognised as equal.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +21,8 @@ SUM_BITS = 61
 WEIGHT_BITS = 24
 """Bits of an average weight where weights are not whole numbers and multiply a response."""
 
-DECIMALS = 6
-"""Values with up to this many decimals are stored exactly."""
+DECIMALS = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6)
+"""Values with up to six decimals are stored exactly."""
 
 
 def encode_response(
@@ -68,21 +70,22 @@ def _whole_weights(
 def _whole_values(values: NDArray[np.float64], total: int) -> tuple[NDArray[np.int64], float]:
     """Return values as multiples of 1 / scale, measured from the middle of their range."""
     limit = 2.0**SUM_BITS / max(total, 1)
-    for decimals in range(DECIMALS + 1):
-        scale = 10.0**decimals
+    for scale in DECIMALS:
         scaled = values * scale
         whole = np.rint(scaled)
-        if np.all(np.abs(scaled - whole) <= 4e-16 * np.abs(scaled)):
-            middle = np.rint((whole.min() + whole.max()) / 2)
-            if np.abs(whole - middle).max() < limit and np.abs(whole).max() < 2.0**53:
-                return (whole - middle).astype(np.int64), scale
-            break
+        if not (abs(scaled - whole) <= 4e-16 * abs(scaled)).all():
+            continue
+        low, high = whole.min(), whole.max()
+        middle = np.rint((low + high) / 2)
+        if high - middle < limit and max(high, -low) < 2.0**53:
+            return (whole - middle).astype(np.int64), scale
+        break
     middle = (values.min() + values.max()) / 2
-    reach = np.abs(values - middle).max()
+    reach = float(np.abs(values - middle).max())
     if reach == 0.0:
         return np.zeros(len(values), np.int64), 1.0
-    scale = 2.0 ** np.floor(np.log2(limit / reach))
-    return np.rint((values - middle) * scale).astype(np.int64), float(scale)
+    scale = 2.0 ** math.floor(math.log2(limit / reach))
+    return np.rint((values - middle) * scale).astype(np.int64), scale
 
 
 def exact_weights(weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -103,13 +106,12 @@ def root_risk(
     mass = np.bincount(codes, weights if len(weights) else None, minlength=n_levels)
     if values is None:
         return float(mass.sum() - mass.max())
-    return sum_of_squares(values, mass.astype(np.float64))
+    return sum_of_squares(values, mass.astype(np.float64, copy=False))
 
 
 def sum_of_squares(values: NDArray[np.float64], mass: NDArray[np.float64]) -> float:
     """Return the weighted sum of squares around the mean."""
-    present = mass > 0
-    values, mass = values[present], mass[present]
     apart = values - values[0]
     apart -= apart @ mass / mass.sum()
-    return float(mass @ (apart * apart))
+    apart *= apart
+    return float(apart @ mass)

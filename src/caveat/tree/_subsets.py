@@ -243,11 +243,22 @@ def order_and_move(
     principal_scores(levels, present, profiles, k, total, totals, key, left, right)
     sort_by_key(order, key, present)
     found, cut = best_of_profiles(
-        levels, present, profiles, size, node, totals, minbucket, 0.0, left, right, order, 1
+        levels,
+        present,
+        profiles,
+        size,
+        node,
+        totals,
+        minbucket,
+        0.0,
+        left,
+        right,
+        order,
+        np.int64(1),
     )
     if cut < 0:
         return best, -1
-    left_rows = 0
+    left_rows = np.int64(0)
     left_weight = 0.0
     left[:k] = 0.0
     for i in range(present):

@@ -1,10 +1,14 @@
 """Attackers who know more than the release: the generator, the other records, a model."""
 
+from caveat.attack import measures
 from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
 from caveat.attack.posterior import Posterior, posterior
 from caveat.attack.privacy_loss import PrivacyLoss, privacy_loss
 from caveat.attack.vulnerable import Vulnerable, vulnerable
+from caveat.risk import register
+
+register(*measures.ENTRIES)
 
 __all__ = [
     "Attributes",

@@ -10,10 +10,12 @@ import typer
 
 from caveat import __version__
 from caveat.cli import console
+from caveat.cli.attack import attack
 from caveat.cli.audit import audit
 from caveat.cli.compare import compare
 from caveat.cli.look import look
 from caveat.cli.measures import measures
+from caveat.cli.study import study
 from caveat.cli.synth import model_app, synth
 from caveat.errors import CaveatError
 
@@ -51,10 +53,12 @@ def _options(
     console.set_quiet(quiet)
 
 
+app.command()(attack)
 app.command()(audit)
 app.command()(compare)
 app.command()(look)
 app.command()(measures)
+app.command()(study)
 app.command()(synth)
 app.add_typer(model_app, name="model")
 

@@ -1,0 +1,174 @@
+"""Entries of the table of measures: the strong attacker over all records."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from caveat.attack.attributes import Attributes, attributes
+from caveat.attack.generator import Generator
+from caveat.attack.membership import membership
+from caveat.errors import CaveatError
+from caveat.risk.measure import Measure
+from caveat.risk.measurement import Measurement, rate
+from caveat.risk.pair import Pair
+from caveat.synthesis import Model
+
+__all__ = ["ENTRIES", "membership_share", "strong_gain", "strong_share", "strong_worst"]
+
+LIMIT = 0.9
+"""From this posterior probability on a record counts as disclosed."""
+
+
+def _attack(pair: Pair, generator: Generator) -> Attributes:
+    target = pair.scenario.target
+    if target is None:
+        raise CaveatError("this measure needs a target", do="name one in the scenario")
+    original, synthetic = pair.rows
+    return attributes(original, synthetic, target, generator=_plan(generator), prior="conditional")
+
+
+def _plan(generator: Generator) -> Generator:
+    # The tables of a pair are on common levels; the plan holds for them, the fitted codes do not.
+    return generator.plan if isinstance(generator, Model) else generator
+
+
+def strong_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+    """Return the share of records whose true target the attacker holds for nearly certain."""
+    found = _attack(pair, generator)
+    return rate(
+        int((found.probability >= limit).sum()),
+        len(found.records),
+        baseline=100 * float((found.prior_probability >= limit).mean()),
+        details={
+            "limit": limit,
+            "best guess right": 100 * float(found.correct.mean()),
+            "best guess right before": 100 * float(found.prior_correct.mean()),
+        },
+        trace=lambda: (found.probability >= limit).astype(np.float64),
+    )
+
+
+def strong_worst(pair: Pair, *, generator: Generator) -> Measurement:
+    """Return the largest posterior probability of a true value."""
+    found = _attack(pair, generator)
+    worst = int(np.argmax(found.probability))
+    return Measurement(
+        100 * float(found.probability[worst]),
+        baseline=100 * float(found.prior_probability[worst]),
+        n=len(found.records),
+        trace=lambda: found.probability,
+    )
+
+
+def strong_gain(pair: Pair, *, generator: Generator) -> Measurement:
+    """Return by how much the release raises the probability of the truth, on average."""
+    found = _attack(pair, generator)
+    rise = 100 * (found.probability - found.prior_probability)
+    half = 1.96 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
+    mean = float(rise.mean())
+    return Measurement(
+        mean,
+        interval=(mean - half, mean + half),
+        baseline=0.0,
+        n=len(rise),
+        details={
+            "mean posterior": 100 * float(found.probability.mean()),
+            "mean prior": 100 * float(found.prior_probability.mean()),
+            "median factor": float(np.median(found.gain)),
+        },
+        trace=lambda: np.clip(rise / 100, 0.0, 1.0),
+    )
+
+
+def membership_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+    """Return the share of records whose membership the attacker holds for nearly certain."""
+    original, synthetic = pair.rows
+    found = membership(original, synthetic, generator=_plan(generator))
+    chance = found.posterior(0.5)
+    return rate(
+        int((chance >= limit).sum()),
+        len(chance),
+        baseline=0.0 if limit > 0.5 else 100.0,
+        details={
+            "limit": limit,
+            "impossible without it": 100 * float(np.isinf(found.log_ratio).mean()),
+        },
+        trace=lambda: (chance >= limit).astype(np.float64),
+    )
+
+
+_KNOWS = (
+    "knows the generator with its settings, all other records, and of the record everything but "
+    "the target; refits the generator for every value the record may have"
+)
+_BAYES = "p(y | Z, D without y) ∝ p(Z | D with y) · p(y | the other records that agree)"
+_SOURCE = "Reiter, Wang, Zhang (2014); Latner, Neunhoeffer, Drechsler (2025), eq. 3"
+_SPOT = (
+    "The attacker is stronger than most real ones: she knows all other records. A low value does "
+    "reassure, a high one need not be within anyone's reach. Columns that no model draws (copied, "
+    "derived) are not covered."
+)
+_PRIOR = "the same share before the release, from the other records that agree in all other columns"
+_NEEDS = frozenset({"target", "generator"})
+
+ENTRIES = (
+    Measure(
+        name="strongShare",
+        function=strong_share,
+        family="strong attacker",
+        says="records whose true target has a posterior probability of 0.9 or more",
+        attacker=_KNOWS,
+        formula=f"#(i: p(y_i | Z, D_-i) ≥ 0.9) / n · 100, with {_BAYES}",
+        source=_SOURCE,
+        blind_spot=_SPOT,
+        blind="attackers who know less are weaker",
+        baseline=_PRIOR,
+        needs=_NEEDS,
+        default=False,
+    ),
+    Measure(
+        name="strongWorst",
+        function=strong_worst,
+        family="strong attacker",
+        says="largest posterior probability of a record's true target",
+        attacker=_KNOWS,
+        formula=f"max_i p(y_i | Z, D_-i) · 100, with {_BAYES}",
+        source=_SOURCE,
+        blind_spot=_SPOT + " One record decides, and its target may have been obvious before: "
+        "compare with the baseline.",
+        blind="the worst record may have been obvious before",
+        baseline="the probability of the same record's target before the release",
+        needs=_NEEDS,
+        default=False,
+    ),
+    Measure(
+        name="strongGain",
+        function=strong_gain,
+        family="strong attacker",
+        says="mean rise of the probability of the true target, in percentage points",
+        attacker=_KNOWS,
+        formula=f"mean_i (p(y_i | Z, D_-i) − p(y_i | D_-i)) · 100, with {_BAYES}",
+        source=_SOURCE,
+        blind_spot=_SPOT + " An average hides single records: read it with strongWorst.",
+        blind="an average hides single records",
+        baseline="no rise",
+        needs=_NEEDS,
+        default=False,
+    ),
+    Measure(
+        name="membershipShare",
+        function=membership_share,
+        family="strong attacker",
+        says="records whose membership has a posterior probability of 0.9 or more (prior 0.5)",
+        attacker="knows the generator, all other records and the whole record; asks whether it was "
+        "in the data",
+        formula="#(i: 1 / (1 + p(Z | D_-i) / p(Z | D)) ≥ 0.9) / n · 100",
+        source="Neyman–Pearson test for the exact likelihoods of the generator",
+        blind_spot="The attacker knows all other records; where membership itself is no secret the "
+        "number says only how closely the release follows single records.",
+        blind="membership may be no secret",
+        baseline="without a release nobody exceeds a prior of 0.5",
+        needs=frozenset({"generator"}),
+        default=False,
+    ),
+)

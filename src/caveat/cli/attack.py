@@ -1,0 +1,226 @@
+"""``caveat attack``: how sure someone can be who knows everything except this."""
+
+from __future__ import annotations
+
+import json as json_format
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from caveat.cli import console
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Model, Plan, load, make_plan
+from caveat.table import Schema, Table, read, write
+from caveat.table.atomic import atomic_output, check_output
+from caveat.table.schema import read_toml
+
+__all__ = ["attack"]
+
+
+def attack(
+    original: Annotated[Path, typer.Argument(help="The confidential table.")],
+    synthetic: Annotated[list[Path], typer.Argument(help="The release, or its copies.")],
+    model: Annotated[
+        Path | None, typer.Option(help="The fitted model that made the release.")
+    ] = None,
+    spec: Annotated[
+        Path | None, typer.Option(help="A TOML file with [columns] and [synthesis].")
+    ] = None,
+    record: Annotated[
+        int | None, typer.Option(min=1, help="Attack this row, counted from 1.")
+    ] = None,
+    unknown: Annotated[
+        str | None,
+        typer.Option(help="With --record: columns she does not know, with commas [all]."),
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Attack the --target of every record.")
+    ] = False,
+    target: Annotated[str | None, typer.Option(help="With --all: the column to learn.")] = None,
+    membership: Annotated[
+        bool, typer.Option("--membership", help="Ask of every record whether it was in the data.")
+    ] = False,
+    prior: Annotated[
+        str, typer.Option(help="uniform, marginal or conditional (on what she knows).")
+    ] = "conditional",
+    limit: Annotated[
+        float, typer.Option(min=0, max=1, help="From this probability on it is a disclosure.")
+    ] = 0.9,
+    records: Annotated[
+        Path | None, typer.Option(help="CONFIDENTIAL: write the result of every record here.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Attack a release as someone who knows the generator and all other records."""
+    if (record is not None) + everyone + membership != 1:
+        raise CaveatError(
+            "it is not clear what to attack",
+            do="use one of --record N, --all --target COLUMN, --membership",
+        )
+    if everyone == (target is None):
+        raise CaveatError("--all and --target belong together", do="give both or neither")
+    for path in (records, json):
+        if path is not None:
+            check_output(path, force=force)
+    table, releases, generator = _inputs(original, synthetic, model, spec)
+    with _watched() as done:
+        if record is not None:
+            figures, lines = _one(
+                table, releases, generator, record - 1, unknown, prior, limit, threads, done
+            )
+        elif membership:
+            figures, lines = _members(table, releases, generator, limit, threads, done)
+        else:
+            figures, lines = _all(
+                table, releases, generator, str(target), prior, limit, threads, done
+            )
+    for name, value in figures.items():
+        console.out.print(f"{name:<50} {_shown(value)}", markup=False)
+    if json is not None:
+        with atomic_output(json, force=force) as draft:
+            draft.write_text(json_format.dumps(_plain(figures), indent=2) + "\n", encoding="utf-8")
+    if records is not None:
+        write(Table.from_frame(lines), records, force=force)
+        console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
+
+
+def _inputs(
+    original: Path, synthetic: list[Path], model: Path | None, spec: Path | None
+) -> tuple[Table, list[Table], Model | Plan]:
+    """Read the tables and what is known about the generator."""
+    if (model is None) == (spec is None):
+        raise CaveatError(
+            "the attacker knows how the release was made",
+            do="give either --model FILE.caveat or --spec FILE.toml",
+        )
+    content = read_toml(spec) if spec else {}
+    schema = Schema.from_mapping(content.get("columns", {}))
+    table = read(original, schema=schema)
+    releases = [read(path, schema=schema) for path in synthetic]
+    generator = load(model) if model else make_plan(table, content.get("synthesis", {}))
+    return table, releases, generator
+
+
+@contextmanager
+def _watched() -> Iterator[Callable[[float], None]]:
+    """Show how far the attack is, and pass warnings on as remarks."""
+    with console.progress() as bar, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CaveatWarning)
+        task = bar.add_task("attacking", total=1.0)
+        yield lambda share: bar.advance(task, share)
+    for warning in caught:
+        console.remark(f"note: {warning.message}")
+
+
+def _one(
+    table: Table, releases: list[Table], generator: Model | Plan, record: int,
+    unknown: str | None, prior: str, limit: float, threads: int | None,
+    done: Callable[[float], None],
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    from caveat.attack import posterior
+
+    if record >= table.n_rows:
+        raise CaveatError(
+            f"there is no row {record + 1}",
+            where="--record",
+            do=f"choose from 1 to {table.n_rows:,}",
+        )
+    names = None if unknown is None else [n.strip() for n in unknown.split(",") if n.strip()]
+    found = posterior(
+        table, releases, record, unknown=names, generator=generator, prior=prior,  # type: ignore[arg-type]
+        threads=threads, done=done,
+    )  # fmt: skip
+    figures = {
+        "probability of the truth": found.probability,
+        "before the release": float(found.prior[found.truth]),
+        "gain (factor)": found.gain,
+        "rank of the truth": found.rank,
+        "candidates": len(found.prior),
+        "best guess is right": found.correct,
+        "left to learn (bits)": found.entropy,
+        "to learn before the release (bits)": found.prior_entropy,
+        f"disclosed (probability at least {limit:g})": found.probability >= limit,
+    }
+    lines = {
+        "candidate": np.arange(1, len(found.prior) + 1),
+        "prior": found.prior,
+        "posterior": found.probabilities,
+        "truth": np.arange(len(found.prior)) == found.truth,
+    }
+    for name in found.candidates:
+        lines[name] = found.candidates[name].values
+    return figures, lines
+
+
+def _members(
+    table: Table, releases: list[Table], generator: Model | Plan, limit: float,
+    threads: int | None, done: Callable[[float], None],
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    from caveat.attack import membership
+
+    found = membership(table, releases, generator=generator, threads=threads, done=done)
+    chance = found.posterior(0.5)
+    figures = {
+        "records": len(chance),
+        f"membership shown (probability at least {limit:g}, %)": 100 * (chance >= limit).mean(),
+        "release impossible without the record (%)": 100 * np.isinf(found.log_ratio).mean(),
+        "median log-likelihood ratio": float(np.median(found.log_ratio)),
+        "row most exposed": found.worst + 1,
+    }
+    return figures, {
+        "row": found.records + 1, "log_ratio": found.log_ratio, "probability": chance
+    }  # fmt: skip
+
+
+def _all(
+    table: Table, releases: list[Table], generator: Model | Plan, target: str, prior: str,
+    limit: float, threads: int | None, done: Callable[[float], None],
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    from caveat.attack import attributes
+
+    found = attributes(
+        table, releases, target, generator=generator, prior=prior, threads=threads, done=done
+    )
+    figures = {
+        "records": len(found.records),
+        f"disclosed (probability at least {limit:g}, %)": 100 * (found.probability >= limit).mean(),
+        "disclosed before the release (%)": 100 * (found.prior_probability >= limit).mean(),
+        "best guess is right (%)": 100 * found.correct.mean(),
+        "right before the release (%)": 100 * found.prior_correct.mean(),
+        "mean probability of the truth": found.probability.mean(),
+        "before the release": found.prior_probability.mean(),
+        "largest probability of a truth": found.probability.max(),
+        "row most exposed": int(found.records[np.argmax(found.gain)]) + 1,
+    }
+    lines = {
+        "row": found.records + 1, "probability": found.probability,
+        "prior": found.prior_probability, "gain": found.gain, "rank": found.rank,
+        "correct": found.correct,
+    }  # fmt: skip
+    return figures, lines
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    return f"{value:.4f}"
+
+
+def _plain(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return figures for JSON, which has no infinity."""
+    out = {}
+    for name, value in figures.items():
+        number = value.item() if isinstance(value, np.generic) else value
+        infinite = isinstance(number, float) and math.isinf(number)
+        out[name] = str(number) if infinite else number
+    return out

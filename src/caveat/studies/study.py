@@ -1,0 +1,104 @@
+"""What a study is, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from caveat.table.atomic import atomic_output, check_output
+
+__all__ = ["Grid", "Output", "Study", "StudyResult"]
+
+FORMATS = ("png", "svg", "html")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table to print: ours beside theirs.
+
+    Parameters
+    ----------
+    title
+        What it shows and which printed table it belongs to.
+    header
+        The names of the columns.
+    rows
+        The cells; numbers are printed as they are formatted here.
+    note
+        What should be known about it.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """Tables to print and the pictures that were saved."""
+
+    grids: tuple[Grid, ...]
+    pictures: tuple[Path, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where pictures go.
+
+    Parameters
+    ----------
+    folder
+        The folder, made if it is not there; None when nothing is to be saved.
+    force
+        Whether files that exist may be replaced.
+    """
+
+    folder: Path | None = None
+    force: bool = False
+    saved: list[Path] = field(default_factory=list)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse to start when a picture exists that may not be replaced."""
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                for ending in FORMATS:
+                    check_output(self.folder / f"{name}.{ending}", force=self.force)
+
+    def save(self, chart: Any, name: str) -> None:
+        """Save an Altair chart as PNG, SVG and as HTML that needs no network."""
+        if self.folder is None:
+            return
+        for ending in FORMATS:
+            target = self.folder / f"{name}.{ending}"
+            with atomic_output(target, force=self.force) as draft:
+                options: dict[str, Any] = {"format": ending}
+                if ending == "png":
+                    options["ppi"] = 150
+                if ending == "html":
+                    options["inline"] = True
+                chart.save(str(draft), **options)
+            self.saved.append(target)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One published experiment.
+
+    Parameters
+    ----------
+    name
+        The name by which it is asked for.
+    says
+        What it shows, in one line.
+    run
+        Takes where pictures go and the folder of data sets (or None); returns the result.
+    """
+
+    name: str
+    says: str
+    run: Callable[[Output, Path | None], StudyResult]

@@ -1,0 +1,79 @@
+"""``caveat attack`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from caveat.cli import app
+from caveat.datasets import buyer_beware
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer, save
+from caveat.table import read, write
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(buyer_beware(), tmp_path / "original.csv")
+    write(buyer_beware(2), tmp_path / "release2.csv")
+    write(buyer_beware(1), tmp_path / "release1.csv")
+    (tmp_path / "release.toml").write_text("[synthesis]\nminbucket = 5\n")
+    return tmp_path
+
+
+def attack(folder, *arguments):
+    files = [str(folder / name) if "." in name else name for name in arguments]
+    return runner.invoke(app, ["attack", str(folder / "original.csv"), *files])
+
+
+def test_one_record(folder):
+    result = attack(folder, "release2.csv", "--spec", "release.toml", "--record", "1000",
+                    "--prior", "uniform", "--json", "one.json")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    figures = json.loads((folder / "one.json").read_text())
+    assert figures["probability of the truth"] == pytest.approx(0.0240, abs=5e-5)
+    assert figures["candidates"] == 16
+    assert "0.0240" in result.output
+
+
+def test_every_record_and_the_confidential_file(folder):
+    result = attack(folder, "release1.csv", "--spec", "release.toml", "--all", "--target", "var4",
+                    "--records", "people.csv")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    lines = read(folder / "people.csv")
+    assert lines.n_rows == 1000
+    assert lines["probability"].values[999] == 1
+    assert "row most exposed" in result.output
+    assert "1,000" in result.output
+
+
+def test_membership_with_a_model_file(folder):
+    model = Synthesizer(seed=1).fit(read(folder / "original.csv"))
+    save(model, folder / "m.caveat")
+    result = attack(folder, "release1.csv", "--model", "m.caveat", "--membership")
+    assert result.exit_code == 0, result.output
+    assert "impossible without the record (%)" in result.output
+    # one of the thousand
+    assert "0.1000" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--spec", "release.toml"], "not clear what to attack"),
+        (["--spec", "release.toml", "--record", "1", "--membership"], "not clear what to attack"),
+        (["--spec", "release.toml", "--all"], "belong together"),
+        (["--record", "1"], "either --model"),
+        (["--spec", "release.toml", "--record", "1001"], "no row 1001"),
+        (["--spec", "release.toml", "--record", "1", "--unknown", "var9"], "no column 'var9'"),
+        (["--spec", "release.toml", "--membership", "--json", "original.csv"], "exists already"),
+    ],
+)
+def test_mistakes(folder, arguments, message):
+    result = attack(folder, "release1.csv", *arguments)
+    assert isinstance(result.exception, CaveatError)
+    assert message in str(result.exception)

@@ -1,0 +1,71 @@
+"""The study prints the papers' numbers beside ours and saves pictures that can be opened."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.cli import app
+from caveat.datasets import buyer_beware
+from caveat.errors import CaveatError
+from caveat.studies import STUDIES, _charts
+from caveat.studies import buyer_beware as study
+from caveat.studies.study import Output
+from caveat.table import read
+
+
+def test_tables_1_and_a2_agree_with_the_printed_ones():
+    grid = study.strong_attacker(buyer_beware(), [buyer_beware(r) for r in range(1, 11)])
+    assert len(grid.rows) == 12
+    for row in grid.rows[:-1]:
+        assert row[1] == row[2]  # repU to the printed digit
+        assert row[3] == row[4]  # DiSCO to the printed digit
+        assert float(row[5]) == pytest.approx(float(row[6]), abs=0.007)  # 0.03 is a misprint
+    assert grid.rows[-1][3] == grid.rows[-1][4] == "1.32"
+
+
+def test_a_tree_can_give_a_record_away_by_its_shape(monkeypatch):
+    monkeypatch.setattr(study, "MINBUCKETS", (75,))
+    monkeypatch.setattr(study, "COMPLEXITIES", (0.02, 0.05))
+    by_name = {(name, value): rest for name, value, *rest in study.sweep(buyer_beware())}
+    often, mean, _ = by_name["cp", 0.02]
+    # no split at all in var4: 1111 is as frequent as independence makes it, and yet certain
+    assert often > 30
+    assert mean > 0.999
+    assert by_name["minbucket", 75.0][2] < 0.12
+    assert by_name["cp", 0.05][2] < 0.12
+
+
+def test_sd2011_averages_agree_with_synthpop(shared):
+    table = read(shared / "data" / "sd2011.csv").select(study.SD2011_COLUMNS)
+    grid = study.sd2011(table)
+    assert grid.rows[0][1:5] == ("48.38", "48.38", "53.30", "53.30")
+    average = [float(grid.rows[-1][i]) for i in (1, 3)]
+    # 200 syntheses in R: repU 14.08 (sd 0.43), DiSCO 9.28 (sd 0.44); a mean of five has sd/sqrt(5)
+    for ours, mean, sd in zip(average, (14.0794, 9.2791), (0.429, 0.440), strict=True):
+        assert abs(ours - mean) < 4 * sd / np.sqrt(5)
+
+
+def test_pictures_are_whole_and_not_overwritten(tmp_path):
+    output = Output(tmp_path / "new")
+    output.check(["chart"])
+    counts = np.array([[[60] * 15 + [1]] * 3] * 16)
+    output.save(_charts.worlds(counts, list(counts[0])), "chart")
+    assert [path.suffix for path in output.saved] == [".png", ".svg", ".html"]
+    assert (tmp_path / "new" / "chart.png").read_bytes()[:4] == b"\x89PNG"
+    text = (tmp_path / "new" / "chart.html").read_text()
+    assert "last record 1111" in text
+    assert "cdn" not in text.split("</script>")[-1]
+    with pytest.raises(CaveatError, match="exists already"):
+        output.check(["chart"])
+
+
+def test_the_command_lists_and_refuses(capsys):
+    from typer.testing import CliRunner
+
+    runner = CliRunner()
+    result = runner.invoke(app, ["study", "list"])
+    assert "buyer-beware" in result.output
+    assert set(STUDIES) <= {line.split(":")[0] for line in result.output.splitlines()}
+    result = runner.invoke(app, ["study", "nothing"])
+    assert isinstance(result.exception, CaveatError)

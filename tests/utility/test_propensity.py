@@ -13,6 +13,7 @@ from caveat.tree import Control, Predictors, grow
 from caveat.utility import (
     Comparison,
     Propensity,
+    compare,
     detection,
     expected_pmse,
     pairs_null,
@@ -132,6 +133,27 @@ def test_pairs_of_copies(people: Table) -> None:
     assert null.values == pytest.approx(each)
     with pytest.raises(CaveatError, match="at least two copies"):
         pairs_null(pairs[:1])
+
+
+def test_pairs_in_the_result(people: Table) -> None:
+    rng = np.random.default_rng(1)
+    copies = [people.take(rng.integers(0, len(people), len(people))) for _ in range(2)]
+    found = compare(people, copies, measures=["pMSE", "S_pMSE pairs"], resamples=1)
+    between = propensity(Comparison(*copies)).pMSE
+    assert found["S_pMSE pairs"].value == pytest.approx(2 * found["pMSE"].value / between)
+    alone = compare(people, copies[:1], measures=["S_pMSE pairs"])
+    assert alone.results == ()
+
+
+def test_boosted_scores_are_out_of_fold(people: Table) -> None:
+    """Shuffled labels cannot be learnt: the scores of unseen rows say nothing about them."""
+    rng = np.random.default_rng(4)
+    pair = Comparison(people, people.take(rng.integers(0, len(people), len(people))))
+    found = propensity(pair, "boosting")
+    assert found.scores == pytest.approx(detection(pair).scores)
+    null = permutation_null(pair, "boosting", repetitions=2, names=["sex", "age"])
+    assert (null.values > 0).all()
+    assert null.without_split == 0
 
 
 def test_more_rows_of_one_table_do_not_look_like_a_difference(people: Table) -> None:

@@ -265,7 +265,7 @@ def compare(
     comparisons, held_out = _prepare(Table.from_frame(original), copies, outside)
     others = _reference_comparisons(comparisons, held_out, resamples, seed)
     results = []
-    for measure, label, keywords in _jobs(measures, models, targets, rules):
+    for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):
         if progress is not None:
             progress(label)
         if measure.name == "TSTR":
@@ -362,6 +362,7 @@ def _jobs(
     models: Sequence[str],
     targets: Sequence[str],
     rules: Mapping[str, EditRule] | None,
+    copies: Sequence[Comparison],
 ) -> list[tuple[Measure, str, dict[str, Any]]]:
     """Return each measure with its label and what it needs."""
     chosen = (
@@ -375,6 +376,9 @@ def _jobs(
             jobs += [(measure, f"{measure.name}: {model}", {"model": model}) for model in models]
         elif "target" in measure.needs:
             jobs += [(measure, f"{measure.name}: {name}", {"target": name}) for name in targets]
+        elif "copies" in measure.needs:
+            if len(copies) > 1:
+                jobs.append((measure, measure.name, {"copies": copies}))
         elif "rules" in measure.needs:
             if rules:
                 jobs.append((measure, measure.name, {"rules": rules}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from caveat.utility.comparison import Comparison
 from caveat.utility.features import Encoder
 
-__all__ = ["Detection", "detection"]
+__all__ = ["Detection", "detection", "detector"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +66,33 @@ def detection(comparison: Comparison, *, folds: int = 3, seed: int = 0) -> Detec
     seed
         Seed of the folds.
     """
-    encoder = Encoder(comparison, comparison.names, dense=False)
+    is_synthetic = np.arange(comparison.n_synthetic + comparison.n_original)
+    return detector(comparison, folds=folds, seed=seed)(is_synthetic < comparison.n_synthetic)
+
+
+def detector(
+    comparison: Comparison,
+    names: Sequence[str] | None = None,
+    *,
+    folds: int = 3,
+    seed: int = 0,
+) -> Callable[[NDArray[np.bool_]], Detection]:
+    """Prepare what does not depend on which rows are called synthetic."""
+    encoder = Encoder(comparison, comparison.choose(names), dense=False)
     x = np.concatenate([encoder.matrix(t) for t in (comparison.synthetic, comparison.original)])
-    y = np.arange(len(x)) < comparison.n_synthetic
-    scores, aucs = np.empty(len(x)), []
     shuffled = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    for train, test in shuffled.split(x, y):
-        model = HistGradientBoostingClassifier(
-            categorical_features=encoder.categorical, max_iter=60, random_state=seed
-        )
-        # Threads that wait for a busy core burn many times the time that they save.
-        with threadpool_limits(limits=1):
-            scores[test] = model.fit(x[train], y[train]).predict_proba(x[test])[:, 1]
-        aucs.append(roc_auc_score(y[test], scores[test]))
-    return Detection(scores, y, np.array(aucs))
+
+    def detect(response: NDArray[np.bool_]) -> Detection:
+        scores, aucs = np.empty(len(x)), []
+        for train, test in shuffled.split(x, response):
+            model = HistGradientBoostingClassifier(
+                categorical_features=encoder.categorical, max_iter=60, random_state=seed
+            )
+            # Threads that wait for a busy core burn many times the time that they save.
+            with threadpool_limits(limits=1):
+                model.fit(x[train], response[train])
+                scores[test] = model.predict_proba(x[test])[:, 1]
+            aucs.append(roc_auc_score(response[test], scores[test]))
+        return Detection(scores, response, np.array(aucs))
+
+    return detect

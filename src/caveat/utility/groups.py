@@ -143,6 +143,6 @@ def pretty(low: float, high: float, n: int) -> Floats:
     for factor, bias in ((2.0, 1.5), (5.0, 2.75), (10.0, 1.5)):
         if factor * base - step < bias * (step - unit):
             unit = factor * base
-    tiny = 1e-7
+    tiny = 1e-10
     first, last = math.floor(low / unit + tiny), math.ceil(high / unit - tiny)
     return np.asarray(np.arange(first, last + 1) * unit, dtype=np.float64)

@@ -22,12 +22,13 @@ from caveat.errors import CaveatError
 from caveat.tree import Control, grow
 from caveat.utility._complexity import leaf_shares
 from caveat.utility.comparison import Comparison
+from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
-from caveat.utility.stacked import Stacked, stack
+from caveat.utility.stacked import stack
 
 __all__ = ["Null", "Propensity", "expected_pmse", "pairs_null", "permutation_null", "propensity"]
 
-Model = Literal["cart", "logit"]
+Model = Literal["cart", "logit", "boosting"]
 # Scores that differ by less than this are equal: rounding must not break ties.
 SAME_SCORE = 12
 
@@ -45,7 +46,7 @@ class Propensity:
     model
         The model.
     df
-        Coefficients of a logistic model besides the constant, leaves of a tree.
+        Coefficients of a logistic model besides the constant, leaves of a tree, 0 for boosting.
     converged
         Whether the model settled.
     """
@@ -114,6 +115,7 @@ def propensity(
         The two tables.
     model
         "cart": a classification tree with rpart's rules. "logit": a logistic regression.
+        "boosting": boosted trees that never score a row they were trained on.
     names
         The columns to use; all unless given.
     cp, minbucket
@@ -130,14 +132,31 @@ def propensity(
     >>> propensity(Comparison.of(people, people)).pMSE
     0.0
     """
-    data = stack(comparison, names, groups)
-    return _scorer(data, model, cp, minbucket, interactions)(data.is_synthetic)
+    score, is_synthetic = _scorer(comparison, model, names, cp, minbucket, interactions, groups)
+    return score(is_synthetic)
+
+
+Scorer = Callable[[NDArray[np.bool_]], Propensity]
 
 
 def _scorer(
-    data: Stacked, model: Model, cp: float, minbucket: int, interactions: int
-) -> Callable[[NDArray[np.bool_]], Propensity]:
-    """Prepare what does not depend on which rows are synthetic."""
+    comparison: Comparison,
+    model: Model,
+    names: Sequence[str] | None,
+    cp: float,
+    minbucket: int,
+    interactions: int,
+    groups: int | None,
+) -> tuple[Scorer, NDArray[np.bool_]]:
+    """Prepare what does not depend on which rows are synthetic; return also which are."""
+    data = stack(comparison, names, groups)
+    if model == "boosting":
+        detect = detector(comparison, names)
+
+        def by_boosting(response: NDArray[np.bool_]) -> Propensity:
+            return Propensity(detect(response).scores, response, model, 0)
+
+        return by_boosting, data.is_synthetic
     if model == "logit":
         with threadpool_limits(limits=1):
             basis = orthonormal_basis(data.design(interactions))
@@ -147,7 +166,7 @@ def _scorer(
                 fit = fit_logistic(basis, response)
             return Propensity(fit.scores, response, model, fit.rank - 1, fit.converged)
 
-        return by_regression
+        return by_regression, data.is_synthetic
     predictors = data.predictors()
 
     def by_tree(response: NDArray[np.bool_]) -> Propensity:
@@ -156,7 +175,7 @@ def _scorer(
         scores, leaves = leaf_shares(tree, codes, cp)
         return Propensity(scores, response, model, leaves)
 
-    return by_tree
+    return by_tree, data.is_synthetic
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,11 +234,10 @@ def permutation_null(
 
     The arguments are those of :func:`propensity`.
     """
-    data = stack(comparison, names, groups)
-    score = _scorer(data, model, cp, minbucket, interactions)
+    score, is_synthetic = _scorer(comparison, model, names, cp, minbucket, interactions, groups)
     values, bare = np.empty(repetitions), 0
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(repetitions)):
-        found = score(np.random.default_rng(child).permutation(data.is_synthetic))
+        found = score(np.random.default_rng(child).permutation(is_synthetic))
         values[i] = found.pMSE
         bare += model == "cart" and found.df == 1
     return Null(values, bare)

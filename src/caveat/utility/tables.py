@@ -294,6 +294,8 @@ class Histogram:
 
 # Numbers with fewer distinct values than this are shown value by value.
 FEW_VALUES = 6
+# Share of a bin within which a value counts as lying on its limit.
+ON_LIMIT = 1e-7
 
 
 def histogram(
@@ -323,7 +325,9 @@ def histogram(
         limits = pretty(values.min(), values.max(), bins)
     if limits is not None:
         values = ours.numbers
-        position = np.clip(np.searchsorted(limits, values, side="left") - 1, 0, len(limits) - 2)
+        # A value that is on a limit but for rounding belongs to the bin below it, as in R's hist.
+        edges = limits + ON_LIMIT * np.median(np.diff(limits))
+        position = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(limits) - 2)
         labels = [f"{limit:.15g}" for limit in limits[:-1]]
     else:
         position, labels = np.arange(n), [str(level) for level in ours.levels.tolist()]

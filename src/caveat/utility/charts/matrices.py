@@ -51,13 +51,8 @@ def two_way(pairs: Tables, singles: Tables, by: str = "S_pMSE") -> Any:
         scale=alt.Scale(type="log", domain=[1, top], scheme="viridis", reverse=True),
         legend=alt.Legend(title=by, orient="right", format="~s", gradientLength=180),
     )
-    cells = _cells(rows, names, "a:N", "b:N").mark_rect().encode(color=colour)
-    dark = f"datum.shade > {float(np.sqrt(top)):.6g}"
-    numbers = (
-        _cells(rows, names, "a:N", "b:N")
-        .mark_text(fontSize=7)
-        .encode(text="text:N", color=alt.condition(dark, alt.value("white"), alt.value("black")))
-    )
+    cells = _cells(rows, names).mark_rect().encode(color=colour)
+    numbers = _numbers(rows, names, f"datum.shade > {float(np.sqrt(top)):.6g}")
     return finish(
         _sized(cells + numbers, names),
         f"Two-way tables: {by}",
@@ -95,17 +90,8 @@ def correlation_difference(found: Associations) -> Any:
         legend=alt.Legend(title="difference", orient="right", gradientLength=180),
     )
     tips = [alt.Tooltip(f"{k}:Q", format=".3f") for k in ("original", "synthetic", "value")]
-    cells = (
-        _cells(rows, names, "a:N", "b:N")
-        .mark_rect()
-        .encode(color=colour, tooltip=["a:N", "b:N", *tips])
-    )
-    strong = f"abs(datum.value) > {0.6 * top:.6g}"
-    signs = (
-        _cells(rows, names, "a:N", "b:N")
-        .mark_text(fontSize=7)
-        .encode(text="text:N", color=alt.condition(strong, alt.value("white"), alt.value("black")))
-    )
+    cells = _cells(rows, names).mark_rect().encode(color=colour, tooltip=["a:N", "b:N", *tips])
+    signs = _numbers(rows, names, f"abs(datum.value) > {0.6 * top:.6g}")
     return finish(
         _sized(cells + signs, names),
         "Associations: synthetic minus original",
@@ -118,12 +104,21 @@ def _signed(value: float) -> str:
     return f"{100 * value:+.0f}".replace("-", "−") if abs(value) >= SHOWN else ""
 
 
-def _cells(rows: list[dict[str, Any]], names: list[str], x: str, y: str) -> Any:
+def _numbers(rows: list[dict[str, Any]], names: list[str], dark: str) -> Any:
+    """Return the texts of the cells, white where the expression `dark` holds."""
+    colour = alt.condition(dark, alt.value("white"), alt.value("black"))
+    return _cells(rows, names).mark_text(fontSize=7).encode(text="text:N", color=colour)
+
+
+def _cells(rows: list[dict[str, Any]], names: list[str]) -> Any:
     return draw(rows).encode(
         x=alt.X(
-            x, title=None, sort=names, axis=alt.Axis(labelAngle=-90, labelLimit=120, ticks=False)
+            "a:N",
+            title=None,
+            sort=names,
+            axis=alt.Axis(labelAngle=-90, labelLimit=120, ticks=False),
         ),
-        y=alt.Y(y, title=None, sort=names, axis=alt.Axis(labelLimit=120, ticks=False)),
+        y=alt.Y("b:N", title=None, sort=names, axis=alt.Axis(labelLimit=120, ticks=False)),
     )
 
 

@@ -47,7 +47,9 @@ def propensity_scores(found: Propensity) -> Any:
         )
     )
     line = draw([{"c": found.share}]).mark_rule(strokeDash=[4, 3], color="black").encode(x="c:Q")
-    name = {"cart": "classification tree", "logit": "logistic regression"}[found.model]
+    name = {"cart": "classification tree", "logit": "logistic regression"}.get(
+        found.model, "boosted trees"
+    )
     return finish(
         (bars + line).properties(width=520, height=240),
         "Propensity scores",

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
 from caveat.utility.detection import Detection, detection
 from caveat.utility.measures import add, rows_of
-from caveat.utility.propensity import Null, Propensity, expected_pmse, permutation_null, propensity
+from caveat.utility.propensity import (
+    Null,
+    Propensity,
+    expected_pmse,
+    pairs_null,
+    permutation_null,
+    propensity,
+)
 
 __all__ = ["cart_of", "register"]
 
@@ -50,6 +58,18 @@ def _s_pmse(comparison: Comparison) -> Measurement:
             "permutations": len(null.values),
             "without split": null.without_split,
         },
+    )
+
+
+def _s_pmse_pairs(comparison: Comparison, copies: Sequence[Comparison]) -> Measurement:
+    null: Null = copies[0].once(("pairs", len(copies)), lambda: pairs_null(copies))
+    found = cart_of(comparison)
+    if null.mean == 0:
+        return undefined("the copies cannot be told apart at all", n=rows_of(comparison))
+    return Measurement(
+        found.pMSE / null.halved,
+        n=rows_of(comparison),
+        details={"null (halved)": null.halved, "not halved": found.pMSE / null.mean},
     )
 
 
@@ -111,6 +131,19 @@ def register() -> None:
         "overlooks weak differences.",
         blind="weak differences",
         unit="×",
+    )
+    add(
+        "S_pMSE pairs",
+        _s_pmse_pairs,
+        family="general",
+        says="pMSE over what pairs of copies give: 1 if copies differ from the original as from "
+        "each other",
+        formula="pMSE / (½ mean pMSE of all pairs of copies)",
+        source="synthpop's utility.gen; not halved it is the pMSE ratio of Kolb and others (2024)",
+        blind_spot="Copies that share a defect do not show it: it falls when they vary more.",
+        blind="shared defects",
+        unit="×",
+        needs=frozenset({"copies"}),
     )
     add(
         "S_pMSE logit",

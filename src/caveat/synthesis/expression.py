@@ -238,8 +238,12 @@ def _against_constant(column: Column, op: ast.cmpop, value: Any, text: str) -> N
         value, levels = _place(column, value, text), np.arange(len(levels))
     elif levels.dtype == object and not isinstance(value, str):
         value = str(value)
+    compare = COMPARISONS[type(op)]
     try:
-        result = np.asarray(COMPARISONS[type(op)](levels, value), dtype=bool)
+        if levels.dtype == object:  # numpy would strip NUL characters from the end of the text
+            result = np.array([compare(level, value) for level in levels.tolist()], dtype=bool)
+        else:
+            result = np.asarray(compare(levels, value), dtype=bool)
     except (TypeError, np.exceptions.DTypePromotionError):
         raise CaveatError(
             "a number is compared with text",

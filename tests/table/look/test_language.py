@@ -23,7 +23,7 @@ from caveat.table.look.language import (
 )
 
 NAMES = st.one_of(
-    st.text(min_size=1, max_size=12),
+    st.text(min_size=1, max_size=12).filter(str.strip),
     st.sampled_from(
         ["class", "log", "missing", "net pay", "2nd", "größe", "µg", "if x then y = 1"]
     ),

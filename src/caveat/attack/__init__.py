@@ -5,6 +5,7 @@ from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
 from caveat.attack.posterior import Posterior, posterior
 from caveat.attack.privacy_loss import PrivacyLoss, privacy_loss
+from caveat.attack.simulated import proper_posterior, simulated_posterior
 from caveat.attack.vulnerable import Vulnerable, vulnerable
 from caveat.risk import register
 
@@ -22,5 +23,7 @@ __all__ = [
     "membership_test",
     "posterior",
     "privacy_loss",
+    "proper_posterior",
+    "simulated_posterior",
     "vulnerable",
 ]

@@ -25,7 +25,16 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Plan
 from caveat.table import Table
 
-__all__ = ["Posterior", "bayes", "check_record", "posterior"]
+__all__ = [
+    "Posterior",
+    "bayes",
+    "check_exact",
+    "check_record",
+    "known_part",
+    "posterior",
+    "remarks_on",
+    "unknown_columns",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +192,7 @@ def posterior(
     names = unknown_columns(unknown, table, plan)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
-    beliefs = prior_of(prior, worlds.without(record), _known(worlds, record, names), rows)
+    beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     codes = np.stack([rows[name].codes for name in names], axis=1)
     evidence = in_threads(
         lambda row: worlds.evidence(
@@ -252,6 +261,7 @@ def remarks_on(names: Sequence[str], plan: Plan) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _known(worlds: Worlds, record: int, unknown: Sequence[str]) -> Table:
+def known_part(worlds: Worlds, record: int, unknown: Sequence[str]) -> Table:
+    """Return the record with the columns that are not unknown, one row."""
     names = [name for name in worlds.original if name not in unknown]
     return worlds.original.select(names).take(np.array([record]))

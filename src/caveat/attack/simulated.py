@@ -1,0 +1,291 @@
+"""The same questions by simulation, where no likelihood can be computed.
+
+Two cases. Generators whose parameters are drawn (proper synthesis, forests) have a likelihood that
+is an average over the draws; it is estimated with the same draws in every world. Generators of
+which nothing is known but how to run them are run in every world, and the likelihood of a summary
+of the release is estimated from the runs. Both results carry their Monte Carlo error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp, xlogy
+
+from caveat.attack.candidates import candidates_of
+from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.posterior import (
+    Posterior,
+    bayes,
+    check_record,
+    known_part,
+    remarks_on,
+    unknown_columns,
+)
+from caveat.attack.priors import Prior, prior_of
+from caveat.attack.worlds import Worlds, in_threads
+from caveat.errors import CaveatError
+from caveat.risk import key_cells
+from caveat.synthesis import make_plan
+from caveat.table import Table
+from caveat.table.align import recode_to
+
+__all__ = ["AnyGenerator", "proper_posterior", "simulated_posterior"]
+
+Floats = NDArray[np.float64]
+Done = Callable[[float], None]
+
+GROUPS = 20
+"""Groups of draws that are left out in turn to find the Monte Carlo error."""
+
+
+class AnyGenerator(Protocol):
+    """Anything that can be fitted on a frame and sampled from."""
+
+    def fit(self, data: Any) -> Any:
+        """Learn from a frame; may return the fitted generator or nothing."""
+
+    def sample(self, rows: int) -> Any:
+        """Draw a frame with this many rows."""
+
+
+def _jackknife(full: Floats, without: Sequence[Floats]) -> Floats:
+    """Return standard errors from estimates that leave out one group of draws each."""
+    parts = np.stack(without)
+    n = len(parts)
+    return np.asarray(np.sqrt((n - 1) / n * ((parts - full) ** 2).sum(axis=0)))
+
+
+def proper_posterior(
+    original: Any,
+    synthetic: Any,
+    record: int,
+    *,
+    draws: int = 100,
+    unknown: Sequence[str] | None = None,
+    generator: Generator | None = None,
+    candidates: Any = None,
+    prior: Prior = "uniform",
+    seed: int = 0,
+    threads: int | None = None,
+    done: Done | None = None,
+) -> Posterior:
+    """Return the posterior of one record when the parameters of the models are drawn.
+
+    The columns of a copy have parameters of their own, drawn independently, so the likelihood is a
+    product over columns and copies of averages over draws. Each draw is used in every world (the
+    same rows are resampled), which keeps the error of the comparison small.
+
+    Parameters
+    ----------
+    draws
+        Number of draws of the parameters.
+    seed
+        Seed of the draws.
+    original, synthetic, record, unknown, generator, candidates, prior, threads, done
+        As for :func:`caveat.attack.posterior`.
+    """
+    if draws < 2:
+        raise CaveatError("the number of draws must be 2 or more")
+    table = Table.from_frame(original)
+    check_record(record, table)
+    plan = plan_of(generator, table)
+    names = unknown_columns(unknown, table, plan)
+    worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
+    worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
+    beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
+    tables = _world_tables(worlds, record, rows)
+    items = [(world, draw) for world in range(len(tables)) for draw in range(draws)]
+
+    def terms(item: tuple[int, int]) -> Floats:
+        world, draw = item
+        key = int(np.random.SeedSequence((seed, draw)).generate_state(1, np.uint64)[0])
+        model = Worlds(table, plan, worlds.releases, key).model(tables[world])
+        return _by_column(model, worlds.releases)
+
+    found = np.stack(in_threads(terms, items, threads, done))
+    logs = found.reshape(len(tables), draws, -1)  # world, draw, column of a copy
+    if np.isneginf(_average(logs)).all():
+        raise CaveatError(
+            "the release has probability 0 in every world and draw",
+            do="check that original, release and generator belong together, or use more draws",
+        )
+    estimate = bayes(beliefs, _average(logs))
+    groups = np.array_split(np.arange(draws), min(GROUPS, draws))
+    partial = [bayes(beliefs, _average(np.delete(logs, group, axis=1))) for group in groups]
+    notes = (*notes, f"averaged over {draws} draws of the parameters", *remarks_on(names, plan))
+    return Posterior(
+        record, rows, beliefs, _average(logs), truth, notes, _jackknife(estimate, partial)
+    )
+
+
+def _by_column(model: Any, releases: Sequence[Table]) -> Floats:
+    """Return the log-likelihood of every column of every copy."""
+    out = []
+    for release in releases:
+        result = model.log_prob(release)
+        for name, reason in result.unknown.items():
+            raise CaveatError(
+                f"there is no probability: {reason}",
+                where=f"column {name}",
+                do="use caveat.attack.simulated_posterior",
+            )
+        out += [float(logs.sum()) for logs in result.columns.values()]
+    return np.array(out)
+
+
+def _average(logs: Floats) -> Floats:
+    """Return the sum over columns of the log of the mean over draws."""
+    with np.errstate(divide="ignore"):
+        means = logsumexp(logs, axis=1) - np.log(logs.shape[1])
+    return np.asarray(means.sum(axis=-1))
+
+
+def _world_tables(worlds: Worlds, record: int, rows: Table) -> list[Table]:
+    return [
+        worlds.changed(record, {name: int(rows[name].codes[i]) for name in rows})
+        for i in range(rows.n_rows)
+    ]
+
+
+def simulated_posterior(
+    original: Any,
+    synthetic: Any,
+    record: int,
+    make: Callable[[int], AnyGenerator],
+    *,
+    simulations: int = 100,
+    summary: Literal["cells"] | Callable[[Table], Sequence[float]] = "cells",
+    refit: bool = True,
+    unknown: Sequence[str] | None = None,
+    candidates: Any = None,
+    prior: Prior = "uniform",
+    seed: int = 0,
+    threads: int | None = 1,
+    done: Done | None = None,
+) -> Posterior:
+    """Return the posterior of one record for a generator that can only be run.
+
+    Parameters
+    ----------
+    original, synthetic, record, unknown, candidates, prior, done
+        As for :func:`caveat.attack.posterior`; one release.
+    make
+        Called with a seed; returns a new generator with ``fit`` and ``sample``.
+    simulations
+        Number of releases made in each world.
+    summary
+        What the attacker looks at. "cells": how often each candidate's whole record occurs in the
+        release, each count taken as binomial with the share found in the runs. Or a function of a
+        release that returns numbers; their likelihood is estimated with a Gaussian kernel.
+    refit
+        Whether the generator is fitted anew for each release. Without it a world is fitted once,
+        which is right only if fitting has no randomness.
+    seed
+        Seed of the runs.
+
+    Returns
+    -------
+    Posterior
+        With ``error``; a summary loses information, so a stronger attack may exist.
+    """
+    table = Table.from_frame(original)
+    check_record(record, table)
+    if simulations < 2:
+        raise CaveatError("the number of simulations must be 2 or more")
+    plan = make_plan(table)
+    names = unknown_columns(unknown or table.names, table, plan)
+    release = Table.from_frame(synthetic)
+    worlds = Worlds(table, plan, [release])
+    worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
+    beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
+    tables = _world_tables(worlds, record, rows)
+    measure = _cell_counts(worlds, record, rows) if summary == "cells" else summary
+
+    def runs(world: int) -> Floats:
+        return _runs(tables[world], make, measure, release.n_rows, simulations, refit, seed, world)
+
+    simulated = np.stack(in_threads(runs, list(range(len(tables))), threads, done))
+    observed = np.asarray(measure(release), dtype=np.float64)
+    likelihood = _binomial(release.n_rows) if summary == "cells" else _kernel(simulated)
+    logs = likelihood(observed, simulated)
+    groups = np.array_split(np.arange(simulations), min(GROUPS, simulations))
+    partial = [
+        bayes(beliefs, likelihood(observed, np.delete(simulated, group, axis=1)))
+        for group in groups
+    ]
+    error = _jackknife(bayes(beliefs, logs), partial)
+    notes = (*notes, f"simulated: {simulations} releases in each world, a summary of the release")
+    return Posterior(record, rows, beliefs, logs, truth, notes, error)
+
+
+def _runs(
+    world: Table,
+    make: Callable[[int], AnyGenerator],
+    measure: Callable[[Table], Sequence[float]],
+    n_rows: int,
+    simulations: int,
+    refit: bool,
+    seed: int,
+    number: int,
+) -> Floats:
+    """Return the summaries of the releases made in one world."""
+    frame = world.to_frame()
+    out = []
+    fitted: Any = None
+    for run in range(simulations):
+        key = int(np.random.SeedSequence((seed, number, run)).generate_state(1)[0])
+        if fitted is None or refit:
+            generator = make(key)
+            fitted = generator.fit(frame) or generator
+        out.append(measure(Table.from_frame(fitted.sample(n_rows))))
+    return np.asarray(out, dtype=np.float64)
+
+
+def _cell_counts(worlds: Worlds, record: int, rows: Table) -> Callable[[Table], Sequence[float]]:
+    """Return a function that counts the record with each candidate's values in a release."""
+    table = worlds.original
+    names = [*rows.names, *(name for name in table if name not in rows)]
+    wanted = [
+        rows[name].codes if name in rows else np.repeat(table[name].codes[record], rows.n_rows)
+        for name in names
+    ]
+
+    def count(release: Table) -> Sequence[float]:
+        present = [name for name in names if name in release]
+        theirs = [recode_to(release[name], table[name]) for name in present]
+        ours = [codes for name, codes in zip(names, wanted, strict=True) if name in release]
+        sizes = [table[name].n_levels + 1 for name in present]
+        (mine, cells), n = key_cells([ours, theirs], sizes)
+        counts: list[float] = np.bincount(cells, minlength=n)[mine].astype(float).tolist()
+        return counts
+
+    return count
+
+
+def _binomial(n_rows: int) -> Callable[[Floats, Floats], Floats]:
+    """Return the likelihood of counts, each binomial with the share found in the runs."""
+
+    def likelihood(observed: Floats, simulated: Floats) -> Floats:
+        share = (simulated.sum(axis=1) + 0.5) / (simulated.shape[1] * n_rows + 1)
+        rest = n_rows - observed
+        ways = gammaln(n_rows + 1) - gammaln(observed + 1) - gammaln(rest + 1)
+        return np.asarray((ways + xlogy(observed, share) + rest * np.log1p(-share)).sum(axis=-1))
+
+    return likelihood
+
+
+def _kernel(simulated: Floats) -> Callable[[Floats, Floats], Floats]:
+    """Return a Gaussian kernel estimate; the width is Scott's for all runs together."""
+    spread = simulated.reshape(-1, simulated.shape[2]).std(axis=0)
+    width = spread * simulated.shape[1] ** (-1 / (4 + simulated.shape[2]))
+    width = np.where(width > 0, width, 1.0)
+
+    def likelihood(observed: Floats, runs: Floats) -> Floats:
+        apart = ((runs - observed) / width) ** 2
+        return np.asarray(logsumexp(-apart.sum(axis=-1) / 2, axis=1) - np.log(runs.shape[1]))
+
+    return likelihood

@@ -1,0 +1,114 @@
+"""Simulation agrees with the exact answer where there is one, within its own error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.attack import posterior, proper_posterior, simulated_posterior
+from caveat.datasets import buyer_beware
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer
+from caveat.table import Table
+
+
+def tiny() -> Table:
+    return Table.from_frame({"x": ["a"] * 12 + ["b"] * 7 + ["c"], "y": ["u", "v"] * 10})
+
+
+def test_simulated_cells_agree_with_the_exact_posterior():
+    table = tiny().select(["x"])
+    release = Synthesizer(seed=4).fit(table).tables()[0]
+    exact = posterior(table, release, 19)
+    found = simulated_posterior(
+        table, release, 19, lambda seed: Synthesizer(seed=seed, threads=1), simulations=200, seed=1
+    )
+    assert not found.exact
+    # with one column the counts of the candidates are sufficient; only their sum is not fixed
+    assert np.all(np.abs(found.probabilities - exact.probabilities) < 4 * found.error + 0.06)
+    assert 0 < found.error.max() < 0.1
+
+
+def test_simulation_finds_the_unique_record_of_buyer_beware():
+    found = simulated_posterior(
+        buyer_beware(), buyer_beware(4), 999, lambda seed: Synthesizer(seed=seed, threads=1),
+        simulations=25, unknown=["var4"], refit=False, seed=2,
+    )  # fmt: skip
+    # three rows 1111: with rate 1/1000 likely, without it impossible up to the half count
+    assert found.probability > 0.99
+    assert found.correct
+
+
+def test_a_summary_of_the_users_own():
+    table = Table.from_frame({"x": [0] * 10 + [1] * 9 + [50]})
+    release = Synthesizer(seed=8).fit(table).tables()[0]
+    found = simulated_posterior(
+        table, release, 19, lambda seed: Synthesizer(seed=seed, threads=1), simulations=60, seed=3,
+        summary=lambda copy: [float(np.mean(copy["x"].numbers[copy["x"].codes]))],
+    )  # fmt: skip
+    has_outlier = 50 in release["x"].values
+    assert (found.probability > 0.5) == has_outlier
+
+
+def test_generators_that_return_nothing_from_fit():
+    class Shuffler:
+        def __init__(self, seed):
+            self.rng = np.random.default_rng(seed)
+
+        def fit(self, data):
+            self.values = Table.from_frame(data)["x"].values
+
+        def sample(self, rows):
+            return {"x": self.rng.choice(self.values, rows)}
+
+    table = tiny().select(["x"])
+    found = simulated_posterior(
+        table, Table.from_frame({"x": ["a"] * 10 + ["b"] * 9 + ["c"]}), 19, Shuffler,
+        simulations=50,
+    )  # fmt: skip
+    # "c" was drawn once; the other worlds never draw it, which 50 x 20 rows can only bound
+    assert 0.9 < found.probability < 1
+    with pytest.raises(CaveatError, match="2 or more"):
+        simulated_posterior(table, table, 0, Shuffler, simulations=1)
+
+
+class TestProper:
+    def test_the_bayesian_bootstrap_of_one_column_by_the_closed_form(self):
+        """The weights are exponential, so the shares are Dirichlet(counts) and the probability of
+        the sequence Z is a ratio of gamma functions."""
+        from scipy.special import gammaln
+
+        others, released = np.array([8, 5, 3]), np.array([4, 4, 2])
+        levels = np.array(["a", "b", "c"])
+        table = Table.from_frame({"x": [*np.repeat(levels, others), "c"]})
+        release = Table.from_frame({"x": np.repeat(levels, released)})
+        logs = np.zeros(3)
+        for c in range(3):
+            n = others + (np.arange(3) == c)
+            logs[c] = (gammaln(n + released) - gammaln(n)).sum()
+        expected = np.exp(logs - logs.max())
+        expected /= expected.sum()
+        options = {"method": "sample", "proper": True}
+        found = proper_posterior(
+            table, release, 16, generator=options, draws=800, seed=1, threads=1
+        )
+        assert np.all(np.abs(found.probabilities - expected) < 4 * found.error)
+        assert found.error.max() < 0.05
+
+    def test_without_randomness_it_is_the_exact_posterior(self):
+        table = tiny()
+        release = Synthesizer(seed=4).fit(table).tables()[0]
+        exact = posterior(table, release, 3, unknown=["y"])
+        found = proper_posterior(table, release, 3, unknown=["y"], draws=3)
+        assert found.probabilities == pytest.approx(exact.probabilities, abs=1e-12)
+        assert found.error == pytest.approx(np.zeros(2), abs=1e-12)
+
+    def test_proper_trees_blur_the_unique_record_no_more_than_they_should(self):
+        table = buyer_beware()
+        with pytest.raises(CaveatError, match="proper_posterior"):
+            posterior(table, buyer_beware(4), 999, generator={"proper": True})
+        found = proper_posterior(
+            table, buyer_beware(4), 999, unknown=["var4"], generator={"proper": True}, draws=20
+        )
+        # 1111 is in the release: worlds without it stay impossible in every draw
+        assert found.probability == 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -88,6 +90,17 @@ def test_design_has_one_column_for_each_product() -> None:
     assert both.design(0).shape == (12, 1 + 2 + 1 + 1)
     assert both.design(1).shape == (12, 5 + 2 * 1 + 2 * 1 + 1)
     assert both.design(2).shape == (12, 10 + 2)
+    assert [both.n_terms(order) for order in range(3)] == [5, 10, 12]
+
+
+def test_designs_that_would_not_fit_into_memory_are_refused(monkeypatch, people: Table) -> None:
+    monkeypatch.setattr(sys.modules["caveat.utility.propensity"], "MOST_CELLS", 1000)
+    pair = Comparison(people, people)
+    with pytest.raises(CaveatError, match="would have 10 columns"):
+        propensity(pair, "logit")
+    result = compare(people, people, measures=["S_pMSE logit"], resamples=1)["S_pMSE logit"]
+    assert result.value is None
+    assert "columns" in result.measurement.notes[0]
 
 
 def test_stopping_rule_by_hand() -> None:

@@ -146,10 +146,11 @@ def _cramer(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
     rows, columns = int(a.max()) + 1, int(b.max()) + 1
     if min(rows, columns) < 2:
         return float("nan")
-    table = np.bincount(a.astype(np.int64) * columns + b, minlength=rows * columns)
-    table = table.reshape(rows, columns)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(a)
-    chi = float((table**2 / expected).sum()) - len(a)
+    # Only cells that occur: the full table of two long factors would not fit into memory.
+    cells, counts = np.unique(a.astype(np.int64) * columns + b, return_counts=True)
+    i, j = np.divmod(cells, columns)
+    expected = np.bincount(a)[i] * (np.bincount(b)[j] / len(a))
+    chi = float((counts**2 / expected).sum()) - len(a)
     return float(np.sqrt(max(0.0, chi) / (len(a) * (min(rows, columns) - 1))))
 
 

@@ -31,6 +31,8 @@ __all__ = ["Null", "Propensity", "expected_pmse", "pairs_null", "permutation_nul
 Model = Literal["cart", "logit", "boosting"]
 # Scores that differ by less than this are equal: rounding must not break ties.
 SAME_SCORE = 12
+# The design of a logistic model is refused beyond this many cells (0.8 GB).
+MOST_CELLS = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +160,12 @@ def _scorer(
 
         return by_boosting, data.is_synthetic
     if model == "logit":
+        n_terms = data.n_terms(interactions)
+        if n_terms * len(data.is_synthetic) > MOST_CELLS:
+            raise CaveatError(
+                f"the logistic model would have {n_terms:,} columns",
+                do="choose fewer variables, or group the levels of long factors",
+            )
         with threadpool_limits(limits=1):
             basis = orthonormal_basis(data.design(interactions))
 

@@ -54,6 +54,18 @@ class Stacked:
         unsigned = [codes.astype(np.uint32) for codes in self.codes]
         return Predictors(unsigned, self.n_levels, self.ordered)
 
+    def n_terms(self, order: int) -> int:
+        """Return the number of columns that `design` has."""
+        widths = [
+            levels - 1 if numbers is None else 1
+            for levels, numbers in zip(self.n_levels, self.values, strict=True)
+        ]
+        # Coefficient k of Π (1 + w x) is the number of products of k columns.
+        products = np.ones(1)
+        for width in widths:
+            products = np.convolve(products, [1.0, width])
+        return int(products[: order + 2].sum())
+
     def design(self, order: int) -> NDArray[np.float64]:
         """Return the columns of a regression: a constant, main effects, products up to `order`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from caveat.errors import CaveatError
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
 from caveat.utility.detection import Detection, detection
@@ -74,7 +75,10 @@ def _s_pmse_pairs(comparison: Comparison, copies: Sequence[Comparison]) -> Measu
 
 
 def _s_pmse_logit(comparison: Comparison) -> Measurement:
-    found = _logit(comparison)
+    try:
+        found = _logit(comparison)
+    except CaveatError as error:  # long factors on many rows
+        return undefined(error.what, n=rows_of(comparison))
     if found.df == 0:
         return undefined("the columns are constant", n=rows_of(comparison))
     expected = expected_pmse(found.df, comparison.n_original, comparison.n_synthetic)

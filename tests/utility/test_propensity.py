@@ -96,7 +96,7 @@ def test_design_has_one_column_for_each_product() -> None:
 def test_designs_that_would_not_fit_into_memory_are_refused(monkeypatch, people: Table) -> None:
     monkeypatch.setattr(sys.modules["caveat.utility.propensity"], "MOST_CELLS", 1000)
     pair = Comparison(people, people)
-    with pytest.raises(CaveatError, match="would have 10 columns"):
+    with pytest.raises(CaveatError, match="would have 11 columns"):
         propensity(pair, "logit")
     result = compare(people, people, measures=["S_pMSE logit"], resamples=1)["S_pMSE logit"]
     assert result.value is None

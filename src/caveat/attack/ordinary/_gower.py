@@ -1,20 +1,23 @@
 """Nearest records by Gower's distance, without a matrix of all distances.
 
 The distance of two records is the mean over columns of 0/1 for categories and |difference|/range,
-at most 1, for numbers. A comparison stops as soon as it cannot be among the nearest any more.
+at most 1, for numbers. The records are sorted by their categories; where the categories met so far
+already differ too much, all records that share them are passed over at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.ordinary.encoding import Floats, Mixed, in_blocks
+from caveat.attack.ordinary.encoding import Codes, Floats, Mixed, in_blocks, mixed
 from caveat.risk._kernel import kernel
+from caveat.table import Table
 
-__all__ = ["Nearest", "nearest", "nearest_credit"]
+__all__ = ["Nearest", "nearest", "nearest_rows"]
 
 Ints = NDArray[np.int64]
 
@@ -24,6 +27,31 @@ class Nearest(NamedTuple):
 
     distance: Floats
     position: Ints
+
+
+def nearest_rows(
+    people: Table,
+    data: Table,
+    columns: Sequence[str],
+    k: int,
+    *,
+    scale: Table,
+    rng: np.random.Generator | None = None,
+    own: Ints | None = None,
+) -> Nearest:
+    """Return the k nearest rows of ``data`` for each of the people; as :func:`nearest`.
+
+    Parameters
+    ----------
+    people, data, scale
+        Tables on common levels; ``scale`` is the one whose ranges are the units of numbers.
+    columns
+        The columns that are compared.
+    k, rng, own
+        As for :func:`nearest`.
+    """
+    query, offered = mixed([people, data], columns, scale)
+    return nearest(query, offered, k, rng=rng, own=own)
 
 
 def nearest(
@@ -43,112 +71,87 @@ def nearest(
     k
         How many; at most the number of records.
     rng
-        Orders the data at random before the search: records at equal distance are chosen by
-        lot. Without it the first ones in the table win, which is for distances only: rows of a
-        release may be sorted as the original is.
+        Decides between records at equal distance by lot. Without it the first in the table wins,
+        which is for distances only: a release may be sorted as the original is.
     own
         For each query the position in ``data`` of the record itself, which is left out.
     """
-    n = len(data)
-    order = np.arange(n) if rng is None else rng.permutation(n)
+    n = data.n
     k = min(k, n - (own is not None))
-    place = np.full(len(query), -1) if own is None else np.argsort(order)[own]
-    shuffled = data if rng is None else data.take(order)
+    if k < 1 or not query.n:
+        return Nearest(np.zeros((query.n, 0)), np.zeros((query.n, 0), np.int64))
+    order = np.lexsort(data.codes.T[::-1]) if data.codes.shape[1] else np.arange(n)
+    ordered = data.take(order)
+    first, jump = _prefixes(ordered.codes)
+    lot = (np.arange(n) if rng is None else rng.permutation(n))[order]
+    place = np.full(query.n, -1) if own is None else np.argsort(order)[own]
 
     def block(rows: slice) -> tuple[Floats, Ints]:
         part = query.take(rows)
-        distance = np.full((len(part), k), np.inf)
-        position = np.zeros((len(part), k), np.int64)
-        _nearest(*part, *shuffled, place[rows], distance, position)
+        distance = np.full((part.n, k), np.inf)
+        position = np.zeros((part.n, k), np.int64)
+        _search(*part, *ordered, first, jump, lot, place[rows], distance, position)
         return distance, position
 
-    if k < 1 or not len(query):
-        return Nearest(np.zeros((len(query), 0)), np.zeros((len(query), 0), np.int64))
-    distances, positions = zip(*in_blocks(block, len(query)), strict=True)
+    distances, positions = zip(*in_blocks(block, query.n), strict=True)
     return Nearest(np.concatenate(distances) / data.width, order[np.concatenate(positions)])
 
 
-def nearest_credit(
-    query: Mixed,
-    data: Mixed,
-    status: tuple[Ints, Ints],
-    value: tuple[Floats, Floats],
-    width: Floats,
-) -> Floats:
-    """Return the share of the nearest records (all at the least distance) whose secret is right.
+def _prefixes(codes: Codes) -> tuple[Ints, Ints]:
+    """Describe rows sorted by their codes as a tree.
 
-    Parameters
-    ----------
-    query, data
-        Rows of the two sides.
-    status
-        What must be equal in the secret, for queries and data.
-    value
-        A number that may be near, for queries and data.
-    width
-        How far the number may lie off, for each query.
+    Returns
+    -------
+    For each row the first column in which it differs from the row before; and for each row and
+    column the next row that differs in that column or one before it.
     """
-
-    def block(rows: slice) -> Floats:
-        part = query.take(rows)
-        out = np.zeros(len(part))
-        _credit(
-            *part, *data, status[0][rows], status[1], value[0][rows], value[1], width[rows], out
-        )
-        return out
-
-    return np.concatenate(in_blocks(block, len(query))) if len(query) else np.zeros(0)
-
-
-@kernel
-def _distance(i, j, numbers, codes, others, other_codes, limit):  # type: ignore[no-untyped-def]
-    """Return the sum over columns, or something above the limit as soon as that is certain."""
-    total = 0.0
-    for c in range(codes.shape[1]):
-        if codes[i, c] != other_codes[j, c]:
-            total += 1.0
-            if total > limit:
-                return total
-    for c in range(numbers.shape[1]):
-        total += min(abs(numbers[i, c] - others[j, c]), 1.0)
-        if total > limit:
-            return total
-    return total
+    n, width = codes.shape
+    first = np.zeros(n, np.int64)
+    differs = codes[1:] != codes[:-1]
+    first[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1) if width else 0, width)
+    jump = np.empty((n, width), np.int64)
+    for column in range(width):
+        starts = np.flatnonzero(first <= column)
+        jump[:, column] = np.append(starts, n)[np.searchsorted(starts, np.arange(n), side="right")]
+    return first, jump
 
 
 @kernel
-def _nearest(numbers, codes, others, other_codes, own, distance, position):  # type: ignore[no-untyped-def]
-    k = distance.shape[1]
-    for i in range(len(codes)):
-        for j in range(len(other_codes)):
-            if j == own[i]:
-                continue
-            last = distance[i, k - 1]
-            d = _distance(i, j, numbers, codes, others, other_codes, last)
-            if d >= last:
-                continue
-            place = k - 1
-            while place > 0 and distance[i, place - 1] > d:
-                distance[i, place] = distance[i, place - 1]
-                position[i, place] = position[i, place - 1]
-                place -= 1
-            distance[i, place] = d
-            position[i, place] = j
-
-
-@kernel
-def _credit(  # type: ignore[no-untyped-def]
-    numbers, codes, others, other_codes, status, statuses, value, values, width, out
+def _search(  # type: ignore[no-untyped-def]
+    numbers, codes, others, other_codes, first, jump, lot, own, distance, position
 ):
+    k, n, width = distance.shape[1], len(other_codes), codes.shape[1]
+    partial = np.zeros(width + 1)
     for i in range(len(codes)):
-        least, found, right = np.inf, 0, 0
-        for j in range(len(other_codes)):
-            d = _distance(i, j, numbers, codes, others, other_codes, least)
-            if d > least:
-                continue
-            if d < least:
-                least, found, right = d, 0, 0
-            found += 1
-            if statuses[j] == status[i] and abs(values[j] - value[i]) <= width[i]:
-                right += 1
-        out[i] = right / found
+        last, last_lot = np.inf, n
+        j, depth = 0, 0
+        while j < n:
+            d, c = partial[depth], depth
+            while c < width and d <= last:
+                if codes[i, c] != other_codes[j, c]:
+                    d += 1.0
+                c += 1
+                partial[c] = d
+            if d > last:
+                j = jump[j, c - 1]
+            else:
+                for c in range(numbers.shape[1]):
+                    d += min(abs(numbers[i, c] - others[j, c]), 1.0)
+                    if d > last:
+                        break
+                if (d < last or (d == last and lot[j] < last_lot)) and j != own[i]:
+                    place = k - 1
+                    while place > 0 and (
+                        distance[i, place - 1] > d
+                        or (distance[i, place - 1] == d and lot[position[i, place - 1]] > lot[j])
+                    ):
+                        distance[i, place] = distance[i, place - 1]
+                        position[i, place] = position[i, place - 1]
+                        place -= 1
+                    distance[i, place] = d
+                    position[i, place] = j
+                    last = distance[i, k - 1]
+                    last_lot = lot[position[i, k - 1]]
+                j += 1
+            if j < n:
+                depth = first[j]

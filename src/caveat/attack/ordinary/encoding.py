@@ -17,8 +17,18 @@ from caveat.errors import CaveatError
 from caveat.risk.prepare import harmonise
 from caveat.table import Column, Kind, Table
 
-__all__ = ["Codes", "Floats", "Mixed", "Tables", "code_matrix", "dense", "mixed", "prepare"]
-__all__ += ["in_blocks", "seeds"]
+__all__ = [
+    "Codes",
+    "Floats",
+    "Mixed",
+    "Tables",
+    "code_matrix",
+    "dense",
+    "in_blocks",
+    "mixed",
+    "prepare",
+    "seeds",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -51,7 +61,9 @@ class Mixed(NamedTuple):
     numbers: Floats
     codes: Codes
 
-    def __len__(self) -> int:
+    @property
+    def n(self) -> int:
+        """Number of rows."""
         return len(self.codes)
 
     def take(self, rows: NDArray[np.int64] | slice) -> Mixed:
@@ -61,7 +73,7 @@ class Mixed(NamedTuple):
     @property
     def width(self) -> int:
         """Number of parts that a distance is the sum of."""
-        return max(self.numbers.shape[1] + self.codes.shape[1], 1)
+        return max(int(self.numbers.shape[1] + self.codes.shape[1]), 1)
 
 
 def prepare(
@@ -125,10 +137,7 @@ def _in_ranges(column: Column) -> Floats:
     """Return each level in units of the range; ways to be missing are far from all and each."""
     numbers, used = column.numbers, column.counts[: len(column.levels)] > 0
     span = float(np.ptp(numbers[used])) if used.any() else 0.0
-    if span:
-        scaled = numbers / span
-    else:
-        scaled = 2.0 * np.arange(len(numbers))
+    scaled: Floats = numbers / span if span else 2.0 * np.arange(len(numbers), dtype=np.float64)
     limit = float(np.abs(scaled).max(initial=0.0))
     return np.append(scaled, limit + 2.0 + 2.0 * np.arange(len(column.missing)))
 
@@ -158,9 +167,8 @@ def dense(train: Table, tables: Sequence[Table], columns: Sequence[str]) -> list
         if column.kind.has_order:
             values = column.numbers if column.kind.is_number else np.arange(n, dtype=np.float64)
             lookups.append((name, _standardised(values, counts[:n], column.n_levels)))
-        for code in flags:
-            if counts[code]:
-                lookups.append((name, (np.arange(column.n_levels) == code).astype(np.float64)))
+        codes = np.arange(column.n_levels)
+        lookups += [(name, (codes == f).astype(np.float64)) for f in flags if counts[f]]
     if not lookups:
         return [np.zeros((len(table), 1)) for table in tables]
     return [

@@ -1,7 +1,7 @@
 """The fixed-radius nearest-neighbour classifier of Hittmeir, Mayer and Ekelhart, Algorithm 3.1.
 
-The radius grows from 0 until a synthetic record is found; all records at that Hamming distance vote.
-Its accuracy, with the vote of a tie shared, is the measure R_GCAP.
+The radius grows from 0 until a synthetic record is found; all records at that Hamming distance
+vote. Its accuracy, with the vote of a tie shared, is the measure R_GCAP.
 """
 
 from __future__ import annotations

@@ -1,0 +1,63 @@
+"""Attackers with ordinary means: what anyone can do with the released table alone.
+
+The strong attacker of :mod:`caveat.attack` is the upper bound; these are lower bounds, each with
+what could be had without the release and with the same attack on people who were not in the data.
+"""
+
+from caveat.attack.ordinary.classifiers import CLASSIFIERS, Prediction, prediction
+from caveat.attack.ordinary.density import MembershipScores, membership_scores
+from caveat.attack.ordinary.distances import (
+    closest_record,
+    closest_share,
+    epsilon_identifiability,
+    identical_matches,
+    neighbour_ratio,
+)
+from caveat.attack.ordinary.frnn import frnn
+from caveat.attack.ordinary.inference import inference
+from caveat.attack.ordinary.kinds import KINDS, Finding, Options, run_kind
+from caveat.attack.ordinary.linkability import linkability
+from caveat.attack.ordinary.linkage import closer_than_neighbour, record_linkage
+from caveat.attack.ordinary.measures import ENTRIES
+from caveat.attack.ordinary.outliers import outlier_links
+from caveat.attack.ordinary.rates import residual_risk
+from caveat.attack.ordinary.reconstruction import (
+    Figure,
+    Reconstruction,
+    random_matches,
+    reconstruct,
+)
+from caveat.attack.ordinary.singling_out import singling_out
+from caveat.risk.measure import register
+
+register(*ENTRIES)
+
+__all__ = [
+    "CLASSIFIERS",
+    "ENTRIES",
+    "KINDS",
+    "Figure",
+    "Finding",
+    "MembershipScores",
+    "Options",
+    "Prediction",
+    "Reconstruction",
+    "closer_than_neighbour",
+    "closest_record",
+    "closest_share",
+    "epsilon_identifiability",
+    "frnn",
+    "identical_matches",
+    "inference",
+    "linkability",
+    "membership_scores",
+    "neighbour_ratio",
+    "outlier_links",
+    "prediction",
+    "random_matches",
+    "reconstruct",
+    "record_linkage",
+    "residual_risk",
+    "run_kind",
+    "singling_out",
+]

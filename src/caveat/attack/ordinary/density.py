@@ -1,0 +1,237 @@
+"""Membership without the generator: the release may know a person better than others like her.
+
+Whether a release is dense around a record says little: it is dense where people are. Both scores
+compare it with a reference set of people who were not in the data: the ratio of two densities
+(after van Breugel, Sun, Qian and van der Schaar 2023, DOMIAS), or of the distances to the nearest
+records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from caveat.attack.ordinary._gower import nearest_rows
+from caveat.attack.ordinary.encoding import Floats, Mixed, in_blocks, mixed, prepare, seeds
+from caveat.attack.ordinary.rates import chosen
+from caveat.errors import CaveatError
+from caveat.risk._kernel import kernel
+from caveat.risk.measurement import Measurement, rate, wilson
+from caveat.table import Table
+
+__all__ = ["MembershipScores", "density_scores", "membership_scores"]
+
+# The bandwidth as a part of Scott's.
+NARROW = 0.1
+
+Score = Literal["density", "distance"]
+
+
+@dataclass(frozen=True, eq=False)
+class MembershipScores:
+    """Scores of people who were in the data and of people who were not; higher says "was in".
+
+    Attributes
+    ----------
+    members, outsiders
+        The scores.
+    score
+        "density" or "distance".
+    """
+
+    members: Floats
+    outsiders: Floats
+    score: str
+
+    @property
+    def auc(self) -> float:
+        """The chance that a member scores higher than an outsider, ties counted half."""
+        ordered = np.sort(self.outsiders)
+        below = np.searchsorted(ordered, self.members, side="left")
+        up_to = np.searchsorted(ordered, self.members, side="right")
+        return float((below + up_to).mean() / 2 / len(ordered))
+
+    def true_positives(self, rate_of_false: float) -> Measurement:
+        """Return the share of members found when at most so many outsiders are taken for members.
+
+        The limit is the score that no more than this share of outsiders exceeds; the control is the
+        share that does exceed it.
+        """
+        n = len(self.outsiders)
+        allowed = int(rate_of_false * n + 1e-9)
+        limit = np.sort(self.outsiders)[n - 1 - allowed]
+        false = float(np.mean(self.outsiders > limit))
+        found = int((self.members > limit).sum())
+        low, high = wilson(false * n, n)
+        return rate(
+            found,
+            len(self.members),
+            baseline=100 * rate_of_false,
+            control=100 * false,
+            control_n=n,
+            details={
+                "AUC": 100 * self.auc,
+                "false positives low": 100 * low,
+                "false positives high": 100 * high,
+            },
+        )
+
+    def f1(self, fraction: float) -> tuple[float, float]:
+        """Return F1 (%) for an attacker who knows the share of the population in the data.
+
+        She calls members the share ``fraction`` of the people with the highest scores. The second
+        number is F1 without the release, everybody called a member: 2f/(1 + f).
+
+        Examples
+        --------
+        >>> scores = MembershipScores(np.array([3.0, 4.0]), np.array([1.0, 2.0]), "density")
+        >>> scores.f1(0.5)
+        (100.0, 66.66666666666667)
+        """
+        if not 0 < fraction < 1:
+            raise CaveatError("the sampling fraction lies between 0 and 1", where="fraction")
+        values = np.concatenate([self.members, self.outsiders])
+        weight = np.concatenate([
+            np.full(len(self.members), fraction / len(self.members)),
+            np.full(len(self.outsiders), (1 - fraction) / len(self.outsiders)),
+        ])  # fmt: skip
+        levels, inverse = np.unique(-values, return_inverse=True)
+        claimed = np.cumsum(np.bincount(inverse, weight, len(levels)))
+        limit = -levels[min(int(np.searchsorted(claimed, fraction - 1e-12)), len(levels) - 1)]
+        true = fraction * float(np.mean(self.members >= limit))
+        false = (1 - fraction) * float(np.mean(self.outsiders >= limit))
+        return 200 * true / (true + false + fraction), 200 * fraction / (1 + fraction)
+
+
+def membership_scores(
+    original: Any,
+    synthetic: Any,
+    *,
+    control: Any,
+    score: Score = "density",
+    attacks: int = 2000,
+    seed: int = 0,
+) -> MembershipScores:
+    """Score people who were in the data and people who were not.
+
+    Parameters
+    ----------
+    original, synthetic
+        Frames or tables.
+    control
+        People who were not in the data. Half of them, at random, are the reference set that the
+        attacker has; the other half are the outsiders she is tested on.
+    score
+        "density": log of the density of the release at the record less that of the reference set.
+        "distance": the distance to the nearest reference record less that to the nearest synthetic
+        record, both by Gower, relative to their sum: each record is its own yardstick.
+    attacks
+        Number of members and of outsiders scored, at most.
+    seed
+        Root of the randomness.
+    """
+    tables = prepare(original, synthetic, control)
+    if tables.control is None or len(tables.control) < 4:
+        raise CaveatError("membership needs at least four people outside the data", do="add some")
+    halves, pick = seeds(seed, 2)
+    order = halves.permutation(len(tables.control))
+    half = len(order) // 2
+    reference = tables.control.take(np.sort(order[:half]))
+    outsiders = tables.control.take(np.sort(order[half:]))
+    people = [
+        table.take(chosen(len(table), attacks, pick)) for table in (tables.original, outsiders)
+    ]
+    if score == "density":
+        found = [density_scores(person, tables.synthetic, reference) for person in people]
+    elif score == "distance":
+        found = [_distance_scores(person, tables.synthetic, reference) for person in people]
+    else:
+        raise CaveatError(f"there is no score {score!r}", do="choose density or distance")
+    return MembershipScores(found[0], found[1], score)
+
+
+def _distance_scores(people: Table, release: Table, reference: Table) -> Floats:
+    synthetic, others = (
+        nearest_rows(people, data, people.names, 1, scale=release).distance[:, 0]
+        for data in (release, reference)
+    )
+    total = synthetic + others
+    return np.divide(others - synthetic, total, out=np.zeros(len(total)), where=total > 0)
+
+
+def density_scores(people: Table, release: Table, reference: Table) -> Floats:
+    """Return the log of the ratio of two kernel densities at each person.
+
+    A product kernel for mixed data: a normal kernel for each number, and for a category with L
+    levels 1 − λ where it agrees and λ/(L − 1) where it does not, with λ falling as the square of
+    the bandwidth (Li and Racine 2003). Widths are those of the release, a tenth of Scott's: what
+    it remembers of a record shows close to it, and is smoothed away at the width that suits a
+    density. Both densities get the weight of one synthetic record added: far from all data the
+    ratio of two nearly empty tails says nothing and would be huge.
+    """
+    ours, *known = mixed([people, release, reference], people.names, release)
+    kernels = _Kernels.of(known[0])
+    floor = kernels.peak - np.log(known[0].n)
+    high, low = (np.logaddexp(kernels.log_mean(ours, data), floor) for data in known)
+    return np.asarray(high - low)
+
+
+class _Kernels(NamedTuple):
+    """Widths of the kernels: of the numbers, and log weights of categories that agree or not."""
+
+    bandwidth: Floats
+    agree: Floats
+    differ: Floats
+
+    @classmethod
+    def of(cls, data: Mixed) -> _Kernels:
+        width = data.numbers.shape[1]
+        shrink = NARROW * data.n ** (-1 / (width + 4))
+        bandwidth = data.numbers.std(axis=0) * shrink
+        levels = np.maximum(data.codes.max(axis=0, initial=0) + 1.0, 2.0)
+        share = np.minimum((levels - 1) / levels, shrink**2)
+        return cls(
+            np.where(bandwidth > 0, bandwidth, 1.0), np.log1p(-share), np.log(share / (levels - 1))
+        )
+
+    @property
+    def peak(self) -> float:
+        """The log of a kernel at its own record."""
+        return float(self.agree.sum())
+
+    def log_mean(self, people: Mixed, data: Mixed) -> Floats:
+        """Return the log of the mean kernel at each person, up to a constant."""
+        others = data.numbers / self.bandwidth
+
+        def block(rows: slice) -> Floats:
+            part = people.take(rows)
+            out = np.empty(part.n)
+            _sum_kernels(
+                part.numbers / self.bandwidth, part.codes, others, data.codes,
+                self.agree, self.differ, out,
+            )  # fmt: skip
+            return out
+
+        sums: Floats = np.concatenate(in_blocks(block, people.n))
+        return sums - float(np.log(data.n))
+
+
+@kernel
+def _sum_kernels(numbers, codes, others, other_codes, agree, differ, out):  # type: ignore[no-untyped-def]
+    """Fill ``out`` with the log of the sum of kernels, the largest term taken out as it is met."""
+    for i in range(len(codes)):
+        top, total = -np.inf, 0.0
+        for j in range(len(other_codes)):
+            term = 0.0
+            for c in range(codes.shape[1]):
+                term += agree[c] if codes[i, c] == other_codes[j, c] else differ[c]
+            for c in range(numbers.shape[1]):
+                term -= 0.5 * (numbers[i, c] - others[j, c]) ** 2
+            if term > top:
+                total = total * np.exp(top - term) + 1.0
+                top = term
+            elif term > top - 40.0:
+                total += np.exp(term - top)
+        out[i] = top + np.log(total)

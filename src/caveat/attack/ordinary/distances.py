@@ -1,0 +1,201 @@
+"""Distances between release and original: diagnostics, not evidence of safety.
+
+None of these is a measure of privacy. Each is shown beside the same number for people who were not
+in the data, and its entry in MEASURES names the published counter-examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack.ordinary._gower import nearest_rows
+from caveat.attack.ordinary.encoding import Floats, Tables, dense, prepare
+from caveat.attack.ordinary.linkage import euclidean
+from caveat.errors import CaveatError
+from caveat.risk.cells import key_cells
+from caveat.risk.measurement import Measurement, rate
+from caveat.table import Table
+
+__all__ = [
+    "closest_record",
+    "closest_share",
+    "epsilon_identifiability",
+    "identical_matches",
+    "neighbour_ratio",
+]
+
+
+def closest_record(
+    original: Any, synthetic: Any, *, control: Any = None, columns: Sequence[str] | None = None
+) -> Measurement:
+    """Return the median Gower distance of a synthetic record to the closest original (DCR).
+
+    The control is the same with people who were not in the data in the place of the original, cut
+    to the size of the smaller of the two; the 5 % quantiles are among the details.
+    """
+    tables = _cut(prepare(original, synthetic, control, columns))
+    found = [_closest(tables.synthetic, people)[:, 0] for people in tables.people]
+    details = {
+        "5 % quantile": float(np.quantile(found[0], 0.05)),
+        "share 0": float(_zero(found[0])),
+    }
+    if len(found) > 1:
+        details["5 % quantile, control"] = float(np.quantile(found[1], 0.05))
+    return Measurement(
+        float(np.median(found[0])),
+        control=float(np.median(found[1])) if len(found) > 1 else None,
+        reference=0.0,
+        n=len(found[0]),
+        details=details,
+    )
+
+
+def closest_share(
+    original: Any, synthetic: Any, *, control: Any, columns: Sequence[str] | None = None
+) -> Measurement:
+    """Return the share of synthetic records closer to the original than to the control.
+
+    Equally close ones count half; original and control are cut to the same size, so that the share
+    is 50 % for a release that knows the two equally well.
+    """
+    tables = _cut(prepare(original, synthetic, control, columns))
+    if tables.control is None:
+        raise CaveatError("this diagnostic needs a control", do="give people outside the data")
+    ours, theirs = (_closest(tables.synthetic, people)[:, 0] for people in tables.people)
+    return rate(float((ours < theirs).sum() + (ours == theirs).sum() / 2), len(ours), baseline=50.0)
+
+
+def neighbour_ratio(
+    original: Any, synthetic: Any, *, control: Any = None, columns: Sequence[str] | None = None
+) -> Measurement:
+    """Return the median ratio of the distances to the closest and second closest original (NNDR).
+
+    Where both are 0 the ratio is 1: the record is hidden among its likes.
+    """
+    tables = _cut(prepare(original, synthetic, control, columns))
+    found = []
+    for people in tables.people:
+        distance = _closest(tables.synthetic, people, 2)
+        if distance.shape[1] < 2:
+            raise CaveatError("a ratio needs two records to compare with", do="give more records")
+        first, second = distance.T
+        found.append(np.divide(first, second, out=np.ones(len(first)), where=second > 0))
+    return Measurement(
+        float(np.median(found[0])),
+        control=float(np.median(found[1])) if len(found) > 1 else None,
+        n=len(found[0]),
+        details={"5 % quantile": float(np.quantile(found[0], 0.05))},
+    )
+
+
+def identical_matches(
+    original: Any, synthetic: Any, *, control: Any = None, columns: Sequence[str] | None = None
+) -> Measurement:
+    """Return the share of synthetic records that equal an original record (IMS), beside control."""
+    tables = _cut(prepare(original, synthetic, control, columns))
+    shares = []
+    for people in tables.people:
+        names = people.names
+        sides = [[table[name].codes for name in names] for table in (tables.synthetic, people)]
+        (theirs, ours), n = key_cells(sides, [people[name].n_levels for name in names])
+        there = np.zeros(n, dtype=bool)
+        there[ours] = True
+        shares.append(there[theirs])
+    return _against(shares, reference=100.0)
+
+
+def epsilon_identifiability(
+    original: Any,
+    synthetic: Any,
+    *,
+    control: Any = None,
+    columns: Sequence[str] | None = None,
+    scale: Literal["sd", "raw"] = "sd",
+) -> Measurement:
+    """Return the share of originals that a synthetic record is nearer to than any other original.
+
+    Euclidean distance; every column is divided by the entropy of its values in the original (Yoon,
+    Drumright and van der Schaar 2020), columns of entropy 0 are left out. The control is the same
+    with people outside the data in the place of the original. An independent sample of the same
+    size gives about n/(2n − 1), a half.
+
+    Parameters
+    ----------
+    original, synthetic, control
+        Frames or tables.
+    columns
+        The columns to use; all that the tables share by default.
+    scale
+        "sd" divides numbers by their standard deviation first; "raw" takes them as they are, with
+        the entropy of their values rounded to whole numbers, as the publications do: then columns
+        with large numbers decide alone.
+    """
+    tables = _cut(prepare(original, synthetic, control, columns))
+    weigh = partial(_weighted, tables.original, scale=scale)
+    release = weigh(tables.synthetic)
+    shares = []
+    for people in tables.people:
+        ours = weigh(people)
+        itself = euclidean(ours, ours, 1, own=np.arange(len(ours))).distance
+        if not itself.shape[1]:
+            raise CaveatError("one record has no neighbour", do="give at least two")
+        shares.append(euclidean(ours, release, 1).distance[:, 0] < itself[:, 0])
+    n, m = len(tables.original), len(tables.synthetic)
+    return _against(shares, baseline=100 * m / (m + n - 1))
+
+
+def _weighted(original: Table, table: Table, *, scale: str) -> Floats:
+    """Return numbers and 0/1 columns of a table, each divided by the entropy of the column."""
+    parts = []
+    for name in original.names:
+        column = original[name]
+        counts = column.counts
+        if column.kind.is_number and scale == "raw":
+            rounded = np.append(np.round(column.numbers), np.inf + np.arange(len(column.missing)))
+            counts = np.bincount(np.unique(rounded, return_inverse=True)[1], counts)
+        entropy = _entropy(counts)
+        if not entropy:
+            continue
+        if column.kind.is_number and scale == "raw" and not column.missing:
+            matrix = column.numbers[table[name].codes][:, None]
+        else:
+            matrix = dense(original, [table], [name])[0]
+        parts.append(matrix / entropy)
+    return np.concatenate(parts, axis=1) if parts else np.zeros((len(table), 1))
+
+
+def _entropy(counts: NDArray[Any]) -> float:
+    share = counts[counts > 0] / counts.sum()
+    return float(-(share * np.log(share)).sum())
+
+
+def _against(shares: Sequence[NDArray[np.bool_]], **more: Any) -> Measurement:
+    """Return the share of the original, with that of the control if there is one."""
+    if len(shares) > 1:
+        more |= {"control": 100 * float(shares[1].mean()), "control_n": len(shares[1])}
+    return rate(int(shares[0].sum()), len(shares[0]), **more)
+
+
+def _closest(release: Table, people: Table, k: int = 1) -> Floats:
+    """Return the distances of synthetic records to their closest people; units of the release."""
+    return nearest_rows(release, people, people.names, k, scale=release).distance
+
+
+def _zero(distance: Floats) -> float:
+    return 100 * float(np.mean(distance == 0))
+
+
+def _cut(tables: Tables) -> Tables:
+    """Cut original and control to the same number of records, evenly through the table."""
+    if tables.control is None:
+        return tables
+    n = min(len(tables.original), len(tables.control))
+    parts = [
+        table.take(np.linspace(0, len(table) - 1, n).astype(np.int64)) for table in tables.people
+    ]
+    return Tables(parts[0], tables.synthetic, parts[1])

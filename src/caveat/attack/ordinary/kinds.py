@@ -1,0 +1,217 @@
+"""The attacks by the name under which they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from caveat.attack.ordinary import distances
+from caveat.attack.ordinary.classifiers import prediction
+from caveat.attack.ordinary.density import membership_scores
+from caveat.attack.ordinary.inference import inference
+from caveat.attack.ordinary.linkability import linkability
+from caveat.attack.ordinary.linkage import closer_than_neighbour
+from caveat.attack.ordinary.outliers import outlier_links
+from caveat.attack.ordinary.singling_out import singling_out
+from caveat.errors import CaveatError
+from caveat.risk.measurement import Measurement
+
+__all__ = ["KINDS", "Finding", "Options", "run_kind"]
+
+# Shares of outsiders that may be taken for members.
+FALSE_POSITIVES = (0.01, 0.001)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an attack may be told.
+
+    Parameters
+    ----------
+    keys
+        What the attacker knows; for linkability what the first party knows.
+    second
+        For linkability: what the second party knows.
+    target
+        What she wants to learn.
+    control
+        People who were not in the data.
+    size
+        For the classifiers: every combination of so many keys.
+    columns
+        For singling out: columns in a description.
+    tolerance
+        By column: how far a number may lie off.
+    neighbours
+        For linkability: nearest records that each party takes.
+    fraction
+        For membership: the share of the population that is in the data.
+    attacks
+        How many attacks.
+    seed
+        Root of the randomness.
+    """
+
+    keys: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
+    target: str | None = None
+    control: Any = None
+    size: int | None = None
+    columns: int = 4
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    neighbours: int = 1
+    fraction: float | None = None
+    attacks: int = 2000
+    seed: int = 0
+
+
+class Finding(NamedTuple):
+    """A result and its name in MEASURES; ``label`` tells several of one name apart."""
+
+    measure: str
+    label: str
+    result: Measurement
+
+
+def run_kind(kind: str, original: Any, synthetic: Any, options: Options) -> tuple[Finding, ...]:
+    """Run one kind of attack on one release.
+
+    Parameters
+    ----------
+    kind
+        One of KINDS: classifier, singling-out, linkability, inference, outliers, membership,
+        distances.
+    original, synthetic
+        Frames or tables.
+    options
+        What the attack needs to know.
+    """
+    try:
+        run = KINDS[kind]
+    except KeyError:
+        raise CaveatError(
+            f"there is no attack of kind {kind!r}", do=f"choose among {', '.join(KINDS)}"
+        ) from None
+    return tuple(run(original, synthetic, options))
+
+
+def _classifier(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    target = _target(options)
+    found = prediction(
+        original, synthetic, keys=_keys(options), target=target, control=options.control,
+        size=options.size, tolerance=options.tolerance.get(target), seed=options.seed,
+    )  # fmt: skip
+    return [Finding("prediction", name, found.measurement(name)) for name in found.names]
+
+
+def _singling_out(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    shared = {"control": options.control, "attacks": options.attacks, "seed": options.seed}
+    return [
+        Finding(
+            "singlingOut",
+            f"{options.columns} columns",
+            singling_out(original, synthetic, columns=options.columns, **shared),
+        ),
+        Finding(
+            "singlingOut", "one column", singling_out(original, synthetic, columns="one", **shared)
+        ),
+    ]
+
+
+def _linkability(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    if not options.second:
+        raise CaveatError("linkability needs two parties", do="name the columns of the second")
+    found = linkability(
+        original, synthetic, first=_keys(options), second=options.second, control=options.control,
+        neighbours=options.neighbours, attacks=options.attacks, seed=options.seed,
+    )  # fmt: skip
+    return [Finding("linkability", f"{options.neighbours} nearest", found)]
+
+
+def _inference(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    target = _target(options)
+    more = {}
+    if target in options.tolerance:
+        more = {"relative": 0.0, "absolute": options.tolerance[target]}
+    found = inference(
+        original, synthetic, keys=_keys(options), target=target, control=options.control,
+        attacks=options.attacks, seed=options.seed, **more,
+    )  # fmt: skip
+    return [Finding("inference", target, found)]
+
+
+def _outliers(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    return [
+        Finding(
+            "outlierLinks",
+            rule,
+            outlier_links(
+                original, synthetic, keys=_keys(options), target=options.target,
+                control=options.control, tolerance=options.tolerance, rule=rule, seed=options.seed,
+            ),
+        )
+        for rule in ("z", "mad", "depth")
+    ]  # fmt: skip
+
+
+def _membership(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    if options.control is None:
+        raise CaveatError(
+            "membership needs people who were not in the data", do="give them as the control"
+        )
+    out = []
+    for score in ("density", "distance"):
+        found = membership_scores(
+            original, synthetic, control=options.control, score=score,
+            attacks=options.attacks, seed=options.seed,
+        )  # fmt: skip
+        out += [
+            Finding("membershipScore", f"{score}, false ≤ {share:.1%}", found.true_positives(share))
+            for share in FALSE_POSITIVES
+        ]
+        if options.fraction is not None:
+            f1, without = found.f1(options.fraction)
+            result = Measurement(f1, baseline=without, n=len(found.members))
+            out.append(Finding("membershipF1", score, result))
+    return out
+
+
+def _distances(original: Any, synthetic: Any, options: Options) -> list[Finding]:
+    control = options.control
+    names: dict[str, Callable[..., Measurement]] = {
+        "DCR": distances.closest_record,
+        "NNDR": distances.neighbour_ratio,
+        "IMS": distances.identical_matches,
+        "epsilonIdentifiability": distances.epsilon_identifiability,
+        "tooClose": closer_than_neighbour,
+    }
+    out = [Finding(n, "", run(original, synthetic, control=control)) for n, run in names.items()]
+    if control is not None:
+        share = distances.closest_share(original, synthetic, control=control)
+        out.insert(1, Finding("DCRshare", "", share))
+    return out
+
+
+def _keys(options: Options) -> tuple[str, ...]:
+    if not options.keys:
+        raise CaveatError("no key is named", do="say which columns an attacker may know")
+    return options.keys
+
+
+def _target(options: Options) -> str:
+    if options.target is None:
+        raise CaveatError("no target is named", do="say what she wants to learn")
+    return options.target
+
+
+KINDS: dict[str, Callable[[Any, Any, Options], list[Finding]]] = {
+    "classifier": _classifier,
+    "singling-out": _singling_out,
+    "linkability": _linkability,
+    "inference": _inference,
+    "outliers": _outliers,
+    "membership": _membership,
+    "distances": _distances,
+}
+"""The kinds of attack."""

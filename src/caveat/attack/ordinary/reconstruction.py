@@ -1,0 +1,217 @@
+"""Records rebuilt from published tables.
+
+The unknowns are the counts of all cells of a small block; every published figure is a sum of cells,
+or a bound on one. Whole-number programming says how small and how large each cell can be; a search
+lists the blocks that agree with everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from caveat.errors import CaveatError
+
+__all__ = ["Figure", "Reconstruction", "random_matches", "reconstruct"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One published number.
+
+    Parameters
+    ----------
+    cells
+        Which cells it is the sum of: for each attribute the value, or the values; attributes that
+        are left out are summed over. ``{}`` is everybody.
+    count
+        The number.
+    at_most
+        Whether the sum may also be smaller: a figure for a larger group is a bound on a part of it.
+
+    Examples
+    --------
+    >>> Figure({"race": "White"}, 44)
+    Figure(cells={'race': 'White'}, count=44, at_most=False)
+    """
+
+    cells: Mapping[str, Any]
+    count: int
+    at_most: bool = False
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """What the published figures leave open.
+
+    Attributes
+    ----------
+    cells
+        The combination of values of each cell.
+    low, high
+        The smallest and the largest count that each cell can have.
+    solutions
+        Blocks that agree with every figure, one row each, up to the cap.
+    complete
+        Whether these are all.
+    """
+
+    cells: tuple[tuple[Any, ...], ...]
+    low: Ints
+    high: Ints
+    solutions: Ints
+    complete: bool
+
+    @property
+    def unique(self) -> bool:
+        """Whether the figures leave one block only."""
+        return bool((self.low == self.high).all())
+
+    @property
+    def certain(self) -> dict[tuple[Any, ...], int]:
+        """Cells whose count follows from the figures and is not 0: records known to exist."""
+        sure = (self.low == self.high) & (self.low > 0)
+        return {self.cells[i]: int(self.low[i]) for i in np.flatnonzero(sure)}
+
+    @property
+    def certain_share(self) -> float:
+        """Share of the records (the sum of the smallest counts) that exist in every solution."""
+        total = int(self.solutions[0].sum())
+        return float(self.low.sum() / total) if total else 1.0
+
+    def records(self, solution: int = 0) -> list[tuple[Any, ...]]:
+        """Return one solution as a list of records."""
+        counts = self.solutions[solution]
+        return [cell for cell, n in zip(self.cells, counts, strict=True) for _ in range(int(n))]
+
+
+def reconstruct(
+    attributes: Mapping[str, Sequence[Any]], figures: Sequence[Figure], *, most: int = 1000
+) -> Reconstruction:
+    """Rebuild a block from published figures.
+
+    Parameters
+    ----------
+    attributes
+        The values of each attribute; every combination is a cell.
+    figures
+        What is published. At least the total must follow from it.
+    most
+        Number of solutions listed at most.
+
+    Examples
+    --------
+    >>> figures = [Figure({}, 3), Figure({"sex": "f"}, 1), Figure({"ill": "yes"}, 3)]
+    >>> reconstruct({"sex": "fm", "ill": ["yes", "no"]}, figures).certain
+    {('f', 'yes'): 1, ('m', 'yes'): 2}
+    """
+    if most < 1:
+        raise CaveatError("at least one solution must be listed", where="most")
+    cells = tuple(product(*attributes.values()))
+    matrix = np.array([_members(figure, attributes, cells) for figure in figures], np.int64)
+    if not len(figures) or not matrix.any(axis=0).all():
+        raise CaveatError(
+            "some cells are in no figure, so their counts have no limit", do="add the total"
+        )
+    counts = np.array([figure.count for figure in figures], np.int64)
+    if (counts < 0).any():
+        raise CaveatError("a published count is negative", where=f"figure {np.argmin(counts) + 1}")
+    at_most = np.array([figure.at_most for figure in figures])
+    low, high = _limits(matrix, counts, at_most)
+    solutions = _search(matrix, counts, at_most, low, high, most + 1)
+    return Reconstruction(cells, low, high, solutions[:most], len(solutions) <= most)
+
+
+def random_matches(records: Sequence[Any]) -> float:
+    """Return the share of records that a random pairing of equal records with names gets right.
+
+    Among k records that look the same one is right on average, whatever k is: the share is the
+    number of different records divided by the number of records.
+
+    Examples
+    --------
+    >>> random_matches(["a", "a", "b", "c"])
+    0.75
+    """
+    if not len(records):
+        raise CaveatError("there is no record to match")
+    return len(set(records)) / len(records)
+
+
+def _members(
+    figure: Figure, attributes: Mapping[str, Sequence[Any]], cells: Sequence[tuple[Any, ...]]
+) -> list[bool]:
+    wanted: dict[str, set[Any]] = {}
+    for name, values in figure.cells.items():
+        if name not in attributes:
+            raise CaveatError(f"a figure names an unknown attribute {name!r}")
+        given = {values} if isinstance(values, str) or np.isscalar(values) else set(values)
+        if not given <= set(attributes[name]):
+            raise CaveatError("a figure names a value the attribute does not have", where=name)
+        wanted[name] = given
+    names = list(attributes)
+    return [
+        all(
+            value in wanted[name] for name, value in zip(names, cell, strict=True) if name in wanted
+        )
+        for cell in cells
+    ]
+
+
+def _limits(matrix: Ints, counts: Ints, at_most: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the smallest and largest whole count of each cell, by integer programming."""
+    constraint = LinearConstraint(matrix, np.where(at_most, 0, counts), counts)
+    n = matrix.shape[1]
+    limits = np.empty((2, n), np.int64)
+    for cell in range(n):
+        for row, sign in enumerate((1.0, -1.0)):
+            aim = np.zeros(n)
+            aim[cell] = sign
+            found = milp(
+                aim, constraints=constraint, integrality=np.ones(n), bounds=Bounds(0, np.inf)
+            )
+            if not found.success:
+                raise CaveatError(
+                    "no block agrees with all figures",
+                    do="check them; rounded or protected figures need not agree",
+                )
+            limits[row, cell] = round(sign * found.fun)
+    return limits[0], limits[1]
+
+
+def _search(
+    matrix: Ints, counts: Ints, at_most: NDArray[np.bool_], low: Ints, high: Ints, most: int
+) -> Ints:
+    """List whole solutions within the limits, cell by cell, giving up on sums out of reach."""
+    n = matrix.shape[1]
+    open_cells = [int(c) for c in np.flatnonzero(low < high)]
+    current = low.copy()
+    # What the cells still to be decided can add to each figure, at least 0 and at most this.
+    reach = np.zeros((len(open_cells) + 1, len(counts)), np.int64)
+    for depth in range(len(open_cells) - 1, -1, -1):
+        cell = open_cells[depth]
+        reach[depth] = reach[depth + 1] + matrix[:, cell] * (high[cell] - low[cell])
+    found: list[Ints] = []
+
+    def descend(depth: int, left: Ints) -> None:
+        if (left < 0).any() or (~at_most & (left > reach[depth])).any() or len(found) >= most:
+            return
+        if depth == len(open_cells):
+            found.append(current.copy())
+            return
+        cell = open_cells[depth]
+        for extra in range(int(high[cell] - low[cell]) + 1):
+            current[cell] = low[cell] + extra
+            descend(depth + 1, left - extra * matrix[:, cell])
+        current[cell] = low[cell]
+
+    descend(0, counts - matrix @ low)
+    return np.array(found, np.int64).reshape(-1, n)

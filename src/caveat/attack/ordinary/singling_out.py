@@ -1,0 +1,261 @@
+"""Singling out: descriptions that fit one synthetic record, tried on the original.
+
+A description names some columns and for each a range of codes: one category, one way to be
+missing, or a number (or ordered level) and everything more extreme. Levels are common to all
+tables, so ranges of codes are ranges of values, whatever their sign.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack.ordinary.encoding import Codes, code_matrix, prepare, seeds
+from caveat.attack.ordinary.rates import attack_rate
+from caveat.errors import CaveatError
+from caveat.risk._kernel import kernel
+from caveat.risk.measurement import Measurement, undefined
+from caveat.table import Column, Table
+
+__all__ = ["Descriptions", "describe", "describe_one_column", "isolated", "singling_out"]
+
+Ints = NDArray[np.int64]
+
+# Descriptions that are thought of for each one that is wanted, before the search ends.
+MOST_TRIES = 100
+
+
+class Descriptions(NamedTuple):
+    """One row per description: columns in order, and the range of codes in each."""
+
+    columns: Codes
+    low: Codes
+    high: Codes
+
+    @property
+    def n(self) -> int:
+        """Number of descriptions."""
+        return len(self.columns)
+
+    def take(self, rows: Ints | NDArray[np.bool_] | slice) -> Descriptions:
+        """Return some of them."""
+        return Descriptions(self.columns[rows], self.low[rows], self.high[rows])
+
+
+def singling_out(
+    original: Any,
+    synthetic: Any,
+    *,
+    control: Any = None,
+    columns: int | Literal["one"] = 4,
+    attacks: int = 2000,
+    seed: int = 0,
+) -> Measurement:
+    """Return how often a description that fits one synthetic record fits one original record.
+
+    Parameters
+    ----------
+    original, synthetic
+        Frames or tables.
+    control
+        People who were not in the data. Whether a description fits exactly one record depends on
+        how many records there are: the larger of original and control is cut at random to the
+        size of the smaller, and the rate on the whole original is among the details.
+    columns
+        Number of columns in a description; "one" takes the extremes and the unique values of single
+        columns instead.
+    attacks
+        Number of descriptions; fewer if the release does not give as many.
+    seed
+        Root of the randomness.
+
+    Returns
+    -------
+    A percentage of the descriptions. The baseline are descriptions made of random columns, levels
+    and directions.
+    """
+    tables = prepare(original, synthetic, control)
+    names = tables.original.names
+    search, blind, cut = seeds(seed, 3)
+    if columns == "one":
+        found = describe_one_column(tables.synthetic, attacks, search)
+    else:
+        if not 1 <= columns <= len(names):
+            raise CaveatError(
+                f"there are no descriptions of {columns} among {len(names)} columns",
+                do="choose fewer columns",
+            )
+        found = describe(tables.synthetic, columns, attacks, search)
+    if not found.n:
+        return undefined("no description fits exactly one synthetic record")
+    width = 1 if columns == "one" else columns
+    guesses = _at_random(tables.synthetic, width, found.n, blind)
+    ours = code_matrix(tables.original, names)
+    whole = isolated(found, ours)
+    notes: tuple[str, ...] = ()
+    details: dict[str, float | int | None] = {
+        "people singled out": len(np.unique(whole[whole >= 0])),
+        "wanted": attacks,
+    }
+    hit, theirs = whole, None
+    if tables.control is not None:
+        others = code_matrix(tables.control, names)
+        size = min(ours.shape[1], others.shape[1])
+        details["on the whole original"] = 100 * float(np.mean(whole >= 0))
+        details["records compared"] = size
+        if size < max(ours.shape[1], others.shape[1]):
+            notes = ("original and control were cut at random to the same size",)
+        hit = isolated(found, _cut(ours, size, cut))
+        theirs = isolated(found, _cut(others, size, cut)) >= 0
+    return attack_rate(
+        hit >= 0,
+        theirs,
+        baseline=float(np.mean(isolated(guesses, ours) >= 0)),
+        details=details,
+        notes=notes,
+        trace=lambda: np.isin(np.arange(ours.shape[1]), whole).astype(np.float64),
+    )
+
+
+def describe(release: Table, columns: int, wanted: int, rng: np.random.Generator) -> Descriptions:
+    """Return distinct descriptions of some columns that fit exactly one synthetic record."""
+    names = release.names
+    codes = code_matrix(release, names)
+    medians = [_median_code(release[name]) for name in names]
+    ordinary = np.array([len(release[name].levels) for name in names], np.int32)
+    kept: list[Descriptions] = []
+    seen: set[bytes] = set()
+    tries = 0
+    while len(seen) < wanted and tries < MOST_TRIES * wanted:
+        batch = max(2 * (wanted - len(seen)), 256)
+        tries += batch
+        chosen = _choices(len(names), columns, batch, rng)
+        value: Codes = codes[chosen, rng.integers(0, codes.shape[1], batch)[:, None]]
+        drawn = _extremes(chosen, value, np.array(medians)[chosen], ordinary[chosen])
+        drawn = drawn.take(isolated(drawn, codes) >= 0)
+        fresh = []
+        for i, row in enumerate(np.concatenate(drawn, axis=1)):
+            key = row.tobytes()
+            if key not in seen and len(seen) < wanted:
+                seen.add(key)
+                fresh.append(i)
+        kept.append(drawn.take(np.array(fresh, np.int64)))
+    return Descriptions(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
+
+
+def describe_one_column(release: Table, wanted: int, rng: np.random.Generator) -> Descriptions:
+    """Return the extremes and the unique levels of single columns that fit one record."""
+    rows: list[tuple[int, int, int]] = []
+    for position, name in enumerate(release.names):
+        column = release[name]
+        rows += [(position, int(code), int(code)) for code in np.flatnonzero(column.counts == 1)]
+        used = np.flatnonzero(column.counts[: len(column.levels)])
+        if column.kind.has_order and len(used):
+            # An extreme that is unique is open to the outside: it fits also what lies beyond.
+            n = len(column.levels)
+            rows += [(position, 0, int(used[0])), (position, int(used[-1]), n - 1)]
+    found = _rows(rows)
+    found = found.take(isolated(found, code_matrix(release, release.names)) >= 0)
+    return found.take(rng.permutation(found.n)[:wanted])
+
+
+def isolated(descriptions: Descriptions, codes: Codes) -> Ints:
+    """Return for each description the one record it fits, or −1 if it fits none or several.
+
+    Parameters
+    ----------
+    descriptions
+        The descriptions.
+    codes
+        One row per column, one column per record.
+    """
+    out = np.empty(descriptions.n, np.int64)
+    # Records in the order of each column: those within a range of codes lie side by side.
+    order = np.argsort(codes, axis=1, kind="stable")
+    starts = np.zeros((len(codes), int(codes.max(initial=0)) + 2), np.int64)
+    for position, column in enumerate(codes):
+        counts = np.bincount(column, minlength=starts.shape[1] - 1)
+        np.cumsum(counts, out=starts[position, 1:])
+    _isolated(*descriptions, codes, order, starts, out)
+    return out
+
+
+def _rows(rows: list[tuple[int, int, int]]) -> Descriptions:
+    matrix = np.array(rows, dtype=np.int32).reshape(-1, 3)
+    return Descriptions(*(np.ascontiguousarray(matrix[:, [j]]) for j in range(3)))
+
+
+def _median_code(column: Column) -> float:
+    """Return the median code of the ordinary cells, or −1 where codes have no order."""
+    if not column.kind.has_order:
+        return -1.0
+    held = np.repeat(np.arange(len(column.levels)), column.counts[: len(column.levels)])
+    return float(np.median(held)) if len(held) else 0.0
+
+
+def _extremes(columns: Codes, value: Codes, median: Any, ordinary: Codes) -> Descriptions:
+    """Turn values into ranges: ordered ones reach outwards, away from the median."""
+    is_open = (median >= 0) & (value < ordinary)
+    low = np.where(is_open & (value <= median), 0, value)
+    high = np.where(is_open & (value > median), ordinary - 1, value)
+    return Descriptions(columns, low.astype(np.int32), high.astype(np.int32))
+
+
+def _at_random(release: Table, columns: int, wanted: int, rng: np.random.Generator) -> Descriptions:
+    """Return descriptions of random columns: a level of the release at random, =, ≤ or ≥."""
+    names = release.names
+    chosen = _choices(len(names), columns, wanted, rng)
+    low, high = np.empty((2, *chosen.shape), np.int32)
+    for position, name in enumerate(names):
+        column = release[name]
+        here = chosen == position
+        value = rng.choice(np.flatnonzero(column.counts), int(here.sum()))
+        direction = rng.integers(0, 3 if column.kind.has_order else 1, len(value))
+        direction[value >= len(column.levels)] = 0
+        low[here] = np.where(direction == 1, 0, value)
+        high[here] = np.where(direction == 2, len(column.levels) - 1, value)
+    return Descriptions(chosen, low, high)
+
+
+def _choices(n: int, columns: int, rows: int, rng: np.random.Generator) -> Codes:
+    """Return in each row so many of n columns, in order."""
+    chosen = np.argsort(rng.random((rows, n)), axis=1)[:, :columns]
+    return np.ascontiguousarray(np.sort(chosen, axis=1), dtype=np.int32)
+
+
+def _cut(codes: Codes, size: int, rng: np.random.Generator) -> Codes:
+    """Return so many records at random."""
+    if codes.shape[1] == size:
+        return codes
+    return np.ascontiguousarray(codes[:, rng.choice(codes.shape[1], size, replace=False)])
+
+
+@kernel
+def _isolated(columns, low, high, codes, order, starts, out):  # type: ignore[no-untyped-def]
+    """Look only at the records that fit the column which the fewest records fit."""
+    last_code = starts.shape[1] - 2
+    for q in range(len(columns)):
+        best, first, end = -1, 0, codes.shape[1] + 1
+        for c in range(columns.shape[1]):
+            column = columns[q, c]
+            a = starts[column, min(low[q, c], last_code + 1)]
+            b = max(a, starts[column, min(high[q, c], last_code) + 1])
+            if b - a < end - first:
+                best, first, end = column, a, b
+        found, last = 0, -1
+        for place in range(first, end):
+            i = order[best, place]
+            fits = True
+            for c in range(columns.shape[1]):
+                code = codes[columns[q, c], i]
+                if code < low[q, c] or code > high[q, c]:
+                    fits = False
+                    break
+            if fits:
+                found += 1
+                last = i
+                if found > 1:
+                    break
+        out[q] = last if found == 1 else -1

@@ -154,7 +154,7 @@ def _as_factors(original: Table, published: Sequence[Table]) -> Grid:
     return Grid(
         "The same attack with the variables as factors (prior 0.0625)",
         tuple(str(number) for number in range(1, 11)),
-        (tuple(f"{p:.4f}" for p in found),),
+        (tuple(f"{p:.3f}" for p in found),),
         "Classification trees are pruned by misclassification and do not saturate here: the type "
         "of a variable is a risk lever.",
     )

@@ -17,6 +17,7 @@ from caveat.cli.look import look
 from caveat.cli.measures import measures
 from caveat.cli.study import study
 from caveat.cli.synth import model_app, synth
+from caveat.cli.tune import tune
 from caveat.errors import CaveatError
 
 __all__ = ["app", "main"]
@@ -60,6 +61,7 @@ app.command()(look)
 app.command()(measures)
 app.command()(study)
 app.command()(synth)
+app.command()(tune)
 app.add_typer(model_app, name="model")
 
 

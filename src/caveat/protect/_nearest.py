@@ -41,7 +41,8 @@ def nearest(
     distance
         One of the kernels of this module.
     query, data
-        Points of the same space. The data are sorted by their first coordinate.
+        Points of the same space. The first coordinate bounds the distance from below, so that a
+        query walks outwards from its own place and stops early.
     own
         One number per data point.
     apart
@@ -50,7 +51,7 @@ def nearest(
         Blocks of queries at the same time; all cores by default. The result does not depend on it.
     """
     n = len(query[0])
-    order = np.argsort(data[0][:, 0], kind="stable") if data[0].shape[1] else np.arange(len(own))
+    order = np.argsort(data[0][:, 0], kind="stable")
     data = tuple(np.ascontiguousarray(part[order]) for part in data)
     query = tuple(np.ascontiguousarray(part) for part in query)
     own = own[order]
@@ -80,28 +81,30 @@ def _closer(distance, own, smallest, most):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _outwards(place, left, right, data):  # type: ignore[no-untyped-def]
+    """Return the next point on the way out from a place on the first coordinate, and its gap."""
+    gap_left = place - data[left, 0] if left >= 0 else np.inf
+    gap_right = data[right, 0] - place if right < len(data) else np.inf
+    if gap_left < gap_right:
+        return left, gap_left, left - 1, right
+    return right, gap_right, left, right + 1
+
+
+@kernel
 def squared(query, itself, data, own, best, largest):  # type: ignore[no-untyped-def]
-    """Squared Euclidean distance: outwards from the query's place along the first coordinate."""
-    n, p = data.shape
+    """Squared Euclidean distance."""
     for i in range(len(query)):
         right = np.searchsorted(data[:, 0], query[i, 0])
         left = right - 1
         smallest, most = np.inf, 0.0
-        while left >= 0 or right < n:
-            gap_left = query[i, 0] - data[left, 0] if left >= 0 else np.inf
-            gap_right = data[right, 0] - query[i, 0] if right < n else np.inf
-            if gap_left < gap_right:
-                j, gap = left, gap_left
-                left -= 1
-            else:
-                j, gap = right, gap_right
-                right += 1
+        while left >= 0 or right < len(data):
+            j, gap, left, right = _outwards(query[i, 0], left, right, data)
             if gap * gap > smallest * (1 + TIE):
                 break
             if j == itself[i]:
                 continue
             total = 0.0
-            for k in range(p):
+            for k in range(data.shape[1]):
                 difference = query[i, k] - data[j, k]
                 total += difference * difference
                 if total > smallest * (1 + TIE):
@@ -114,14 +117,21 @@ def squared(query, itself, data, own, best, largest):  # type: ignore[no-untyped
 def gower(numbers, codes, itself, data, data_codes, own, best, largest):  # type: ignore[no-untyped-def]
     """Sum over the columns: differences of numbers, at most 1 each, and 1 for codes that differ."""
     for i in range(len(numbers)):
+        right = np.searchsorted(data[:, 0], numbers[i, 0])
+        left = right - 1
         smallest, most = np.inf, 0.0
-        for j in range(len(data)):
+        while left >= 0 or right < len(data):
+            j, gap, left, right = _outwards(numbers[i, 0], left, right, data)
+            if min(gap, 1.0) > smallest * (1 + TIE):
+                break
             if j == itself[i]:
                 continue
             total = 0.0
             for k in range(codes.shape[1]):
                 if codes[i, k] != data_codes[j, k]:
                     total += 1.0
+                    if total > smallest * (1 + TIE):
+                        break
             for k in range(numbers.shape[1]):
                 if total > smallest * (1 + TIE):
                     break

@@ -181,7 +181,10 @@ def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Spa
     A way to be missing is a number far from all others: differences count 1 at most.
     """
     numbers = [n for n in names if original[n].kind.has_order and not _constant(original[n])]
+    # The finest columns come first: they tell most pairs apart, and the search can leave them.
+    numbers.sort(key=lambda n: -len(original[n].levels))
     others = [n for n in names if n not in numbers]
+    others.sort(key=lambda n: int((original[n].counts ** 2).sum()))
     used = [_used(original[n]) for n in numbers]
     low = np.array([np.nanmin(values) for values in used])
     width = np.array([np.nanmax(values) for values in used]) - low
@@ -192,7 +195,9 @@ def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Spa
         for k, name in enumerate(numbers):
             way = recode_to(table[name], original[name]) - len(original[name].levels)
             shares[:, k] = np.where(np.isnan(shares[:, k]), FAR * (way + 2), shares[:, k])
-        codes = np.empty((table.n_rows, len(others)), dtype=np.int64)
+        if not numbers:
+            shares = np.zeros((table.n_rows, 1))
+        codes = np.empty((table.n_rows, len(others)), dtype=np.int32)
         for k, name in enumerate(others):
             codes[:, k] = recode_to(table[name], original[name])
         return shares, codes

@@ -1,0 +1,144 @@
+"""``caveat tune``: the setting that meets the limits of a specification with the best utility."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table as Grid
+
+from caveat.cli import console
+from caveat.errors import CaveatError
+from caveat.release.bench import Point
+from caveat.release.tune import TuneSpec, Tuning
+from caveat.release.tune import tune as run_tune
+from caveat.table import Schema, read
+from caveat.table.atomic import atomic_output, check_output
+from caveat.table.schema import read_toml
+from caveat.utility.charts.style import save
+
+__all__ = ["tune"]
+
+
+def tune(
+    spec: Annotated[Path, typer.Argument(help="A TOML file with data and [tune].")],
+    data: Annotated[
+        Path | None, typer.Option(help="The original data [data in the specification].")
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Where measured settings are kept, to go on after an interruption "
+                     "[SPEC with the ending .tune.json]."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything that was measured.")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Draw risk against utility (.html, .svg, .png).")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:  # fmt: skip
+    """Find the setting that meets your limits and keeps most utility."""
+    for path in (json_file, chart):
+        if path is not None:
+            check_output(path, force=force)
+    content = read_toml(spec)
+    search = TuneSpec.from_mapping(content)
+    table = read(
+        _data(data, content.get("data"), spec),
+        schema=Schema.from_mapping(content.get("columns", {})),
+    )
+    memory = state or spec.with_suffix(".tune.json")
+    if memory.exists():
+        console.remark(f"going on with what {memory} holds")
+    try:
+        with console.progress() as bar:
+            task = bar.add_task("tuning", total=None)
+
+            def show(what: str, ready: int, total: int) -> None:
+                bar.update(task, description=what, completed=ready, total=total)
+
+            found = run_tune(table, search, state=memory, threads=threads, progress=show)
+    except KeyboardInterrupt:
+        console.error(f"interrupted; the same command goes on from {memory}")
+        raise typer.Exit(130) from None
+    if json_file is not None:
+        with atomic_output(json_file, force=force) as draft:
+            draft.write_text(json.dumps(found.to_dict(), indent=1), encoding="utf-8")
+    if chart is not None and search.limits:
+        limit = search.limits[0]
+        save(found.map.chart(limit.measure, search.objective, limit.most), chart, force=force)
+    _print(found)
+    if found.chosen is None:
+        raise typer.Exit(3)
+
+
+def _data(given: Path | None, named: object, spec: Path) -> Path:
+    if given is not None:
+        return given
+    if not isinstance(named, str):
+        raise CaveatError(
+            "the specification names no data",
+            where=str(spec),
+            do='add data = "file.csv" at the top',
+        )
+    return spec.parent / named
+
+
+def _print(found: Tuning) -> None:
+    spec, names = found.spec, found.spec.question.measures
+    best = sorted(found.points, key=spec.rank)
+    grid = Grid(box=None, title="search, best first", title_justify="left", title_style="bold")
+    grid.add_column("setting", header_style="dim")
+    grid.add_column("seeds", justify="right", header_style="dim")
+    for name in names:
+        grid.add_column(name, justify="right", header_style="dim")
+    grid.add_column("limits", header_style="dim")
+    for point in best[:10]:
+        excess = [name for name, by in spec.excess(point).items() if by > 0]
+        cells = [_shown(point, name) for name in names]
+        kept = "met" if not excess else f"not met: {'; '.join(excess)}"
+        grid.add_row(str(point.setting), str(len(point.values)), *cells, kept)
+    console.out.print(grid, markup=False)
+    if len(best) > 10:
+        console.out.print(f"… and {len(best) - 10} more (see --json)")
+    console.out.print("\nmean over the seeds (the worst seed); a limit must hold on every seed")
+    for line in _conclusion(found):
+        console.out.print(line, markup=False, soft_wrap=True)
+
+
+def _shown(point: Point, name: str) -> str:
+    mean, worst = point.mean(name), point.worst(name)
+    if mean is None or worst is None:
+        return "none"
+    return f"{mean:.4g}" if len(point.values) == 1 else f"{mean:.4g} ({worst:.4g})"
+
+
+def _conclusion(found: Tuning) -> list[str]:
+    spec, names = found.spec, found.spec.question.measures
+    lines = [""]
+    shown = found.chosen or found.closest
+    numbers = ", ".join(f"{name} {_shown(shown, name)}" for name in names)
+    if found.chosen is not None:
+        lines += [f"chosen: {shown.setting}", f"on {spec.fresh} fresh seeds: {numbers}"]
+        if len(found.confirmed) > 1:
+            lines.append(f"{len(found.confirmed) - 1} better setting(s) failed on fresh seeds")
+    else:
+        lines.append("no setting meets the limits")
+        lines += [f"  {line}" for line in found.binding()]
+        lines.append(f"closest: {shown.setting}: {numbers}")
+    free = ", ".join(f"{name} {_shown(found.free, name)}" for name in names)
+    if found.chosen is not None and found.free.setting.key != found.chosen.setting.key:
+        lines.append(f"without limits: {found.free.setting}: {free}")
+        cost = _cost(found.chosen, found.free, spec.objective)
+        if cost is not None:
+            lines.append(f"the limits cost {cost:.4g} of {spec.objective} (mean, same fresh seeds)")
+    return lines
+
+
+def _cost(chosen: Point, free: Point, objective: str) -> float | None:
+    mine, other = chosen.mean(objective), free.mean(objective)
+    return None if mine is None or other is None else abs(mine - other)

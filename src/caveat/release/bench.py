@@ -1,0 +1,347 @@
+"""Settings of a release, and a bench on which releases are made and measured."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from caveat.attack import posterior, vulnerable
+from caveat.attack.priors import Prior
+from caveat.errors import CaveatError
+from caveat.protect.pipeline import Surroundings, check_steps, protect
+from caveat.protect.record import Step
+from caveat.release.limits import kind_of
+from caveat.risk import MEASURES as RISKS
+from caveat.risk import audit
+from caveat.risk.cells import key_cells
+from caveat.synthesis import Model, Synthesizer, make_plan
+from caveat.synthesis.smoothing import SMOOTHINGS
+from caveat.table import Table
+from caveat.utility import BEST, compare
+from caveat.utility import MEASURES as UTILITIES
+
+__all__ = [
+    "Point",
+    "Question",
+    "Setting",
+    "Workbench",
+    "badness",
+    "child_seed",
+    "measure_settings",
+    "settings_of",
+]
+
+REFILL = 1_000_003  # first word of the seeds for refilling
+Values = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a release is made: options of the synthesiser, and protections after it.
+
+    Parameters
+    ----------
+    options
+        Options of :class:`caveat.synthesis.Synthesizer`.
+    protect
+        Steps for :func:`caveat.protect.pipeline.protect`.
+    shown
+        The options that differ between the settings of a map, for its name.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    protect: tuple[Mapping[str, Any], ...] = ()
+    shown: tuple[str, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        """A text that is the same for the same setting."""
+        return json.dumps([self.options, self.protect], sort_keys=True, default=str)
+
+    def __str__(self) -> str:
+        names = self.options if self.shown is None else self.shown
+        parts = [f"{name} {_short(self.options[name])}" for name in names if name in self.options]
+        parts += [step["name"].replace("_", " ") for step in self.protect]
+        return ", ".join(parts) or "as it is"
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Setting]:
+    """Return all combinations of a grid; ``protect`` holds alternative lists of steps.
+
+    Examples
+    --------
+    >>> [str(s) for s in settings_of({}, {"minbucket": [5, 50], "cp": [1e-8]})]
+    ['minbucket 5', 'minbucket 50']
+    """
+    for name, values in grid.items():
+        if not isinstance(values, list | tuple) or not values:
+            raise CaveatError(
+                "a setting needs a list of values to try",
+                where=f"tune, settings, {name}",
+                do=f"write {name} = [5, 20, 50]",
+            )
+    protections = grid.get("protect", [[]])
+    for steps in protections:
+        check_steps(steps)
+    options = {name: values for name, values in grid.items() if name != "protect"}
+    shown = tuple(name for name, values in options.items() if len(values) > 1)
+    return [
+        Setting({**base, **dict(zip(options, values, strict=True))}, tuple(steps), shown)
+        for *values, steps in product(*options.values(), protections)
+    ]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is measured of a release.
+
+    Parameters
+    ----------
+    measures
+        Names of measures of risk and utility, "posterior" and "gain".
+    keys, targets
+        The scenario of the measures of risk; the value of a measure is the worst over the targets.
+    circumstances
+        Further arguments of the scenario.
+    models
+        Formulas, for utility measures that need a model; the worst counts.
+    records
+        The records that the strong attacker is after: positions, a number of the most vulnerable
+        ones, or "all" (of equal records one).
+    unknown, prior
+        What she does not know about each, and what she believes before; as for
+        :func:`caveat.attack.posterior`.
+    """
+
+    measures: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    targets: tuple[str, ...] | None = None
+    circumstances: Mapping[str, Any] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
+    records: tuple[int, ...] | int | Literal["all"] = 5
+    unknown: tuple[str, ...] | None = None
+    prior: Prior = "uniform"
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the names of the measures of one kind."""
+        return [name for name in self.measures if kind_of(name) == kind]
+
+    def check(self, original: Table) -> None:
+        """Refuse what cannot be measured, before any work is done."""
+        if self.of_kind("risk") and not self.keys:
+            raise CaveatError("no key is named", where="tune", do="add keys = [...]")
+        for name in [*self.keys, *(self.targets or ()), *(self.unknown or ())]:
+            original[name]
+        for name in self.of_kind("utility"):
+            if "model" in UTILITIES[name].needs and not self.models:
+                raise CaveatError(f"{name} needs a model", where="tune", do="add models = [...]")
+
+
+def badness(measure: str, value: float | None) -> float:
+    """Return a number that grows the riskier or the less useful a release is."""
+    if value is None:
+        return math.inf
+    if kind_of(measure) == "utility":
+        return abs(value - BEST[measure])
+    down = kind_of(measure) == "risk" and RISKS[measure].direction == "lower is riskier"
+    return -value if down else value
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting with what was measured on each seed.
+
+    Parameters
+    ----------
+    setting
+        The setting.
+    values
+        For each seed the measured values by name; None where one cannot be computed.
+    steps
+        What the protections did, on the first seed.
+    reasons
+        Why values are None.
+    """
+
+    setting: Setting
+    values: tuple[Values, ...]
+    steps: tuple[Step, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    def each(self, measure: str) -> list[float | None]:
+        """Return the values over the seeds."""
+        return [values[measure] for values in self.values]
+
+    def mean(self, measure: str) -> float | None:
+        """Return the mean over the seeds, None if one of them has none."""
+        values = [v for v in self.each(measure) if v is not None]
+        return float(np.mean(values)) if values and len(values) == len(self.values) else None
+
+    def worst(self, measure: str) -> float | None:
+        """Return the value of the worst seed, None if one has none."""
+        return max(self.each(measure), key=lambda value: badness(measure, value))
+
+    def spread(self, measure: str) -> float | None:
+        """Return the standard deviation over the seeds: how much one release differs by chance."""
+        values = [v for v in self.each(measure) if v is not None]
+        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+class Workbench:
+    """Makes and measures releases of one original.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    question
+        What is measured.
+    """
+
+    def __init__(self, original: Table, question: Question) -> None:
+        question.check(original)
+        self.original = original
+        self.question = question
+
+    def measure(self, setting: Setting, seeds: Sequence[int]) -> Point:
+        """Make one release per seed and measure it."""
+        proper = bool(setting.options.get("proper"))
+        model = self._fit(setting, seeds[0])
+        values: list[Values] = []
+        records: tuple[Step, ...] = ()
+        reasons: dict[str, str] = {}
+        for number, seed in enumerate(seeds):
+            drawn = self._fit(setting, seed) if proper and number else replace(model, seed=seed)
+            release, done = self._release(drawn, setting)
+            records = records or done
+            found, why = self._values(release, setting)
+            values.append(found)
+            reasons.update(why)
+        return Point(setting, tuple(values), records, reasons)
+
+    def _fit(self, setting: Setting, seed: int) -> Model:
+        return Synthesizer(seed=seed, threads=1, **setting.options).fit(self.original)
+
+    def _release(self, model: Model, setting: Setting) -> tuple[Table, tuple[Step, ...]]:
+        release = model.tables(threads=1)[0]
+
+        def refill(n: int, number: int) -> Table:
+            return replace(model, seed=child_seed(model.seed, REFILL, number)).tables(n, threads=1)[
+                0
+            ]
+
+        around = Surroundings(self.original, model.seed, refill, SMOOTHINGS)
+        return protect(release, setting.protect, around)
+
+    def _values(self, release: Table, setting: Setting) -> tuple[Values, dict[str, str]]:
+        question, values = self.question, Values()
+        reasons: dict[str, str] = {}
+        if risks := question.of_kind("risk"):
+            values |= self._risks(release, risks)
+        if utilities := question.of_kind("utility"):
+            found = compare(
+                self.original, release, measures=utilities, models=question.models, resamples=0
+            )
+            for name in utilities:
+                numbers = [r.value for r in found.results if r.measure.name == name]
+                values[name] = max(numbers, key=lambda v: badness(name, v), default=None)
+        if attacks := question.of_kind("attack"):
+            try:
+                values |= self._attack(release, setting, attacks)
+            except CaveatError as error:
+                values |= dict.fromkeys(attacks)
+                reasons |= dict.fromkeys(attacks, str(error))
+        for name in question.measures:
+            if values[name] is None:
+                reasons.setdefault(name, "it has no value for this release")
+        return values, reasons
+
+    def _risks(self, release: Table, names: Sequence[str]) -> Values:
+        question = self.question
+        found = audit(
+            self.original,
+            release,
+            keys=question.keys,
+            targets=question.targets,
+            measures=names,
+            **question.circumstances,
+        )
+        values: Values = {}
+        for name in names:
+            numbers = [row.result.value for row in found.rows if row.measure == name]
+            values[name] = max(numbers, key=lambda v: badness(name, v))
+        return values
+
+    def _attack(self, release: Table, setting: Setting, names: Sequence[str]) -> Values:
+        """Run the strong attacker on each record; the worst counts."""
+        changed = [step["name"] for step in setting.protect if step["name"] != "label"]
+        if changed:
+            raise CaveatError(
+                f"there is no exact posterior after {changed[0]}: the release is no plain draw",
+                do="limit other measures, or attack it by simulation",
+            )
+        plan = make_plan(self.original, setting.options)
+        found = [
+            posterior(
+                self.original,
+                release,
+                record,
+                unknown=self.question.unknown,
+                generator=plan,
+                prior=self.question.prior,
+                threads=1,
+            )
+            for record in self._records(setting)
+        ]
+        numbers = {
+            "posterior": max(p.probability for p in found),
+            "gain": max(p.gain for p in found),
+        }
+        return {name: numbers[name] for name in names}
+
+    def _records(self, setting: Setting) -> Sequence[int]:
+        records = self.question.records
+        if records == "all":
+            columns = list(self.original.columns.values())
+            (cells,), _ = key_cells([[c.codes for c in columns]], [c.n_levels for c in columns])
+            return [int(i) for i in np.unique(cells, return_index=True)[1]]
+        if isinstance(records, int):
+            first = vulnerable(
+                self.original, keys=self.question.keys or None, generator=dict(setting.options)
+            ).first(records)
+            return [int(i) for i in first]
+        return records
+
+
+def child_seed(seed: int, *key: int) -> int:
+    """Return the seed of one part of the work."""
+    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0] >> 1)
+
+
+def measure_settings(
+    bench: Workbench,
+    work: Sequence[tuple[Setting, Sequence[int]]],
+    threads: int | None = None,
+    done: Callable[[Point, Sequence[int]], None] | None = None,
+) -> None:
+    """Measure settings at the same time and hand each point over as soon as it is ready."""
+    pool = ThreadPoolExecutor(threads or os.cpu_count() or 1)
+    try:
+        futures = {pool.submit(bench.measure, s, seeds): seeds for s, seeds in work if seeds}
+        for future in as_completed(futures):
+            if done is not None:
+                done(future.result(), futures[future])
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,374 @@
+"""The search for the setting that meets the limits and keeps most utility.
+
+Successive halving: all settings are measured on a few seeds, the better half on twice as many, and
+so on. The last few are measured on fresh seeds that took no part in the search.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.protect.record import Step
+from caveat.release.bench import (
+    Point,
+    Question,
+    Setting,
+    Workbench,
+    badness,
+    child_seed,
+    measure_settings,
+    settings_of,
+)
+from caveat.release.limits import Limit, kind_of, read_limits
+from caveat.release.map import RiskUtilityMap
+from caveat.table import Table
+from caveat.table.atomic import atomic_output
+
+__all__ = ["TuneSpec", "Tuning", "tune"]
+
+FORMAT = 1
+SEARCH, FRESH = 0, 1  # first words of the seeds
+FINALISTS = 3
+
+
+@dataclass(frozen=True)
+class TuneSpec:
+    """What is searched, and what must hold.
+
+    Parameters
+    ----------
+    settings
+        The settings to try.
+    limits
+        What a release must meet, on every seed.
+    objective
+        The measure of utility that should be as good as possible, on the mean over the seeds.
+    question
+        The scenario; its measures are the objective and those of the limits.
+    seeds
+        Releases per setting in the first round.
+    fresh
+        Releases of a finalist on fresh seeds.
+    seed
+        Root of all randomness.
+    """
+
+    settings: tuple[Setting, ...]
+    limits: tuple[Limit, ...]
+    objective: str
+    question: Question
+    seeds: int = 2
+    fresh: int = 5
+    seed: int = 0
+
+    @classmethod
+    def from_mapping(cls, content: Mapping[str, Any]) -> TuneSpec:
+        """Read the ``[synthesis]`` and ``[tune]`` parts of a specification."""
+        given = dict(content.get("tune", {}))
+        known = {"keys", "targets", "limits", "objective", "settings", "models", "attacker",
+                 "seeds", "fresh", "seed", "scenario"}  # fmt: skip
+        unknown = sorted(set(given) - known)
+        if unknown:
+            raise CaveatError(
+                f"{unknown[0]!r} is no part of it",
+                where="tune",
+                do=f"use {', '.join(sorted(known))}",
+            )
+        for name in ("limits", "objective", "settings"):
+            if name not in given:
+                raise CaveatError(
+                    f"{name} is missing", where="tune", do="see the docs page on tune"
+                )
+        limits, objective = read_limits(given["limits"]), given["objective"]
+        if kind_of(objective) != "utility":
+            raise CaveatError(
+                f"{objective} is a measure of risk", where="tune, objective", do="limit it instead"
+            )
+        for name in ("seeds", "fresh"):
+            if not isinstance(given.get(name, 2), int) or given.get(name, 2) < 1:
+                raise CaveatError("it must be a whole number, 1 or more", where=f"tune, {name}")
+        attacker = dict(given.get("attacker", {}))
+        if set(attacker) - {"records", "unknown", "prior"}:
+            raise CaveatError(
+                "an attacker has records, unknown and prior", where="tune, attacker", do="mend it"
+            )
+        records = attacker.get("records", 5)
+        question = Question(
+            measures=tuple(dict.fromkeys([objective, *(limit.measure for limit in limits)])),
+            keys=tuple(given.get("keys", ())),
+            targets=tuple(given["targets"]) if "targets" in given else None,
+            circumstances=dict(given.get("scenario", {})),
+            models=tuple(given.get("models", ())),
+            records=tuple(records) if isinstance(records, list) else records,
+            unknown=tuple(attacker["unknown"]) if "unknown" in attacker else None,
+            prior=attacker.get("prior", "uniform"),
+        )
+        return cls(
+            tuple(settings_of(content.get("synthesis", {}), given["settings"])),
+            limits,
+            objective,
+            question,
+            given.get("seeds", 2),
+            given.get("fresh", 5),
+            given.get("seed", 0),
+        )
+
+    def excess(self, point: Point) -> dict[str, float]:
+        """Return by how much the worst seed breaks each limit, relative to it."""
+        return {
+            str(limit): max(limit.excess(value) for value in point.each(limit.measure))
+            for limit in self.limits
+        }
+
+    def rank(self, point: Point) -> tuple[float, float]:
+        """Return what points are sorted by: the limits first, then the objective."""
+        return sum(self.excess(point).values()), badness(self.objective, point.mean(self.objective))
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the search found.
+
+    Parameters
+    ----------
+    spec
+        What was searched.
+    points
+        Every setting with all seeds it was measured on during the search.
+    confirmed
+        The settings that were measured on fresh seeds, in the order of trying.
+    chosen
+        The setting that meets the limits on fresh seeds; None if there is none.
+    free
+        The setting with the best objective whatever its risk, on fresh seeds: what the limits cost.
+    """
+
+    spec: TuneSpec
+    points: tuple[Point, ...]
+    confirmed: tuple[Point, ...]
+    chosen: Point | None
+    free: Point
+
+    @property
+    def map(self) -> RiskUtilityMap:
+        """The settings as a map of risk and utility."""
+        return RiskUtilityMap(self.points, self.spec.question)
+
+    @property
+    def closest(self) -> Point:
+        """The point that breaks the limits least, on fresh seeds where there are any."""
+        return self.chosen or min([*self.confirmed, *self.points], key=self.spec.rank)
+
+    def binding(self) -> list[str]:
+        """Say which limits stand in the way; empty when a setting was chosen."""
+        if self.chosen is not None:
+            return []
+        lines, points = [], self.points
+        broken = {name for name, by in self.spec.excess(self.closest).items() if by > 0}
+        for limit in self.spec.limits:
+            alone = [p for p in points if self.spec.excess(p)[str(limit)] == 0]
+            values = [p.worst(limit.measure) for p in points]
+            best = min(values, key=lambda v: limit.excess(v))
+            if not alone:
+                reason = "" if best is not None else f": {_reason(points, limit.measure)}"
+                shown = "it has no value" if best is None else f"the closest is {best:.4g}"
+                lines.append(f"{limit} binds: no setting meets it on all seeds; {shown}{reason}")
+            elif str(limit) in broken:
+                lines.append(
+                    f"{limit} binds: {len(alone)} of {len(points)} settings meet it, but none of "
+                    "them the other limits as well, or not on fresh seeds"
+                )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "objective": self.spec.objective,
+            "limits": [str(limit) for limit in self.spec.limits],
+            "seed": self.spec.seed,
+            "chosen": None if self.chosen is None else self._point(self.chosen),
+            "closest": self._point(self.closest),
+            "free": self._point(self.free),
+            "binding": self.binding(),
+            "confirmed": [self._point(point) for point in self.confirmed],
+            "points": [self._point(point) for point in self.points],
+        }
+
+    def _point(self, point: Point) -> dict[str, Any]:
+        excess = self.spec.excess(point)
+        return {
+            "setting": str(point.setting),
+            "options": dict(point.setting.options),
+            "protect": [dict(step) for step in point.setting.protect],
+            "values": [dict(values) for values in point.values],
+            "meets the limits": not any(excess.values()),
+            "reasons": dict(point.reasons),
+            "steps": [step.to_dict() for step in point.steps],
+        }
+
+
+def _reason(points: Sequence[Point], measure: str) -> str:
+    return next((p.reasons[measure] for p in points if measure in p.reasons), "")
+
+
+def tune(
+    original: Any,
+    spec: TuneSpec | Mapping[str, Any],
+    *,
+    state: str | Path | None = None,
+    threads: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Tuning:
+    """Find the setting that meets the limits with the best objective.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    spec
+        What is searched; a mapping is read as the content of a specification file.
+    state
+        A file to keep what has been measured, so that an interrupted search can go on.
+    threads
+        Settings at the same time; all cores by default. The result does not depend on it.
+    progress
+        Called with the name of the round, the settings that are ready, and their number.
+    """
+    table = Table.from_frame(original)
+    if not isinstance(spec, TuneSpec):
+        spec = TuneSpec.from_mapping(spec)
+    search = _Search(table, spec, None if state is None else Path(state), threads, progress)
+    with warnings.catch_warnings():
+        # Remarks about a plan would be repeated for every setting.
+        warnings.simplefilter("ignore", CaveatWarning)
+        return search.run()
+
+
+class _Search:
+    """The rounds of a search and its memory."""
+
+    def __init__(
+        self,
+        table: Table,
+        spec: TuneSpec,
+        path: Path | None,
+        threads: int | None,
+        progress: Callable[[str, int, int], None] | None,
+    ) -> None:
+        self.spec = spec
+        self.bench = Workbench(table, spec.question)
+        self.path = path
+        self.threads = threads
+        self.progress = progress
+        self.key = _fingerprint(table, spec)
+        self.known = _load(path, self.key)
+
+    def run(self) -> Tuning:
+        """Halve until few are left, then confirm these on fresh seeds."""
+        spec, n = self.spec, self.spec.seeds
+        left = list(spec.settings)
+        points = {point.setting.key: point for point in self.measure(left, SEARCH, n, "round 1")}
+        number = 1
+        while len(left) > FINALISTS:
+            left.sort(key=lambda setting: spec.rank(points[setting.key]))
+            left = left[: max(FINALISTS, math.ceil(len(left) / 2))]
+            number, n = number + 1, 2 * n
+            for point in self.measure(left, SEARCH, n, f"round {number}"):
+                points[point.setting.key] = point
+        left.sort(key=lambda setting: spec.rank(points[setting.key]))
+        every = [points[setting.key] for setting in spec.settings]
+        confirmed: list[Point] = []
+        chosen = None
+        for setting in left:
+            if sum(spec.excess(points[setting.key]).values()) > 0 and confirmed:
+                break
+            confirmed += self.measure([setting], FRESH, spec.fresh, "fresh seeds")
+            if not any(spec.excess(confirmed[-1]).values()):
+                chosen = confirmed[-1]
+                break
+        best = min(every, key=lambda p: badness(spec.objective, p.mean(spec.objective)))
+        free = self.measure([best.setting], FRESH, spec.fresh, "without limits")[0]
+        return Tuning(spec, tuple(every), tuple(confirmed), chosen, free)
+
+    def measure(
+        self, settings: Sequence[Setting], phase: int, seeds: int, what: str
+    ) -> list[Point]:
+        """Return points with the first so many seeds of a phase; only new ones are computed."""
+        numbers = [child_seed(self.spec.seed, phase, k) for k in range(seeds)]
+        work = []
+        for setting in settings:
+            have = self.known.get(setting.key, {})
+            work.append((setting, [seed for seed in numbers if str(seed) not in have]))
+        todo = [item for item in work if item[1]]
+        ready = len(work) - len(todo)
+
+        def keep(point: Point, measured: Sequence[int]) -> None:
+            nonlocal ready
+            entry = self.known.setdefault(point.setting.key, {})
+            for seed, values in zip(measured, point.values, strict=True):
+                entry[str(seed)] = {"values": values, "reasons": dict(point.reasons)}
+            entry["steps"] = [step.to_dict() for step in point.steps]
+            self.save()
+            ready += 1
+            if self.progress is not None:
+                self.progress(what, ready, len(work))
+
+        measure_settings(self.bench, todo, self.threads, keep)
+        return [self.point(setting, numbers) for setting in settings]
+
+    def point(self, setting: Setting, numbers: Sequence[int]) -> Point:
+        """Return what is known about a setting on some seeds."""
+        entries = [self.known[setting.key][str(seed)] for seed in numbers]
+        reasons = {k: v for entry in entries for k, v in entry["reasons"].items()}
+        steps = tuple(Step(**step) for step in self.known[setting.key]["steps"])
+        return Point(setting, tuple(entry["values"] for entry in entries), steps, reasons)
+
+    def save(self) -> None:
+        """Write what is known; the file is whole at any moment."""
+        if self.path is not None:
+            with atomic_output(self.path, force=True) as draft:
+                text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
+                draft.write_text(text, encoding="utf-8")
+
+
+def _fingerprint(table: Table, spec: TuneSpec) -> str:
+    """Return a text that changes with the data, the scenario and the root seed.
+
+    Settings and limits are not part of it: a search can go on with more settings or other limits.
+    """
+    digest = hashlib.sha256(repr((spec.question, spec.seed)).encode())
+    for name, column in table.columns.items():
+        digest.update(f"{name} {column.kind} {column.missing}".encode())
+        digest.update(str(column.levels.tolist()).encode())
+        digest.update(np.ascontiguousarray(column.codes).tobytes())
+    return digest.hexdigest()
+
+
+def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
+    if path is None or not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        known, theirs = content["known"], content["key"]
+    except (ValueError, KeyError, TypeError, OSError):
+        raise CaveatError(
+            "this is no state of a search", where=str(path), do="choose another file"
+        ) from None
+    if theirs != key:
+        raise CaveatError(
+            "the state belongs to other data, another scenario or another seed",
+            where=str(path),
+            do="remove it, or name another file with --state",
+        )
+    return dict(known)

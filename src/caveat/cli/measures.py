@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Annotated
 
 import typer
 from rich.table import Table as Grid
+from rich.text import Text
 
 from caveat.cli import console
 from caveat.risk import MEASURES, Measure, Property
 
 __all__ = ["measures"]
+
+WIDEST_NAME = 24
 
 
 def measures(
@@ -19,23 +24,27 @@ def measures(
     ] = None,
 ) -> None:
     """Say what each measure is, for which attacker, and what it cannot see."""
+    # The rooms of the attackers and of utility bring entries of their own, and large libraries.
+    import caveat.attack  # noqa: F401  (its entries stand in the table of the risk measures)
+    from caveat.utility import MEASURES as UTILITY
+
     if name is None:
-        _list()
+        _list([*MEASURES.values(), *UTILITY.values()])
     else:
-        _show(MEASURES[name])
+        _show(UTILITY[name] if name in UTILITY else MEASURES[name])
 
 
-def _list() -> None:
-    grid = Grid(box=None, header_style="dim")
-    for title in ("family", "measure", "what it says", "what it cannot see"):
-        grid.add_column(title, no_wrap=title in ("family", "measure"))
-    family = ""
-    for measure in MEASURES.values():
-        unit = f" {measure.unit}" if measure.unit else ""
-        shown = "" if measure.family == family else measure.family
-        grid.add_row(shown, measure.name + unit, measure.says, measure.blind)
-        family = measure.family
-    console.out.print(grid, markup=False)
+def _list(measures: Iterable[Measure]) -> None:
+    for family, members in groupby(measures, key=lambda measure: measure.family):
+        console.out.print(family, style="bold", markup=False)
+        grid = Grid(box=None, show_header=False, padding=(0, 1, 0, 2))
+        grid.add_column(no_wrap=True, min_width=WIDEST_NAME)
+        grid.add_column()
+        for measure in members:
+            said = Text.assemble(measure.says, (f" (cannot see: {measure.blind})", "dim"))
+            grid.add_row(f"{measure.name} {measure.unit}".strip(), said)
+        console.out.print(grid)
+    console.out.print("caveat measures NAME says more about one of them.")
 
 
 def _show(measure: Measure) -> None:
@@ -48,11 +57,12 @@ def _show(measure: Measure) -> None:
         "direction": measure.direction,
         "baseline": measure.baseline or "none",
         "needs": ", ".join(sorted(measure.needs)),
-        "in an audit": "by default" if measure.default else f"with --measure {measure.name}",
         "source": measure.source,
         "cannot see": measure.blind_spot,
         "properties it fails": fails or "none on the published counter-examples",
     }
+    if measure.attacker == "none":  # a utility measure: the five properties are about risk
+        del lines["attacker"], lines["properties it fails"]
     grid = Grid(
         title=measure.name, title_justify="left", title_style="bold", box=None, show_header=False
     )

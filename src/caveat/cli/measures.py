@@ -41,7 +41,7 @@ def _list(measures: Iterable[Measure]) -> None:
         grid.add_column(no_wrap=True, min_width=WIDEST_NAME)
         grid.add_column()
         for measure in members:
-            said = Text.assemble(measure.says, (f" (cannot see: {measure.blind})", "dim"))
+            said = Text.assemble(measure.says, (f" (limits: {measure.blind})", "dim"))
             grid.add_row(f"{measure.name} {measure.unit}".strip(), said)
         console.out.print(grid)
     console.out.print("caveat measures NAME says more about one of them.")

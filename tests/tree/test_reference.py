@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.tree.reference import Prepared, arguments, control_of, load_prepared
 
-from caveat.tree import Control, Predictors, Tree, grow
+from caveat.tree import Tree, grow
 
 CASES = [
     "age_by_region_placesize",
@@ -41,21 +41,8 @@ def folder(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def prepared(folder: Path) -> dict[str, tuple[np.ndarray, int, bool, np.ndarray]]:
-    """Codes, number of levels, whether ordered, and levels of each prepared column."""
-    with (folder / "prepared.csv").open(newline="") as file:
-        lines = list(csv.reader(file))
-    names, body = lines[0], np.array(lines[1:])
-    columns = {}
-    for entry in json.loads((folder / "index.json").read_text())["columns"]:
-        text = body[:, names.index(entry["name"])]
-        numeric = entry["type"] == "numeric"
-        levels = np.unique(text.astype(float)) if numeric else np.array(entry["levels"])
-        place = {level: code for code, level in enumerate(levels.tolist())}
-        found = text.astype(float).tolist() if numeric else text.tolist()
-        codes = np.array([place[value] for value in found], np.uint16)
-        columns[entry["name"]] = (codes, len(levels), numeric, levels)
-    return columns
+def prepared(folder: Path) -> dict[str, Prepared]:
+    return load_prepared(folder)
 
 
 def rows_of_nodes(leaf_of_row: np.ndarray) -> dict[int, bytes]:
@@ -77,27 +64,14 @@ def own_nodes(tree: Tree) -> dict[bytes, int]:
 
 
 def grow_case(case: dict[str, Any], fit: dict[str, Any], prepared: Any) -> tuple[Tree, np.ndarray]:
-    rows = None
-    chosen = np.arange(len(next(iter(prepared.values()))[0]))
-    if case["rows"]:
-        codes, _, _, levels = prepared[case["rows"]["column"]]
-        chosen = rows = np.flatnonzero(codes == levels.tolist().index(case["rows"]["equals"]))
-    columns = [prepared[name] for name in case["predictors"]]
-    predictors = Predictors(*([c[i] for c in columns] for i in range(3)))
-    response, n_levels, _, levels = prepared[case["response"]]
-    tree = grow(
-        predictors,
-        response,
-        n_levels,
-        values=levels if case["type"] == "anova" else None,
-        rows=rows,
-        control=Control(fit["minbucket"], fit["minsplit"], fit["cp"], fit["maxdepth"]),
-    )
+    """Return the tree and the rows it was grown on."""
+    given = arguments(case, prepared)
+    tree = grow(**given, control=control_of(fit))
     assert np.array_equal(
-        tree.apply(predictors)[tree.rows],
+        tree.apply(given["predictors"])[tree.rows],
         np.repeat(np.arange(tree.n_leaves), (tree.stop - tree.start)[tree.leaf_nodes]),
     )
-    return tree, chosen
+    return tree, np.sort(tree.rows)
 
 
 @pytest.mark.parametrize("setting", [0, 1], ids=["minbucket 5", "minbucket 50"])

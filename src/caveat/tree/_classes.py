@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._kernel import inner
+from caveat.tree._kernel import inner, part
 from caveat.tree._numbers import list_levels
 from caveat.tree._subsets import TIE, best_of_profiles, best_subset, make_gain
 
@@ -145,7 +145,7 @@ def best_of_sorted(
     return best, cut
 
 
-@inner
+@part
 def search_classes(
     column, rows, weight, start, stop, n_codes, nominal, node, minbucket, best, work
 ):

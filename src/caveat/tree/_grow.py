@@ -20,6 +20,7 @@ from caveat.tree._growing import (
     Rules,
     grow_nodes,
 )
+from caveat.tree._kernel import announce
 from caveat.tree._leaves import leaf_distributions
 from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes
 from caveat.tree._pruning import level_sets, prune
@@ -142,12 +143,14 @@ def grow_tree(
     random[0] = seed
     if predictors.start:
         fitted += np.uint32(predictors.start)
+    announce(grow_nodes)
     n_nodes = grow_nodes(
         table.codes, features, tuple(response), tuple(rules), fitted, random, tuple(room)
     )
     collapsed = prune(room.nodes, room.measures, n_nodes, rules.alpha, values is None)
     n_nodes = len(collapsed)
-    nodes = room.nodes[:, :n_nodes].copy()
+    nodes, improve = room.nodes[:, :n_nodes].copy(), room.measures[IMPROVE, :n_nodes].copy()
+    del room, response  # their memory is needed for what follows
     level_set, bits = level_sets(nodes, table.codes, features, fitted)
     if predictors.start:
         fitted -= np.uint32(predictors.start)
@@ -171,7 +174,7 @@ def grow_tree(
         nodes[RIGHT],
         nodes[START],
         nodes[STOP],
-        room.measures[IMPROVE, :n_nodes].copy(),
+        improve,
         fitted.view(np.int32),
         leaf_offsets,
         leaf_codes,

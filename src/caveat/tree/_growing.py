@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caveat.tree._classes import count_classes, search_classes
-from caveat.tree._kernel import inner, kernel, unowned
+from caveat.tree._kernel import inner, kernel, part, unowned
 from caveat.tree._numbers import count_numbers, search_numbers
 from caveat.tree._partition import flag_left, move
 from caveat.tree._room import Response, Room, carve
@@ -131,7 +131,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
     return n_nodes
 
 
-@inner
+@part
 def describe(data, n_classes, start, stop, work):
     """Return the node's description and its risk in grid units."""
     if len(data.classes):
@@ -147,7 +147,7 @@ def describe(data, n_classes, start, stop, work):
     return node, spread
 
 
-@inner
+@part
 def best_split(data, matrix, in_block, rules, start, stop, node, work):
     """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement."""
     n_features = data.features.shape[1]
@@ -201,7 +201,7 @@ def draw_candidate(random, tried):
     random[1 + tried], random[pick] = random[pick], random[1 + tried]
 
 
-@inner
+@part
 def partition(data, column, cut, start, stop, work):
     """Bring the rows that go left to the front and return where the right child starts."""
     flags = work.flags

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -11,7 +13,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["inner", "kernel", "sort_by_key", "trailing_zeros", "unowned"]
+__all__ = ["announce", "inner", "kernel", "part", "sort_by_key", "trailing_zeros", "unowned"]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,6 +24,24 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     return compiled
+
+
+def announce(function: Any) -> None:
+    """Log one line before a kernel is compiled; nothing if machine code of it is on disk."""
+    if function.signatures:
+        return
+    folder = function.stats.cache_path
+    if folder and any(Path(folder).glob(f"*{function.__name__}-*.nbc")):
+        return
+    logging.getLogger("caveat.tree").warning(
+        "Compiling the tree engine: about 20 seconds, once for this installation."
+    )
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Write a function into the one kernel that calls it: saves compiling the large ones twice."""
+    written: Callable[..., Any] = numba.njit(error_model="numpy", inline="always")(function)
+    return written
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from caveat.attack.generator import plan_of
+from caveat.attack.worlds import Worlds
 from caveat.cli import app
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
 from caveat.studies import STUDIES, _charts
 from caveat.studies import buyer_beware as study
+from caveat.studies._charts import CELLS
 from caveat.studies.study import Output
 from caveat.table import read
 
@@ -30,6 +33,14 @@ def test_a_tree_can_give_a_record_away_by_its_shape(monkeypatch):
     by_name = {(name, value): rest for name, value, *rest in study.sweep(buyer_beware())}
     often, mean, _ = by_name["cp", 0.02]
     # no split at all in var4: 1111 is as frequent as independence makes it, and yet certain
+    worlds = Worlds(buyer_beware(), plan_of({"cp": 0.02}, buyer_beware()), [])
+    leaves = []
+    for cell in CELLS:
+        codes = {f"var{j + 1}": int(value) for j, value in enumerate(cell)}
+        fitted = worlds.model(worlds.changed(study.UNIQUE, codes)).columns["var4"].values
+        leaves.append(fitted.tree.n_leaves)
+    assert leaves[15] == 1
+    assert min(leaves[:15]) > 1
     assert often > 30
     assert mean > 0.999
     assert by_name["minbucket", 75.0][2] < 0.12

@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from caveat.cli import console
+from caveat.cli.audit import _numbers as numbers
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Plan, load, make_plan
 from caveat.table import Schema, Table, read, write
@@ -58,12 +59,68 @@ def attack(
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="With the release alone: classifier, singling-out, linkability, inference, "
+            "outliers, membership or distances."
+        ),
+    ] = None,
+    keys: Annotated[
+        str | None, typer.Option(help="With --kind: columns she knows, with commas.")
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option(help="linkability: columns that the second party knows.")
+    ] = None,
+    control: Annotated[
+        Path | None, typer.Option(help="With --kind: people who were not in the data.")
+    ] = None,
+    subsets: Annotated[
+        int | None, typer.Option(min=1, help="classifier: every combination of so many keys.")
+    ] = None,
+    columns: Annotated[
+        int, typer.Option(min=1, help="singling-out: columns in a description.")
+    ] = 4,
+    neighbours: Annotated[
+        int, typer.Option(min=1, help="linkability: nearest records each party takes.")
+    ] = 1,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="With --kind: how far a number may lie off: age=2. Repeat it."),
+    ] = None,
+    fraction: Annotated[
+        float | None, typer.Option(help="membership: share of the population in the data, for F1.")
+    ] = None,
+    attacks: Annotated[int, typer.Option(min=1, help="With --kind: how many attacks.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="With --kind: root of the randomness.")] = 0,
 ) -> None:
-    """Attack a release as someone who knows the generator and all other records."""
+    """Attack a release: as someone who knows the generator and all others, or with --kind."""
+    if kind is not None:
+        from caveat.attack.ordinary import Options
+        from caveat.cli.ordinary import attack_of_kind, names
+
+        schema = Schema.from_mapping(read_toml(spec).get("columns", {}) if spec else {})
+        options = Options(
+            keys=names(keys), second=names(second), target=target,
+            control=None if control is None else read(control, schema=schema),
+            size=subsets, columns=columns, tolerance=numbers(tolerance, "--tolerance", float),
+            neighbours=neighbours, fraction=fraction, attacks=attacks, seed=seed,
+        )  # fmt: skip
+        if json is not None and str(json) != "-":
+            check_output(json, force=force)
+        attack_of_kind(
+            kind,
+            read(original, schema=schema),
+            [read(path, schema=schema) for path in synthetic],
+            options,
+            json=None if json is None else str(json),
+            force=force,
+        )
+        return
     if (record is not None) + everyone + membership != 1:
         raise CaveatError(
             "it is not clear what to attack",
-            do="use one of --record N, --all --target COLUMN, --membership",
+            do="use one of --record N, --all --target COLUMN, --membership, --kind KIND",
         )
     if everyone == (target is None):
         raise CaveatError("--all and --target belong together", do="give both or neither")

@@ -167,13 +167,17 @@ def _membership(original: Any, synthetic: Any, options: Options) -> list[Finding
             attacks=options.attacks, seed=options.seed,
         )  # fmt: skip
         out += [
-            Finding("membershipScore", f"{score}, false ≤ {share:.1%}", found.true_positives(share))
+            Finding(
+                "membershipScore",
+                f"{score}, false ≤ {100 * share:g} %",
+                found.true_positives(share),
+            )
             for share in FALSE_POSITIVES
         ]
         if options.fraction is not None:
             f1, without = found.f1(options.fraction)
             result = Measurement(f1, baseline=without, n=len(found.members))
-            out.append(Finding("membershipF1", score, result))
+            out.append(Finding("membershipF1", f"F1, {score}", result))
     return out
 
 

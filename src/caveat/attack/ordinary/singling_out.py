@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.ordinary.encoding import Codes, code_matrix, prepare, seeds
-from caveat.attack.ordinary.rates import attack_rate
+from caveat.attack.ordinary.rates import attack_rate, chosen
 from caveat.errors import CaveatError
 from caveat.risk._kernel import kernel
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table
 
-__all__ = ["Descriptions", "describe", "describe_one_column", "isolated", "singling_out"]
+__all__ = ["Descriptions", "Index", "describe", "describe_one_column", "isolated", "singling_out"]
 
 Ints = NDArray[np.int64]
 
@@ -42,6 +42,35 @@ class Descriptions(NamedTuple):
     def take(self, rows: Ints | NDArray[np.bool_] | slice) -> Descriptions:
         """Return some of them."""
         return Descriptions(self.columns[rows], self.low[rows], self.high[rows])
+
+
+class Index(NamedTuple):
+    """Records by column: those within a range of codes lie side by side.
+
+    Attributes
+    ----------
+    codes
+        One row per column, one column per record.
+    order
+        For each column the records in the order of their codes.
+    starts
+        For each column and code the first place in that order.
+    """
+
+    codes: Codes
+    order: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, table: Table) -> Index:
+        """Index all columns of a table."""
+        codes = code_matrix(table, table.names)
+        order = np.argsort(codes, axis=1, kind="stable")
+        starts = np.zeros((len(codes), int(codes.max(initial=0)) + 2), np.int64)
+        for position, column in enumerate(codes):
+            counts = np.bincount(column, minlength=starts.shape[1] - 1)
+            np.cumsum(counts, out=starts[position, 1:])
+        return cls(codes, order, starts)
 
 
 def singling_out(
@@ -92,7 +121,7 @@ def singling_out(
         return undefined("no description fits exactly one synthetic record")
     width = 1 if columns == "one" else columns
     guesses = _at_random(tables.synthetic, width, found.n, blind)
-    ours = code_matrix(tables.original, names)
+    ours = Index.of(tables.original)
     whole = isolated(found, ours)
     notes: tuple[str, ...] = ()
     details: dict[str, float | int | None] = {
@@ -101,40 +130,39 @@ def singling_out(
     }
     hit, theirs = whole, None
     if tables.control is not None:
-        others = code_matrix(tables.control, names)
-        size = min(ours.shape[1], others.shape[1])
+        size = min(map(len, tables.people))
         details["on the whole original"] = 100 * float(np.mean(whole >= 0))
         details["records compared"] = size
-        if size < max(ours.shape[1], others.shape[1]):
+        if size < max(map(len, tables.people)):
             notes = ("original and control were cut at random to the same size",)
-        hit = isolated(found, _cut(ours, size, cut))
-        theirs = isolated(found, _cut(others, size, cut)) >= 0
+        hit = isolated(found, Index.of(_cut(tables.original, size, cut)))
+        theirs = isolated(found, Index.of(_cut(tables.control, size, cut))) >= 0
     return attack_rate(
         hit >= 0,
         theirs,
         baseline=float(np.mean(isolated(guesses, ours) >= 0)),
         details=details,
         notes=notes,
-        trace=lambda: np.isin(np.arange(ours.shape[1]), whole).astype(np.float64),
+        trace=lambda: np.isin(np.arange(len(tables.original)), whole).astype(np.float64),
     )
 
 
 def describe(release: Table, columns: int, wanted: int, rng: np.random.Generator) -> Descriptions:
     """Return distinct descriptions of some columns that fit exactly one synthetic record."""
     names = release.names
-    codes = code_matrix(release, names)
+    index = Index.of(release)
     medians = [_median_code(release[name]) for name in names]
     ordinary = np.array([len(release[name].levels) for name in names], np.int32)
     kept: list[Descriptions] = []
     seen: set[bytes] = set()
     tries = 0
     while len(seen) < wanted and tries < MOST_TRIES * wanted:
-        batch = max(2 * (wanted - len(seen)), 256)
+        batch = max(2 * wanted, 1024)
         tries += batch
-        chosen = _choices(len(names), columns, batch, rng)
-        value: Codes = codes[chosen, rng.integers(0, codes.shape[1], batch)[:, None]]
-        drawn = _extremes(chosen, value, np.array(medians)[chosen], ordinary[chosen])
-        drawn = drawn.take(isolated(drawn, codes) >= 0)
+        picked = _choices(len(names), columns, batch, rng)
+        value = index.codes[picked, rng.integers(0, len(release), batch)[:, None]]
+        drawn = _extremes(picked, value, np.array(medians)[picked], ordinary[picked])
+        drawn = drawn.take(isolated(drawn, index) >= 0)
         fresh = []
         for i, row in enumerate(np.concatenate(drawn, axis=1)):
             key = row.tobytes()
@@ -157,28 +185,14 @@ def describe_one_column(release: Table, wanted: int, rng: np.random.Generator) -
             n = len(column.levels)
             rows += [(position, 0, int(used[0])), (position, int(used[-1]), n - 1)]
     found = _rows(rows)
-    found = found.take(isolated(found, code_matrix(release, release.names)) >= 0)
+    found = found.take(isolated(found, Index.of(release)) >= 0)
     return found.take(rng.permutation(found.n)[:wanted])
 
 
-def isolated(descriptions: Descriptions, codes: Codes) -> Ints:
-    """Return for each description the one record it fits, or −1 if it fits none or several.
-
-    Parameters
-    ----------
-    descriptions
-        The descriptions.
-    codes
-        One row per column, one column per record.
-    """
+def isolated(descriptions: Descriptions, index: Index) -> Ints:
+    """Return for each description the one record it fits, or −1 if it fits none or several."""
     out = np.empty(descriptions.n, np.int64)
-    # Records in the order of each column: those within a range of codes lie side by side.
-    order = np.argsort(codes, axis=1, kind="stable")
-    starts = np.zeros((len(codes), int(codes.max(initial=0)) + 2), np.int64)
-    for position, column in enumerate(codes):
-        counts = np.bincount(column, minlength=starts.shape[1] - 1)
-        np.cumsum(counts, out=starts[position, 1:])
-    _isolated(*descriptions, codes, order, starts, out)
+    _isolated(*descriptions, *index, out)
     return out
 
 
@@ -206,30 +220,28 @@ def _extremes(columns: Codes, value: Codes, median: Any, ordinary: Codes) -> Des
 def _at_random(release: Table, columns: int, wanted: int, rng: np.random.Generator) -> Descriptions:
     """Return descriptions of random columns: a level of the release at random, =, ≤ or ≥."""
     names = release.names
-    chosen = _choices(len(names), columns, wanted, rng)
-    low, high = np.empty((2, *chosen.shape), np.int32)
+    picked = _choices(len(names), columns, wanted, rng)
+    low, high = np.empty((2, *picked.shape), np.int32)
     for position, name in enumerate(names):
         column = release[name]
-        here = chosen == position
+        here = picked == position
         value = rng.choice(np.flatnonzero(column.counts), int(here.sum()))
         direction = rng.integers(0, 3 if column.kind.has_order else 1, len(value))
         direction[value >= len(column.levels)] = 0
         low[here] = np.where(direction == 1, 0, value)
         high[here] = np.where(direction == 2, len(column.levels) - 1, value)
-    return Descriptions(chosen, low, high)
+    return Descriptions(picked, low, high)
 
 
 def _choices(n: int, columns: int, rows: int, rng: np.random.Generator) -> Codes:
     """Return in each row so many of n columns, in order."""
-    chosen = np.argsort(rng.random((rows, n)), axis=1)[:, :columns]
-    return np.ascontiguousarray(np.sort(chosen, axis=1), dtype=np.int32)
+    picked = np.argsort(rng.random((rows, n)), axis=1)[:, :columns]
+    return np.ascontiguousarray(np.sort(picked, axis=1), dtype=np.int32)
 
 
-def _cut(codes: Codes, size: int, rng: np.random.Generator) -> Codes:
+def _cut(table: Table, size: int, rng: np.random.Generator) -> Table:
     """Return so many records at random."""
-    if codes.shape[1] == size:
-        return codes
-    return np.ascontiguousarray(codes[:, rng.choice(codes.shape[1], size, replace=False)])
+    return table if len(table) == size else table.take(chosen(len(table), size, rng))
 
 
 @kernel

@@ -1,0 +1,101 @@
+"""``caveat attack --kind``: what anyone can do with the released table alone."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table as Sheet
+
+from caveat.attack.ordinary import Finding, Options, run_kind
+from caveat.cli import console
+from caveat.risk import MEASURES
+from caveat.table import Table
+from caveat.table.atomic import atomic_output
+
+__all__ = ["attack_of_kind", "names"]
+
+
+def attack_of_kind(
+    kind: str,
+    original: Table,
+    releases: Sequence[Table],
+    options: Options,
+    *,
+    json: str | None,
+    force: bool,
+) -> None:
+    """Run one kind of attack on every copy of a release, print and write what it finds."""
+    found = []
+    with console.progress() as bar:
+        task = bar.add_task(f"attacking ({kind})", total=len(releases))
+        for release in releases:
+            found.append(run_kind(kind, original, release, options))
+            bar.advance(task)
+    if json is not None:
+        text = json_format.dumps(_content(kind, found), indent=2) + "\n"
+        if json == "-":
+            typer.echo(text, nl=False)
+            return
+        with atomic_output(Path(json), force=force) as draft:
+            draft.write_text(text, encoding="utf-8")
+    _print(kind, found)
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Return the names in a text with commas between them."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def _content(kind: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
+    copies = [
+        [{"measure": f.measure, "label": f.label, **f.result.to_dict()} for f in findings]
+        for findings in found
+    ]
+    return {"kind": kind, "copies": copies}
+
+
+def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
+    header = ("", "value", "95 % interval", "baseline", "original", "control", "residual", "n")
+    for copy, findings in enumerate(found, 1):
+        title = f"{kind}, copy {copy}" if len(found) > 1 else kind
+        sheet = Sheet(title=title, title_justify="left", title_style="bold", box=None)
+        for i, head in enumerate(header):
+            sheet.add_column(
+                head, justify="right" if i else "left", header_style="dim", no_wrap=not i
+            )
+        for finding in findings:
+            sheet.add_row(*_row(finding))
+        console.out.print(sheet)
+    first = found[0]
+    remarks = dict.fromkeys(note for finding in first for note in finding.result.notes)
+    for remark in remarks:
+        console.out.print(f"  ! {remark}", markup=False)
+    console.out.print(
+        "baseline: without the release; original: the original itself released; control: people "
+        "who were not in the data; residual: (value − control)/(100 − control).",
+        markup=False,
+    )
+    for name in dict.fromkeys(finding.measure for finding in first):
+        console.out.print(f"{name} cannot see: {MEASURES[name].blind_spot}", markup=False)
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    result = finding.result
+    digits = 1 if MEASURES[finding.measure].unit == "%" else 4
+    interval = result.interval and f"{result.interval[0]:.1f} to {result.interval[1]:.1f}"
+    beyond = result.beyond_control if digits == 1 else None
+    return (
+        finding.label or finding.measure,
+        "undefined" if result.value is None else f"{result.value:.{digits}f}",
+        interval or "",
+        *(
+            "" if value is None else f"{value:.{digits}f}"
+            for value in (result.baseline, result.reference, result.control)
+        ),
+        "" if beyond is None else f"{100 * beyond:.1f}",
+        f"{result.n:,}",
+    )

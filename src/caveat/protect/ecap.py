@@ -8,7 +8,8 @@ the N persons the value comes from. The one with value x has the posterior proba
     a(y | x) = g(y − x) / (g(y − x) + (N − 1) (g * f)(y)),
 
 and ECAP(x) is its mean over the noise, ∫ g(y − x) a(y | x) dy: the chance that somebody who guesses
-by these probabilities attributes a released x rightly.
+by these probabilities attributes a released x rightly. A population that is given by its values
+includes the person herself: the others then are N (g * f)(y) − g(y − x).
 """
 
 from __future__ import annotations
@@ -136,7 +137,11 @@ def ecap(values: Floats, population: Population, scale: float, shape: Shape = "g
     density = DENSITIES[shape](nodes / scale) / scale
     smeared = population.smeared(shape, scale)
     y = np.asarray(values, dtype=np.float64)[:, None] + nodes
-    others = (population.size - 1) * smeared(y.reshape(-1)).reshape(y.shape)
+    everybody = smeared(y.reshape(-1)).reshape(y.shape)
+    if population.values is None:
+        others = (population.size - 1) * everybody
+    else:  # the person herself is one of the values
+        others = np.maximum(population.size * everybody - density, 0.0)
     return np.asarray((density / (density + others)).mean(axis=1))
 
 

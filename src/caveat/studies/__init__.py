@@ -1,9 +1,17 @@
 """Published experiments, rerun end to end and put beside the printed numbers."""
 
-from caveat.studies import buyer_beware, weights
+from caveat.studies import attribute_baseline, buyer_beware, distance_filter, weights
 from caveat.studies.study import Grid, Study, StudyResult
 
 __all__ = ["STUDIES", "Grid", "Study", "StudyResult"]
 
-STUDIES: dict[str, Study] = {study.name: study for study in (buyer_beware.STUDY, weights.STUDY)}
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        attribute_baseline.STUDY,
+        buyer_beware.STUDY,
+        distance_filter.STUDY,
+        weights.STUDY,
+    )
+}
 """The studies by name; to add one is to write a module with an entry."""

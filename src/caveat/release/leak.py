@@ -1,0 +1,92 @@
+"""What a distance filter gives away: the strong attacker on a filtered release, exactly.
+
+A release that is filtered and refilled is a draw from the generator, given that every record passes
+the filter. In a world D a record z has the probability p_D(z) / P_D(pass) if it passes there, and 0
+if it does not. Both the generator and the filter depend on the world, and so both give something
+away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from caveat.attack import Posterior
+from caveat.attack.candidates import candidates_of
+from caveat.attack.generator import releases_of
+from caveat.attack.worlds import Worlds
+from caveat.errors import CaveatError
+from caveat.protect import too_close
+from caveat.synthesis import make_plan
+from caveat.table import Table
+
+__all__ = ["filtered_posterior"]
+
+MOST_CELLS = 20_000
+
+
+def filtered_posterior(
+    original: Any,
+    release: Any,
+    record: int,
+    *,
+    unknown: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **filter_options: Any,
+) -> Posterior:
+    """Return what the strong attacker believes after a release that was filtered and refilled.
+
+    Parameters
+    ----------
+    original
+        The original table; few columns with few levels, so that all records can be listed.
+    release
+        The filtered release.
+    record
+        Position of the record, from 0.
+    unknown
+        The columns that she does not know about it; all by default. All candidates are equally
+        probable before.
+    options
+        Options of the synthesiser.
+    **filter_options
+        Metric and columns of :func:`caveat.protect.too_close`.
+    """
+    table = Table.from_frame(original)
+    plan = make_plan(table, dict(options or {}))
+    names = tuple(unknown) if unknown is not None else table.names
+    worlds = Worlds(table, plan, releases_of(release, plan, table))
+    worlds, rows, truth, notes = candidates_of(worlds, record, names)
+    grid = _every_record(worlds.original)
+    logs = np.empty(rows.n_rows)
+    for i in range(rows.n_rows):
+        world = worlds.changed(record, {name: int(rows[name].codes[i]) for name in names})
+        model = worlds.model(world, names)
+        chances = model.log_prob(grid).rows
+        if chances is None:
+            raise CaveatError("the generator has no exact probabilities", do="use another method")
+        passes = ~too_close(world, grid, threads=1, **filter_options)
+        log_pass = math.log(float(np.exp(chances[passes]).sum()))
+        logs[i] = 0.0
+        for copy in worlds.releases:
+            each = model.log_prob(copy).rows
+            kept = ~too_close(world, copy, threads=1, **filter_options)
+            if each is not None:
+                logs[i] += float(np.where(kept, each, -np.inf).sum()) - copy.n_rows * log_pass
+    return Posterior(record, rows, np.full(rows.n_rows, 1 / rows.n_rows), logs, truth, notes)
+
+
+def _every_record(table: Table) -> Table:
+    """Return all combinations of levels."""
+    sizes = [column.n_levels for column in table.columns.values()]
+    if math.prod(sizes) > MOST_CELLS:
+        raise CaveatError(
+            f"there are {math.prod(sizes):,} possible records, too many to list",
+            do="take fewer columns or coarser levels",
+        )
+    codes = np.indices(sizes).reshape(len(sizes), -1)
+    pairs = zip(table.columns.items(), codes, strict=True)
+    return Table({name: column.with_codes(cells) for (name, column), cells in pairs})

@@ -11,7 +11,7 @@ import numpy as np
 
 from caveat.tree._kernel import inner, part
 from caveat.tree._numbers import list_levels
-from caveat.tree._subsets import TIE, best_of_profiles, best_subset, make_gain
+from caveat.tree._subsets import TIE, best_of_profiles, best_subset, gain_of_cut
 
 __all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
 
@@ -134,11 +134,9 @@ def best_of_sorted(
             right[c] -= w
             left_weight += w
             position += 1
-        if position < minbucket:
-            continue
-        if size - position < minbucket:
-            break
-        gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+        gain = gain_of_cut(
+            size, position, minbucket, node, left_weight, left_squares, right_squares
+        )
         if gain > best + TIE * total:
             best = gain
             cut = i

@@ -11,7 +11,7 @@ import numpy as np
 
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 
-__all__ = ["count_numbers", "list_levels", "search_numbers"]
+__all__ = ["TIE", "best_of_numbers", "count_numbers", "list_levels", "search_numbers"]
 
 TIE = 1e-12
 """A later cut wins only if its improvement is larger by more than this share."""
@@ -102,18 +102,12 @@ def tabulate_numbers(column, rows, y, weight, start, stop, n_codes, table, marks
 
 
 @inner
-def search_numbers(
-    column, rows, y, weight, start, stop, n_codes, nominal, node, minbucket, best,
-    table, marks, levels, order, key, side,
-):  # fmt: skip
-    """Return improvement, place of the best cut (-1 if none beats `best`) and levels present.
+def best_of_numbers(levels, present, nominal, size, node, minbucket, best, order, key):
+    """Return the improvement and the place of the best cut, -1 if none beats `best`.
 
-    Nominal levels are put in the order of their means, where some cut is the best subset; `side`
-    is then 1 for levels that go left.
+    Nominal levels are put in the order of their means, where some cut is the best subset.
     """
-    size = stop - start
     total, centre, rest = node
-    present = tabulate_numbers(column, rows, y, weight, start, stop, n_codes, table, marks, levels)
     if nominal:
         for i in range(present):
             key[i] = (levels[i, 3] - centre * levels[i, 2]) / levels[i, 2]
@@ -140,6 +134,22 @@ def search_numbers(
             best = gain / share
             limit = best + TIE * best
             cut = i
+    return best, cut
+
+
+@inner
+def search_numbers(
+    column, rows, y, weight, start, stop, n_codes, nominal, node, minbucket, best,
+    table, marks, levels, order, key, side,
+):  # fmt: skip
+    """Return improvement, place of the best cut (-1 if none beats `best`) and levels present.
+
+    `side` is 1 for the levels of a nominal predictor that go left.
+    """
+    present = tabulate_numbers(column, rows, y, weight, start, stop, n_codes, table, marks, levels)
+    best, cut = best_of_numbers(
+        levels, present, nominal, stop - start, node, minbucket, best, order, key
+    )
     if nominal and cut >= 0:
         for i in range(present):
             side[order[i]] = i <= cut

@@ -12,7 +12,7 @@ import numpy as np
 
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 
-__all__ = ["EXACT_SUBSETS", "SPARE", "TIE", "best_of_profiles", "best_subset", "make_gain"]
+__all__ = ["EXACT_SUBSETS", "SPARE", "TIE", "best_of_profiles", "best_subset", "gain_of_cut"]
 
 TIE = 1e-14
 """A later cut wins only if it is better by more than this share of the node's weight."""
@@ -42,6 +42,14 @@ def make_gain(left_squares, left_weight, right_squares, total, squares):
 
 
 @inner
+def gain_of_cut(size, left_rows, minbucket, node, left_weight, left_squares, right_squares):
+    """Return the improvement of a cut, or -1 where a side has too few rows."""
+    if left_rows < minbucket or size - left_rows < minbucket:
+        return -1.0
+    return make_gain(left_squares, left_weight, right_squares, node[0], node[2])
+
+
+@inner
 def best_of_profiles(
     levels, present, profiles, size, node, totals, minbucket, best, left, right, order, by_order
 ):
@@ -68,11 +76,9 @@ def best_of_profiles(
             right[c] -= cell
         left_rows += levels[j, 1]
         left_weight += levels[j, 2]
-        if left_rows < minbucket:
-            continue
-        if size - left_rows < minbucket:
-            break
-        gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+        gain = gain_of_cut(
+            size, left_rows, minbucket, node, left_weight, left_squares, right_squares
+        )
         if gain > best + TIE * total:
             best = gain
             cut = i

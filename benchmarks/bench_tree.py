@@ -229,23 +229,21 @@ def peak():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
 
-for values in (None, np.arange(1500.0)):
-    small = make_survey(200)
-    response = 7 if values is not None else 6
-    grow(Predictors(small.codes, small.n_levels, small.ordered).select(small.without(response)),
-         small.codes[response], small.n_levels[response], values=values)
-survey = make_survey({n_rows})
-table = Predictors(survey.codes, survey.n_levels, survey.ordered)
-found = []
-for response, values in ((8, None), (7, np.arange(1500.0))):
+def tree_of(n_rows, response={response}, numbers={numbers}):
+    global before
+    survey = make_survey(n_rows)
+    table = Predictors(survey.codes, survey.n_levels, survey.ordered)
+    n_levels = survey.n_levels[response]
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
+        file.write("5")  # the peak starts again from what is held now
     before = peak()
-    predictors = table.select(survey.without(response))
-    tree = grow(predictors, survey.codes[response], survey.n_levels[response], values=values)
-    found.append(peak() - before)
-    del tree
-print(*found, table.table.codes.nbytes / 2**20)
+    grow(table.select(survey.without(response)), survey.codes[response], n_levels,
+         values=np.arange(float(n_levels)) if numbers else None)
+    return table.table.codes.nbytes / 2**20
+
+tree_of(200)
+size = tree_of({n_rows})
+print(peak() - before, size)
 """
 
 
@@ -272,11 +270,10 @@ def starts() -> None:
 
 
 def memory(n_rows: int) -> None:
-    classes, numbers, table = child(MEMORY.replace("{n_rows}", str(n_rows)))
-    OUT.print(
-        f"{n_rows:,} rows, memory beyond the table ({table:.0f} MB): {classes:.0f} MB for"
-        f" 2 classes, {numbers:.0f} MB for numbers"
-    )
+    for name in ("2 classes", "7 classes", "numbers"):
+        response, numbers = RESPONSES[name], name == "numbers"
+        beyond, table = child(MEMORY.format(response=response, numbers=numbers, n_rows=n_rows))
+        OUT.print(f"{n_rows:,} rows, {name}: {beyond:.0f} MB beyond the table of {table:.0f} MB")
 
 
 def rpart() -> None:

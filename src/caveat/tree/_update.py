@@ -21,8 +21,8 @@ from caveat.tree._growing import (
     THRESHOLD,
     grow_nodes,
 )
-from caveat.tree._kernel import inner, kernel, sort_by_key
-from caveat.tree._numbers import TIE
+from caveat.tree._kernel import inner, kernel
+from caveat.tree._numbers import best_of_numbers
 from caveat.tree._subsets import SPARE, best_of_profiles, best_subset
 
 __all__ = ["CLOSE", "change_leaf", "grow_again", "split_classes", "split_numbers"]
@@ -119,6 +119,7 @@ def split_numbers(codes, features, rows, numbers, added, added_numbers, changes,
     sum_levels(codes, features, rows, numbers, 1, sums, starts)
     work = (
         np.empty((most + 2, 3), np.int64),
+        np.empty((most + 2, 4), np.int64),
         np.empty(most + 2, np.int64),
         np.empty(most + 2),
     )
@@ -164,7 +165,7 @@ def split_numbers(codes, features, rows, numbers, added, added_numbers, changes,
 @inner
 def search_sums(codes, features, added, sums, starts, row, size, total, minbucket, work, goes_left):
     """Return predictor, cut and improvement of the best split."""
-    levels, order, key = work
+    levels, about, order, key = work
     gone, gone_y, come, come_y = row
     centre = total // size
     rest = (total - centre * size) / size
@@ -176,8 +177,12 @@ def search_sums(codes, features, added, sums, starts, row, size, total, minbucke
             codes[features[0, f], gone] if gone >= 0 else -1, gone_y,
             added[f, come] if come >= 0 else -1, come_y, 1, levels,
         )  # fmt: skip
-        best, place = best_of_sums(
-            levels, present, features[2, f], size, centre, rest, minbucket, best, order, key
+        for i in range(present):
+            about[i, 0] = levels[i, 0]
+            about[i, 1] = about[i, 2] = levels[i, 1]
+            about[i, 3] = levels[i, 2]
+        best, place = best_of_numbers(
+            about, present, features[2, f], size, (size, centre, rest), minbucket, best, order, key
         )
         if place >= 0:
             feature = f
@@ -185,35 +190,6 @@ def search_sums(codes, features, added, sums, starts, row, size, total, minbucke
                 levels, present, place, features[1, f], features[2, f], order, size, goes_left
             )
     return feature, cut, best
-
-
-@inner
-def best_of_sums(levels, present, nominal, size, centre, rest, minbucket, best, order, key):
-    """Return improvement and place of the best cut, or -1: the rule of `search_numbers`."""
-    if nominal:
-        for i in range(present):
-            key[i] = (levels[i, 2] - centre * levels[i, 1]) / levels[i, 1]
-        sort_by_key(order, key, present)
-    left_rows = 0
-    deviation = 0
-    limit = best + TIE * best
-    cut = -1
-    for i in range(present - 1):
-        j = order[i] if nominal else i
-        left_rows += levels[j, 1]
-        deviation += levels[j, 2] - centre * levels[j, 1]
-        if left_rows < minbucket:
-            continue
-        if size - left_rows < minbucket:
-            break
-        apart = deviation - left_rows * rest
-        gain = apart * apart * size
-        share = float(left_rows) * float(size - left_rows)
-        if gain > limit * share and abs(apart) * size > 0.5:
-            best = gain / share
-            limit = best + TIE * best
-            cut = i
-    return best, cut
 
 
 @inner

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.tree._control import Control
+from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
 from caveat.tree._response import _whole_values, encode_response, root_risk
 from caveat.tree._room import Response, make_room
@@ -225,6 +226,7 @@ class _Walk:
 
     def run(self) -> Likelihoods:
         """Walk down from the root."""
+        announce(grow_again)
         changes = np.stack([self.changes.gone, self.changes.come], axis=1)
         rows, released = self.training.rows.astype(np.int64), np.arange(len(self.released))
         base, results = self._visit(rows, released, 0, np.arange(len(changes)), changes)

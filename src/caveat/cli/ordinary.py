@@ -59,13 +59,13 @@ def _content(kind: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
 
 
 def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
-    header = ("", "value", "95 % interval", "baseline", "original", "control", "residual", "n")
+    header = ("", "value", "95 %", "baseline", "original", "control", "residual", "n")
     for copy, findings in enumerate(found, 1):
         title = f"{kind}, copy {copy}" if len(found) > 1 else kind
         sheet = Sheet(title=title, title_justify="left", title_style="bold", box=None)
         for i, head in enumerate(header):
             sheet.add_column(
-                head, justify="right" if i else "left", header_style="dim", no_wrap=not i
+                head, justify="right" if i else "left", header_style="dim", no_wrap=True
             )
         for finding in findings:
             sheet.add_row(*_row(finding))
@@ -86,7 +86,7 @@ def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
 def _row(finding: Finding) -> tuple[str, ...]:
     result = finding.result
     digits = 1 if MEASURES[finding.measure].unit == "%" else 4
-    interval = result.interval and f"{result.interval[0]:.1f} to {result.interval[1]:.1f}"
+    interval = result.interval and f"{result.interval[0]:.1f}–{result.interval[1]:.1f}"
     beyond = result.beyond_control if digits == 1 else None
     return (
         finding.label or finding.measure,

@@ -83,14 +83,18 @@ def nearest(
     order = np.lexsort(data.codes.T[::-1]) if data.codes.shape[1] else np.arange(n)
     ordered = data.take(order)
     first, jump = _prefixes(ordered.codes)
-    lot = (np.arange(n) if rng is None else rng.permutation(n))[order]
+    # A key for each query: two people who find the same equals must not draw the same of them.
+    keys = np.zeros(query.n, np.uint64)
+    if rng is not None:
+        keys = rng.integers(1, 2**64, query.n, dtype=np.uint64, endpoint=False)
+    row = order.astype(np.uint64)
     place = np.full(query.n, -1) if own is None else np.argsort(order)[own]
 
     def block(rows: slice) -> tuple[Floats, Ints]:
         part = query.take(rows)
         distance = np.full((part.n, k), np.inf)
         position = np.zeros((part.n, k), np.int64)
-        _search(*part, *ordered, first, jump, lot, place[rows], distance, position)
+        _search(*part, *ordered, first, jump, keys[rows], row, place[rows], distance, position)
         return distance, position
 
     distances, positions = zip(*in_blocks(block, query.n), strict=True)
@@ -117,13 +121,25 @@ def _prefixes(codes: Codes) -> tuple[Ints, Ints]:
 
 
 @kernel
+def _lot(key, row):  # type: ignore[no-untyped-def]
+    """Return a number for a query and a row that decides between equals; the row itself for 0."""
+    if key == 0:
+        return row
+    # The finaliser of SplitMix64: every bit of the sum moves every bit of the result.
+    x = key + (row + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@kernel
 def _search(  # type: ignore[no-untyped-def]
-    numbers, codes, others, other_codes, first, jump, lot, own, distance, position
+    numbers, codes, others, other_codes, first, jump, keys, row, own, distance, position
 ):
     k, n, width = distance.shape[1], len(other_codes), codes.shape[1]
     partial = np.zeros(width + 1)
     for i in range(len(codes)):
-        last, last_lot = np.inf, n
+        last, key = np.inf, keys[i]
         j, depth = 0, 0
         while j < n:
             d, c = partial[depth], depth
@@ -139,11 +155,17 @@ def _search(  # type: ignore[no-untyped-def]
                     d += min(abs(numbers[i, c] - others[j, c]), 1.0)
                     if d > last:
                         break
-                if (d < last or (d == last and lot[j] < last_lot)) and j != own[i]:
+                if j != own[i] and (
+                    d < last
+                    or (d == last and _lot(key, row[j]) < _lot(key, row[position[i, k - 1]]))
+                ):
                     place = k - 1
                     while place > 0 and (
                         distance[i, place - 1] > d
-                        or (distance[i, place - 1] == d and lot[position[i, place - 1]] > lot[j])
+                        or (
+                            distance[i, place - 1] == d
+                            and _lot(key, row[position[i, place - 1]]) > _lot(key, row[j])
+                        )
                     ):
                         distance[i, place] = distance[i, place - 1]
                         position[i, place] = position[i, place - 1]
@@ -151,7 +173,6 @@ def _search(  # type: ignore[no-untyped-def]
                     distance[i, place] = d
                     position[i, place] = j
                     last = distance[i, k - 1]
-                    last_lot = lot[position[i, k - 1]]
                 j += 1
             if j < n:
                 depth = first[j]

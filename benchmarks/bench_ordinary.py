@@ -1,0 +1,147 @@
+"""CPU time of the ordinary attackers on Adult, beside anonymeter.
+
+Adult is read from ../shared. A rival is measured in the same run when its own environment is named:
+``python benchmarks/bench_ordinary.py --rival anonymeter=PYTHON``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as Grid
+
+from caveat.attack.ordinary import (
+    closest_record,
+    inference,
+    linkability,
+    membership_scores,
+    singling_out,
+)
+from caveat.attack.ordinary._gower import nearest_rows
+from caveat.attack.ordinary.encoding import prepare
+from caveat.studies.attribute_baseline import CASES, accuracy, load_data
+from caveat.synthesis import Synthesizer
+from caveat.table import read, write
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+FIRST = ["age", "sex", "race", "education", "native_country"]
+SECOND = ["occupation", "hours_per_week", "workclass", "marital_status", "capital_gain"]
+ATTACKS = 2000
+# Each names what is timed; ori, syn and con are data frames.
+RIVALS = {
+    "singling out, 4 columns": (
+        "from anonymeter.evaluators import SinglingOutEvaluator as E;"
+        "E(ori=ori,syn=syn,control=con,n_attacks=n,n_cols=4,seed=0).evaluate(mode='multivariate')"
+    ),
+    "singling out, one column": (
+        "from anonymeter.evaluators import SinglingOutEvaluator as E;"
+        "E(ori=ori,syn=syn,control=con,n_attacks=n,seed=0).evaluate(mode='univariate')"
+    ),
+    "linkability, 10 neighbours": (
+        "from anonymeter.evaluators import LinkabilityEvaluator as E;"
+        f"E(ori=ori,syn=syn,control=con,n_attacks=n,aux_cols=({FIRST},{SECOND}),n_neighbors=10)"
+        ".evaluate(n_jobs=1)"
+    ),
+    "inference of income": (
+        "from anonymeter.evaluators import InferenceEvaluator as E;"
+        f"E(ori=ori,syn=syn,control=con,n_attacks=n,aux_cols={FIRST + SECOND},secret='income')"
+        ".evaluate(n_jobs=1)"
+    ),
+}
+
+
+def timed(run: Callable[[], object]) -> float:
+    """CPU seconds of a second run: the first one compiles."""
+    run()
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def rival(python: str, code: str, files: list[Path]) -> float:
+    """CPU seconds of a rival, imports and reading left out."""
+    script = (
+        "import sys,time,warnings;warnings.simplefilter('ignore');import pandas as pd;"
+        "import anonymeter.evaluators;ori,syn,con=(pd.read_csv(p) for p in sys.argv[1:4]);"
+        f"n=int(sys.argv[4]);t=time.process_time();{code};print('CPU',time.process_time()-t)"
+    )
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+    done = subprocess.run(
+        [python, "-c", script, *map(str, files), str(ATTACKS)],
+        capture_output=True, text=True, env=env, timeout=3600,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("CPU")]
+    if not lines:
+        raise RuntimeError(done.stderr[-300:])
+    return float(lines[-1].split()[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rival", action="append", default=[], help="anonymeter=PYTHON")
+    pythons = dict(entry.split("=", 1) for entry in parser.parse_args().rival)
+    out = Console(width=110)
+    data = load_data()
+    start = time.process_time()
+    for case in CASES:
+        accuracy(case, data[case.data], data[case.data])
+    out.print(
+        f"all key subsets of paper 003 x 7 classifiers: {time.process_time() - start:.1f} CPU s"
+    )
+    if not SHARED.is_dir():
+        out.print("../shared is not here: Adult is left out")
+        return
+    original, control = (read(SHARED / f"data/{name}.csv") for name in ("adult", "adult_test"))
+    synthetic = Synthesizer(seed=1).fit(original).tables()[0].compact()
+    more = {"control": control, "attacks": ATTACKS}
+    runs = {
+        "singling out, 4 columns": lambda: singling_out(original, synthetic, **more),
+        "singling out, one column": lambda: singling_out(
+            original, synthetic, columns="one", **more
+        ),
+        "linkability, 10 neighbours": lambda: linkability(
+            original, synthetic, first=FIRST, second=SECOND, neighbours=10, **more
+        ),
+        "inference of income": lambda: inference(
+            original, synthetic, keys=FIRST + SECOND, target="income", **more
+        ),
+        "membership by density": lambda: membership_scores(original, synthetic, **more),
+        "membership by distance": lambda: membership_scores(
+            original, synthetic, score="distance", **more
+        ),
+        "DCR of all 32,561 records, with control": lambda: closest_record(
+            original, synthetic, control=control
+        ),
+    }
+    tables = prepare(original, original)
+    names, rows = tables.original.names, np.arange(len(original))
+    runs["nearest of 32,561 among 32,561"] = lambda: nearest_rows(
+        tables.original, tables.original, names, 1, scale=tables.original, own=rows
+    )
+    grid = Grid("Adult, 2,000 attacks", "Caveat, CPU s", "anonymeter, CPU s", "ratio")
+    with tempfile.TemporaryDirectory() as folder:
+        release = Path(folder) / "release.csv"
+        write(synthetic, release)
+        files = [SHARED / "data/adult.csv", release, SHARED / "data/adult_test.csv"]
+        for name, run in runs.items():
+            ours, theirs = timed(run), None
+            if "anonymeter" in pythons and name in RIVALS:
+                theirs = rival(pythons["anonymeter"], RIVALS[name], files)
+            grid.add_row(
+                name, f"{ours:.2f}",
+                "" if theirs is None else f"{theirs:.1f}",
+                "" if theirs is None else f"{theirs / ours:,.0f} x",
+            )  # fmt: skip
+    out.print(grid)
+
+
+if __name__ == "__main__":
+    main()

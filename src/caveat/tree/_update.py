@@ -10,31 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._growing import (
-    FEATURE,
-    IMPROVE,
-    LEFT,
-    RIGHT,
-    RISK,
-    START,
-    STOP,
-    THRESHOLD,
-    grow_nodes,
-)
 from caveat.tree._kernel import inner, kernel
 from caveat.tree._numbers import best_of_numbers
 from caveat.tree._subsets import SPARE, best_of_profiles, best_subset
 
-__all__ = ["CLOSE", "change_leaf", "grow_again", "split_classes", "split_numbers"]
+__all__ = ["most_levels", "split_classes", "split_numbers"]
 
 MANY_LEVELS = 6
 """Nominal predictors with more levels than this in a node are searched only if they can win."""
 
 MARGIN = 1e-9
 """Improvements are taken as different when they differ by more than this share of the rows."""
-
-CLOSE = 1e-12
-"""Complexities nearer to each other than this share are not told apart by intervals."""
 
 
 @inner
@@ -384,209 +370,6 @@ def note_subset(about, present, place, n_codes, nominal, side, size, goes_left):
     for i in range(present):
         goes_left[about[i, 0]] = side[i]
     return -1
-
-
-@kernel
-def change_leaf(rows, answers, added_answers, changes, released, n_levels, logs):
-    """Return the log-likelihood of the released codes if the node is a leaf, under each change.
-
-    Line 0 is the node itself. Logarithms are whole numbers (see `neighbours`), so that sums are
-    exact; the second entry counts the released rows whose code the leaf has not.
-    """
-    counts = np.zeros(n_levels, np.int64)
-    wanted = np.zeros(n_levels, np.int64)
-    for i in range(len(rows)):
-        counts[answers[rows[i]]] += 1
-    for i in range(len(released)):
-        wanted[released[i]] += 1
-    out = np.zeros((1 + len(changes), 2), np.int64)
-    for c in range(n_levels):
-        if wanted[c] and counts[c]:
-            out[0, 0] += wanted[c] * logs[counts[c]]
-        elif wanted[c]:
-            out[0, 1] += wanted[c]
-    plain, missing = out[0, 0], out[0, 1]
-    out[0, 0] -= len(released) * logs[len(rows)]
-    for item in range(len(changes)):
-        gone, come = changes[item, 0], changes[item, 1]
-        size = len(rows) - (gone >= 0) + (come >= 0)
-        value, zeros = plain, missing
-        if gone >= 0:
-            c = answers[gone]
-            value -= wanted[c] * logs[counts[c]]
-            counts[c] -= 1
-            value += wanted[c] * logs[counts[c]]
-            zeros += wanted[c] if counts[c] == 0 else 0
-        if come >= 0:
-            c = added_answers[come]
-            value -= wanted[c] * logs[counts[c]]
-            zeros -= wanted[c] if counts[c] == 0 else 0
-            counts[c] += 1
-            value += wanted[c] * logs[counts[c]]
-            counts[c] -= 1
-        if gone >= 0:
-            counts[answers[gone]] += 1
-        out[1 + item, 0] = value - len(released) * logs[size]
-        out[1 + item, 1] = zeros
-    return out
-
-
-@kernel
-def grow_again(
-    codes, features, rows, numbers, classes, answers, added, added_numbers, added_classes,
-    added_answers, changes, alphas, rules, units, room, release, released, released_answers, logs,
-    by_risk, n_classes, n_levels, least_alpha,
-):  # fmt: skip
-    """Grow a node from its rows under each change, prune it and let the released rows fall.
-
-    The last column of `codes` is scratch for the row that comes. Growing stops early at the least
-    complexity only, so that the result says what other complexities would prune. Returns whole
-    numbers (splits kept, log-likelihood, impossible rows) and real ones (risk removed, risk, and
-    the complexities between which the pruned tree is the same).
-    """
-    scratch = codes.shape[1] - 1
-    n = len(rows)
-    chosen = np.empty(n + 1, np.uint32)
-    local = np.empty(n + 1 if not len(classes) else 0, np.int64)
-    labels = np.empty(n + 1 if len(classes) else 0, np.uint16)
-    no_weight = np.empty(0, np.int64)
-    random = np.empty(1 + features.shape[1], np.uint64)
-    whole = np.empty((len(changes), 3), np.int64)
-    real = np.empty((len(changes), 4))
-    falling = np.empty(len(released), np.int64)
-    for item in range(len(changes)):
-        gone, come = changes[item, 0], changes[item, 1]
-        size = 0
-        for i in range(n):
-            if rows[i] != gone:
-                chosen[size] = rows[i]
-                size += 1
-        if come >= 0:
-            for f in range(features.shape[1]):
-                codes[features[0, f], scratch] = added[f, come]
-            chosen[size] = scratch
-            size += 1
-        for i in range(size):
-            row = chosen[i]
-            if len(classes):
-                labels[i] = added_classes[come] if row == scratch else classes[row]
-            else:
-                local[i] = added_numbers[come] if row == scratch else numbers[row]
-        for i in range(len(random)):
-            random[i] = i - 1 if i else 1
-        n_nodes = grow_nodes(
-            codes, features,
-            (labels[: size if len(classes) else 0], local[: 0 if len(classes) else size],
-             no_weight, n_classes, units[0], units[1]),
-            (rules[0], rules[1], rules[2], least_alpha, features.shape[1]),
-            chosen[:size], random, room,
-        )  # fmt: skip
-        nodes, measures = room[0], room[1]
-        splits = keep_splits(nodes, measures, n_nodes, alphas[item], by_risk, real[item])
-        whole[item, 0] = splits[0]
-        for i in range(len(released)):
-            falling[i] = released[i]
-        value, zeros = let_fall(
-            codes, features, nodes, splits, n_nodes, chosen, answers,
-            added_answers[come] if come >= 0 else 0, scratch, release, falling, released_answers,
-            logs, n_levels,
-        )  # fmt: skip
-        whole[item, 1] = value
-        whole[item, 2] = zeros
-    return whole, real
-
-
-@inner
-def keep_splits(nodes, measures, n_nodes, alpha, by_risk, real):
-    """Return the number of splits kept below each node, by the rule of `prune`.
-
-    `real` gets the risk removed, the risk, and the interval of complexities with this result.
-    """
-    gain = np.zeros(n_nodes)
-    splits = np.zeros(n_nodes, np.int64)
-    low, high = -1.0, np.inf
-    for node in range(n_nodes - 1, -1, -1):
-        if nodes[FEATURE, node] < 0:
-            continue
-        left, right = nodes[LEFT, node], nodes[RIGHT, node]
-        own = measures[IMPROVE, node]
-        if by_risk:
-            own = measures[RISK, node] - measures[RISK, left] - measures[RISK, right]
-        removed = own + gain[left] + gain[right]
-        paid = 1 + splits[left] + splits[right]
-        each = removed / paid
-        if removed > alpha * paid:
-            gain[node] = removed
-            splits[node] = paid
-            high = min(high, each * (1 - CLOSE))
-        elif each > 0:
-            low = max(low, each * (1 + CLOSE))
-    real[0], real[1], real[2], real[3] = gain[0], measures[RISK, 0], low, high
-    return splits
-
-
-@inner
-def let_fall(
-    codes, features, nodes, splits, n_nodes, rows, answers, scratch_answer, scratch, release,
-    falling, released_answers, logs, n_levels,
-):  # fmt: skip
-    """Return the log-likelihood of the released rows in the pruned tree, and the impossible ones.
-
-    `falling` is parted along the tree as the rows of the original were.
-    """
-    counts = np.zeros(n_levels, np.int64)
-    goes_left = np.zeros(most_levels(features), np.uint8)
-    buffer = np.empty(len(falling), np.int64)
-    bounds = np.zeros((n_nodes, 2), np.int64)
-    bounds[0, 1] = len(falling)
-    value = zeros = skip_to = 0
-    for node in range(n_nodes):
-        start, stop = nodes[START, node], nodes[STOP, node]
-        if start < skip_to:
-            continue
-        first, last = bounds[node, 0], bounds[node, 1]
-        if splits[node] == 0:
-            skip_to = stop
-            if first < last:
-                for i in range(start, stop):
-                    row = rows[i]
-                    counts[scratch_answer if row == scratch else answers[row]] += 1
-                for i in range(first, last):
-                    count = counts[released_answers[falling[i]]]
-                    value += logs[count] - logs[stop - start]
-                    zeros += count == 0
-                counts[:] = 0
-            continue
-        f = nodes[FEATURE, node]
-        cut = nodes[THRESHOLD, node]
-        if features[2, f]:
-            middle = nodes[STOP, nodes[LEFT, node]]
-            goes_left[: features[1, f]] = middle - start >= stop - middle
-            for i in range(start, stop):
-                goes_left[codes[features[0, f], rows[i]]] = i < middle
-        place = part(falling, first, last, release[f], cut, features[2, f], goes_left, buffer)
-        bounds[nodes[LEFT, node], 0], bounds[nodes[LEFT, node], 1] = first, place
-        bounds[nodes[RIGHT, node], 0], bounds[nodes[RIGHT, node], 1] = place, last
-    return value, zeros
-
-
-@inner
-def part(falling, first, last, column, cut, nominal, goes_left, buffer):
-    """Bring the released rows that go left to the front and return where the others start."""
-    place = first
-    held = 0
-    for i in range(first, last):
-        row = falling[i]
-        code = column[row]
-        if goes_left[code] if nominal else code <= cut:
-            falling[place] = row
-            place += 1
-        else:
-            buffer[held] = row
-            held += 1
-    for i in range(held):
-        falling[place + i] = buffer[i]
-    return place
 
 
 @inner

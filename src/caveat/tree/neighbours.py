@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from caveat.tree._control import Control
 from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
+from caveat.tree._regrow import CLOSE, change_leaf, grow_again
 from caveat.tree._response import _whole_values, encode_response, root_risk
 from caveat.tree._room import Response, make_room
-from caveat.tree._update import CLOSE, change_leaf, grow_again, split_classes, split_numbers
+from caveat.tree._update import split_classes, split_numbers
 
 __all__ = ["Changes", "Likelihoods", "Training", "neighbour_likelihoods", "whole_logarithms"]
 

@@ -1,8 +1,8 @@
 """The distance filter at 32,561 × 32,561 (Adult): CPU seconds and memory, without an n² matrix.
 
-The rivals do one thing that the filter has to do twice: find for each synthetic record the nearest
-original one. scikit-learn's brute force multiplies blocks of matrices, the trees prune;
-all get the same whitened coordinates. The matrix of all distances would have 8.5 GB.
+The rivals do once what the filter has to do twice: find for each synthetic record the nearest
+original one, from the same whitened coordinates. For Mahalanobis and Euclid the filter itself uses
+scipy's tree; Gower has a kernel of its own. All distances at once would take 8.5 GB.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.protect import distance_filter, too_close
+from caveat.protect._nearest import nearest_by_tree
 from caveat.table import Table
 
 
@@ -77,12 +78,10 @@ def test_it_is_the_definition(seed, n, p, levels):
     names = [f"x{j}" for j in range(p)]
     original = table(**dict(zip(names, ours.T, strict=True)))
     release = table(**dict(zip(names, theirs.T, strict=True)))
-    from caveat.protect._nearest import nearest, squared
-
-    floats = ours.astype(float)
-    own, _ = nearest(squared, (floats,), (floats,), np.zeros(len(ours)), apart=True)
-    best, largest = nearest(squared, (theirs.astype(float),), (floats,), own)
-    assert (best < largest).tolist() == by_all_pairs(floats, theirs.astype(float))
+    distinct = np.unique(ours, axis=0).astype(float)
+    own, _ = nearest_by_tree((distinct,), (distinct,), np.zeros(len(distinct)), apart=True)
+    best, largest = nearest_by_tree((theirs.astype(float),), (distinct,), own)
+    assert (best < 0.999999 * largest).tolist() == by_all_pairs(distinct, theirs.astype(float))
     spread = ours.std(axis=0)
     scaled = by_all_pairs(ours / spread, theirs / spread)
     found = too_close(original, release, metric="euclidean").tolist()

@@ -92,22 +92,28 @@ def _print(found: Tuning) -> None:
     spec, names = found.spec, found.spec.question.measures
     best = sorted(found.points, key=spec.rank)
     grid = Grid(box=None, title="search, best first", title_justify="left", title_style="bold")
-    grid.add_column("setting", header_style="dim")
-    grid.add_column("seeds", justify="right", header_style="dim")
-    for name in names:
+    grid.add_column("setting", header_style="dim", min_width=20)
+    for name in ("seeds", *names):
         grid.add_column(name, justify="right", header_style="dim")
-    grid.add_column("limits", header_style="dim")
+    broken = {str(limit): limit.measure for limit in spec.limits}
     for point in best[:10]:
-        excess = [name for name, by in spec.excess(point).items() if by > 0]
-        cells = [_shown(point, name) for name in names]
-        kept = "met" if not excess else f"not met: {'; '.join(excess)}"
-        grid.add_row(str(point.setting), str(len(point.values)), *cells, kept)
+        failed = {broken[name] for name, by in spec.excess(point).items() if by > 0}
+        cells = [_cell(point, name, spec.objective, name in failed) for name in names]
+        grid.add_row(str(point.setting), str(len(point.values)), *cells)
     console.out.print(grid, markup=False)
     if len(best) > 10:
         console.out.print(f"… and {len(best) - 10} more (see --json)")
-    console.out.print("\nmean over the seeds (the worst seed); a limit must hold on every seed")
+    console.out.print(
+        f"\n{spec.objective}: mean over the seeds; the others: the worst seed; !: breaks its limit",
+        markup=False,
+    )
     for line in _conclusion(found):
         console.out.print(line, markup=False, soft_wrap=True)
+
+
+def _cell(point: Point, name: str, objective: str, broken: bool) -> str:
+    value = point.mean(name) if name == objective else point.worst(name)
+    return ("none" if value is None else f"{value:.4g}") + (" !" if broken else "  ")
 
 
 def _shown(point: Point, name: str) -> str:

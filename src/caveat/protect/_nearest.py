@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from caveat.risk._kernel import kernel
 
-__all__ = ["TIE", "Floats", "Points", "gower", "jaccard", "nearest", "squared"]
+__all__ = ["TIE", "Floats", "Points", "gower", "jaccard", "nearest", "nearest_by_tree"]
 
 Floats = NDArray[np.float64]
 Points = tuple[NDArray[Any], ...]
@@ -70,6 +71,24 @@ def nearest(
     return best, largest
 
 
+def nearest_by_tree(
+    query: Points, data: Points, own: Floats, *, apart: bool = False, threads: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return squared Euclidean distances and the largest ``own``, by a k-d tree.
+
+    The arguments are those of `nearest`; the data points must be distinct, and two or more.
+    """
+    tree = cKDTree(data[0])
+    gaps, rows = tree.query(query[0], k=2, workers=threads or -1)
+    if apart:  # each point is its own first neighbour
+        return gaps[:, 1] ** 2, own[rows[:, 1]]
+    reach = gaps[:, 0] * (1 + TIE)
+    largest = own[rows[:, 0]]
+    for i in np.flatnonzero(gaps[:, 1] <= reach):
+        largest[i] = own[tree.query_ball_point(query[0][i], reach[i])].max(initial=largest[i])
+    return gaps[:, 0] ** 2, largest
+
+
 @kernel
 def _closer(distance, own, smallest, most):  # type: ignore[no-untyped-def]
     """Take one more point into account."""
@@ -88,29 +107,6 @@ def _outwards(place, left, right, data):  # type: ignore[no-untyped-def]
     if gap_left < gap_right:
         return left, gap_left, left - 1, right
     return right, gap_right, left, right + 1
-
-
-@kernel
-def squared(query, itself, data, own, best, largest):  # type: ignore[no-untyped-def]
-    """Squared Euclidean distance."""
-    for i in range(len(query)):
-        right = np.searchsorted(data[:, 0], query[i, 0])
-        left = right - 1
-        smallest, most = np.inf, 0.0
-        while left >= 0 or right < len(data):
-            j, gap, left, right = _outwards(query[i, 0], left, right, data)
-            if gap * gap > smallest * (1 + TIE):
-                break
-            if j == itself[i]:
-                continue
-            total = 0.0
-            for k in range(data.shape[1]):
-                difference = query[i, k] - data[j, k]
-                total += difference * difference
-                if total > smallest * (1 + TIE):
-                    break
-            smallest, most = _closer(total, own[j], smallest, most)
-        best[i], largest[i] = smallest, most
 
 
 @kernel

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.protect._nearest import Floats, Points, gower, jaccard, squared
+from caveat.protect._nearest import Floats, Points, gower, jaccard, nearest, nearest_by_tree
 from caveat.table import Column, Kind, Table, align
 from caveat.table.align import recode_to
 
@@ -33,8 +34,8 @@ class Space:
     ----------
     points
         Turns rows of either table into coordinates.
-    distance
-        The kernel that compares them.
+    nearest
+        Finds the smallest distances between points, and the largest ``own`` at that distance.
     columns
         The columns that take part.
     notes
@@ -42,7 +43,7 @@ class Space:
     """
 
     points: Callable[[Table], Points]
-    distance: Callable[..., None]
+    nearest: Callable[..., tuple[Floats, Floats]]
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -130,7 +131,7 @@ def _linear(original: Table, names: Sequence[str], notes: tuple[str, ...], white
     def points(table: Table) -> Points:
         return (_turned((filled(table) - centre) / spread, turn),)
 
-    return Space(points, squared, tuple(names), notes)
+    return Space(points, nearest_by_tree, tuple(names), notes)
 
 
 def _turned(points: Floats, turn: Floats) -> Floats:
@@ -202,7 +203,7 @@ def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Spa
             codes[:, k] = recode_to(table[name], original[name])
         return shares, codes
 
-    return Space(points, gower, tuple(names), notes)
+    return Space(points, partial(nearest, gower), tuple(names), notes)
 
 
 def _used(column: Column) -> Floats:
@@ -220,4 +221,4 @@ def _jaccard(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> S
         return ((raw == largest).astype(np.uint8),)
 
     largest = np.nanmax(_raw(original, original, names), axis=0)
-    return Space(points, jaccard, tuple(names), notes)
+    return Space(points, partial(nearest, jaccard), tuple(names), notes)

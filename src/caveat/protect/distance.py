@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.protect._nearest import TIE, Floats, Points, nearest
+from caveat.protect._nearest import TIE, Points
 from caveat.protect._space import Metric, Space, space_of
 from caveat.protect.record import Protected, Step
 from caveat.table import Table, concat
@@ -35,22 +35,17 @@ class Filter:
         self.space = space
         self.threads = threads
         self.points, _, counts = _distinct(space.points(original))
-        own = np.zeros(len(counts))
+        own = np.full(len(counts), np.inf)  # nobody is near somebody who is alone
         if len(counts) > 1:
-            own, _ = self._nearest(self.points, own, apart=True)
+            own, _ = space.nearest(self.points, self.points, own, apart=True, threads=threads)
         # A record with a twin has a neighbour at distance 0.
         self.own = np.where(counts > 1, 0.0, own)
         self.n_twins = int(counts[counts > 1].sum())
 
-    def _nearest(self, query: Points, own: Floats, *, apart: bool = False) -> tuple[Floats, Floats]:
-        return nearest(
-            self.space.distance, query, self.points, own, apart=apart, threads=self.threads
-        )
-
     def closer(self, synthetic: Table) -> NDArray[np.bool_]:
         """Return which synthetic records are too close."""
         query, place, _ = _distinct(self.space.points(synthetic))
-        distance, own = self._nearest(query, self.own)
+        distance, own = self.space.nearest(query, self.points, self.own, threads=self.threads)
         return np.asarray((distance < own * (1 - TIE))[place])
 
 

@@ -39,7 +39,8 @@ def map_chart(found: RiskUtilityMap, risk: str, utility: str, limit: float | Non
             first["more"] += 1
     for row in labelled.values():
         others = row["more"] - 1
-        row["label"] = row["setting"] + (f" and {others} more" if others else "")
+        short = row["setting"] if len(row["setting"]) <= 32 else f"{row['setting'][:31]}…"
+        row["label"] = short + (f" and {others} more" if others else "")
     x = alt.X("utility:Q", title=f"{utility}: {_says(utility)}", scale=alt.Scale(zero=False))
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("setting", "sort")] + [
         alt.Tooltip("risk:Q", title=f"{risk}, mean", format=".4g"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from caveat.attack.measures import ENTRIES as STRONG
+from caveat.attack.ordinary.measures import ENTRIES as ORDINARY
 from caveat.risk import ENTRIES, Measure, Property
 
 HEAD = """# Measures of disclosure
@@ -25,7 +27,7 @@ everywhere). Tests assert these entries. Not failing there is no proof of having
 def page() -> str:
     """Return the page."""
     parts, family = [HEAD], ""
-    for entry in ENTRIES:
+    for entry in (*STRONG, *ENTRIES, *ORDINARY):
         if entry.family != family:
             parts.append(f"## {entry.family.capitalize()}\n\n")
             family = entry.family

@@ -8,7 +8,7 @@ from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, re
 
 if TYPE_CHECKING:
     from caveat import datasets
-    from caveat.attack import membership, posterior, privacy_loss, vulnerable
+    from caveat.attack import attributes, membership, posterior, privacy_loss, vulnerable
     from caveat.risk import MEASURES, Measurement, Scenario, audit
     from caveat.synthesis import Model, Plan, Synthesizer, load, make_plan, save
     from caveat.table.look import look
@@ -22,6 +22,7 @@ _ROOMS = {
     "Plan": "caveat.synthesis",
     "Scenario": "caveat.risk",
     "Synthesizer": "caveat.synthesis",
+    "attributes": "caveat.attack",
     "audit": "caveat.risk",
     "compare": "caveat.utility",
     "load": "caveat.synthesis",
@@ -50,6 +51,7 @@ __all__ = [
     "Table",
     "__version__",
     "align",
+    "attributes",
     "audit",
     "compare",
     "concat",

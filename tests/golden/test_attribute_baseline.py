@@ -55,3 +55,18 @@ def test_printed_numbers_are_those_of_the_other_transcription():
         assert case.keys == tuple(entry["keys"])
         assert (case.target, case.size) == (entry["target"], entry["size"])
         assert case.original[column] == (entry["R"], entry["sd"])
+
+
+def test_study_puts_ours_beside_the_printed_tables(data, monkeypatch):
+    """The two small tables with three releases: the cells of the printed rows stand as printed."""
+    from caveat.studies import STUDIES, attribute_baseline
+    from caveat.studies.study import Output
+
+    assert STUDIES["attribute-baseline"] is attribute_baseline.STUDY
+    monkeypatch.setattr(attribute_baseline, "CASES", CASES[4:])
+    result = attribute_baseline.run(Output(), None, seeds=3)
+    assert len(result.grids) == 2
+    rows = {row[0]: row[1:] for row in result.grids[0].rows}
+    assert tuple(rows) == CLASSIFIERS
+    assert rows["FR-NN"][:2] == ("77.0±5.9", "77.0±5.9")
+    assert rows["NB"][4] == "62.0±3.3"

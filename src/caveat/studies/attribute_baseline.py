@@ -173,23 +173,21 @@ def _grid(case: Case, original: Table, synthetic: Sequence[Table]) -> Grid:
     over_seeds = [accuracy(case, original, table, seed) for seed, table in enumerate(synthetic)]
     means = {n: np.array([np.mean(found[n]) for found in over_seeds]) for n in CLASSIFIERS}
     sds = {n: float(np.mean([np.std(found[n]) for found in over_seeds])) for n in CLASSIFIERS}
-    rows = (
-        (
-            "original, ours",
-            *(_cell(float(np.mean(ours[n])), float(np.std(ours[n]))) for n in CLASSIFIERS),
-        ),
-        ("original, printed", *(_cell(*pair) for pair in case.original)),
-        ("difference", *_differences(ours, case.original)),
-        ("CART releases, ours", *(_cell(means[n].mean(), sds[n]) for n in CLASSIFIERS)),
-        ("synthpop, printed", *(_cell(*pair) for pair in case.synthpop)),
-        ("sd over releases", *(f"{means[n].std(ddof=1):.1f}" for n in CLASSIFIERS)),
-        ("printed − ours, in sd", *_in_sds(means, case.synthpop)),
+    columns = (
+        [_cell(float(np.mean(ours[n])), float(np.std(ours[n]))) for n in CLASSIFIERS],
+        [_cell(*pair) for pair in case.original],
+        _differences(ours, case.original),
+        [_cell(float(means[n].mean()), sds[n]) for n in CLASSIFIERS],
+        [_cell(*pair) for pair in case.synthpop],
+        [f"{means[n].std(ddof=1):.1f}" for n in CLASSIFIERS],
+        _in_sds(means, case.synthpop),
     )
     return Grid(
         f"Table {case.table}: {case.data}, {case.target} from {case.size} of {len(case.keys)} keys",
-        ("accuracy, %", *CLASSIFIERS),
-        rows,
-        f"mean ± sd over the sets of keys; releases: mean over {len(synthetic)} seeds",
+        ("", "original", "printed", "diff.", "CART", "printed", "sd", "off"),
+        tuple(zip(CLASSIFIERS, *columns, strict=True)),
+        f"accuracy in %, mean ± sd over the sets of keys; CART: mean over {len(synthetic)} "
+        "releases, beside synthpop's one; sd over releases; off: printed − ours in sd of one more",
     )
 
 

@@ -18,7 +18,6 @@ from caveat.attack.ordinary import (
     Figure,
     MembershipScores,
     Options,
-    epsilon_identifiability,
     inference,
     linkability,
     outlier_links,
@@ -169,19 +168,6 @@ def test_outlier_links_by_hand():
     assert two.value == 0
     assert two.details["linked pairs"] == 2
     assert found.per_record.tolist() == [0] * 30 + [1]
-
-
-def test_epsilon_identifiability_in_raw_units():
-    """The record of Miletic and Sariyar's Table A5 that a synthetic one is nearer to."""
-    names = list("abcdefgh")
-    x = (1, 139, 46, 19, 83, 28.7, 0.654, 22)
-    near = (3, 113, 50, 10, 85, 29.5, 0.626, 25)
-    synthetic = (0, 137, 58, 15, 85, 24.6, 0.766, 21)
-    original = pl.DataFrame([x, near], schema=names, orient="row")
-    release = pl.DataFrame([synthetic], schema=names, orient="row")
-    found = epsilon_identifiability(original, release, scale="raw")
-    assert found.value in (50.0, 100.0)
-    assert found.n == 2
 
 
 def test_numeric_target_within_a_tolerance(original, control):

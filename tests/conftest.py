@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No deadlines: the first call of a kernel compiles it. A landing must not hang on a lucky draw, so
+# CI tries the same examples every time; everybody else looks for new ones.
+settings.register_profile("caveat", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("caveat")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -67,7 +69,7 @@ def test_membership_with_a_model_file(folder):
         (["--spec", "release.toml"], "not clear what to attack"),
         (["--spec", "release.toml", "--record", "1", "--membership"], "not clear what to attack"),
         (["--spec", "release.toml", "--all"], "belong together"),
-        (["--record", "1"], "either --model"),
+        (["--record", "1"], "give --model FILE.caveat"),
         (["--spec", "release.toml", "--record", "1001"], "no row 1001"),
         (["--spec", "release.toml", "--record", "1", "--unknown", "var9"], "no column 'var9'"),
         (["--spec", "release.toml", "--membership", "--json", "original.csv"], "exists already"),
@@ -77,3 +79,20 @@ def test_mistakes(folder, arguments, message):
     result = attack(folder, "release1.csv", *arguments)
     assert isinstance(result.exception, CaveatError)
     assert message in str(result.exception)
+
+
+def test_a_model_made_with_a_specification_is_attacked_with_both(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = "\n".join(f"{rng.integers(2)},{rng.choice([-8, 1, 2, 3])}" for _ in range(80))
+    Path("data.csv").write_text(f"a,b\n{rows}\n")
+    Path("spec.toml").write_text("[columns.b]\nmissing = [-8]\n")
+    for command in (
+        ["synth", "data.csv", "-o", "syn.csv", "--spec", "spec.toml", "--seed", "1",
+         "--model", "m.caveat"],
+        ["attack", "data.csv", "syn.csv", "--model", "m.caveat", "--spec", "spec.toml",
+         "--record", "1", "--unknown", "b"],
+    ):  # fmt: skip
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+    assert "probability of the truth" in result.output

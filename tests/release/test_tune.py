@@ -178,7 +178,8 @@ def test_pareto_by_hand():
 
 
 TOML = """
-data = "bb.csv"
+[data]
+path = "bb.csv"
 [tune]
 seed = 1
 seeds = 1

@@ -15,11 +15,11 @@ import typer
 
 from caveat.cli import console
 from caveat.cli.audit import _numbers as numbers
+from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Plan, load, make_plan
-from caveat.table import Schema, Table, read, write
+from caveat.table import Table, write
 from caveat.table.atomic import atomic_output, check_output
-from caveat.table.schema import read_toml
 
 __all__ = ["attack"]
 
@@ -99,10 +99,10 @@ def attack(
         from caveat.attack.ordinary import Options
         from caveat.cli.ordinary import attack_of_kind, names
 
-        schema = Schema.from_mapping(read_toml(spec).get("columns", {}) if spec else {})
+        reader = Reader.of(spec)
         options = Options(
             keys=names(keys), second=names(second), target=target,
-            control=None if control is None else read(control, schema=schema),
+            control=None if control is None else reader.original(control),
             size=subsets, columns=columns, tolerance=numbers(tolerance, "--tolerance", float),
             neighbours=neighbours, fraction=fraction, attacks=attacks, seed=seed,
         )  # fmt: skip
@@ -110,8 +110,8 @@ def attack(
             check_output(json, force=force)
         attack_of_kind(
             kind,
-            read(original, schema=schema),
-            [read(path, schema=schema) for path in synthetic],
+            reader.original(original),
+            [reader.release(path) for path in synthetic],
             options,
             json=None if json is None else str(json),
             force=force,
@@ -153,16 +153,15 @@ def _inputs(
     original: Path, synthetic: list[Path], model: Path | None, spec: Path | None
 ) -> tuple[Table, list[Table], Model | Plan]:
     """Read the tables and what is known about the generator."""
-    if (model is None) == (spec is None):
+    if model is None and spec is None:
         raise CaveatError(
             "the attacker knows how the release was made",
-            do="give either --model FILE.caveat or --spec FILE.toml",
+            do="give --model FILE.caveat, --spec FILE.toml, or both if the model was made with it",
         )
-    content = read_toml(spec) if spec else {}
-    schema = Schema.from_mapping(content.get("columns", {}))
-    table = read(original, schema=schema)
-    releases = [read(path, schema=schema) for path in synthetic]
-    generator = load(model) if model else make_plan(table, content.get("synthesis", {}))
+    reader = Reader.of(spec)
+    table = reader.original(original)
+    releases = [reader.release(path) for path in synthetic]
+    generator = load(model) if model else make_plan(table, reader.synthesis)
     return table, releases, generator
 
 

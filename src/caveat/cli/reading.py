@@ -28,11 +28,14 @@ class Reader:
         Delimiter, decimal sign and encoding of text files: in the ``[data]`` part.
     synthesis
         The ``[synthesis]`` part.
+    path
+        The file that ``[data]`` names, seen from the specification's folder; None if it names none.
     """
 
     schema: Schema = field(default_factory=Schema)
     form: Mapping[str, str] = field(default_factory=dict)
     synthesis: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
 
     @classmethod
     def of(cls, specification: Path | None, **form: str | None) -> Reader:
@@ -51,6 +54,7 @@ class Reader:
             Schema.from_mapping(content.get("columns", {})),
             {key: str(value) for key, value in chosen.items() if value},
             content.get("synthesis", {}),
+            specification.parent / data["path"] if specification and "path" in data else None,
         )
 
     def original(self, path: Path) -> Table:

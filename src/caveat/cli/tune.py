@@ -10,11 +10,11 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.release.bench import Point
 from caveat.release.tune import TuneSpec, Tuning
 from caveat.release.tune import tune as run_tune
-from caveat.table import Schema, read
 from caveat.table.atomic import atomic_output, check_output
 from caveat.table.schema import read_toml
 from caveat.utility.charts.style import save
@@ -23,7 +23,7 @@ __all__ = ["tune"]
 
 
 def tune(
-    spec: Annotated[Path, typer.Argument(help="A TOML file with data and [tune].")],
+    spec: Annotated[Path, typer.Argument(help="A TOML file with [data] and [tune].")],
     data: Annotated[
         Path | None, typer.Option(help="The original data [data in the specification].")
     ] = None,
@@ -45,12 +45,9 @@ def tune(
     for path in (json_file, chart):
         if path is not None:
             check_output(path, force=force)
-    content = read_toml(spec)
-    search = TuneSpec.from_mapping(content)
-    table = read(
-        _data(data, content.get("data"), spec),
-        schema=Schema.from_mapping(content.get("columns", {})),
-    )
+    search = TuneSpec.from_mapping(read_toml(spec))
+    reader = Reader.of(spec)
+    table = reader.original(_named(data or reader.path, spec))
     memory = state or spec.with_suffix(".tune.json")
     if memory.exists():
         console.remark(f"going on with what {memory} holds")
@@ -76,16 +73,14 @@ def tune(
         raise typer.Exit(3)
 
 
-def _data(given: Path | None, named: object, spec: Path) -> Path:
-    if given is not None:
-        return given
-    if not isinstance(named, str):
+def _named(path: Path | None, spec: Path) -> Path:
+    if path is None:
         raise CaveatError(
             "the specification names no data",
             where=str(spec),
-            do='add data = "file.csv" at the top',
+            do='write [data] and below it path = "file.csv"',
         )
-    return spec.parent / named
+    return path
 
 
 def _print(found: Tuning) -> None:

@@ -66,8 +66,8 @@ def read(
       zip     category  2 levels
     """
     path = Path(path)
-    suffix = _suffix(path, READABLE)
     _check_input(path)
+    suffix = _suffix(path, READABLE)
     _check_signs(delimiter, decimal)
     schema = schema or Schema()
     if suffix in COLUMNAR:

@@ -24,6 +24,7 @@ def test_column_reports_its_missing_cells_and_counts() -> None:
     assert column.is_missing.tolist() == [False, True, False, True]
     assert column.counts.tolist() == [1, 1, 2]
     assert column.values.tolist() == [800, -8, 1500, -8]
+    np.testing.assert_array_equal(column.cell_numbers, [800, np.nan, 1500, np.nan])
     assert str(column.missing[0]) == "-8 (not asked)"
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import typer
 
 from caveat.cli import console
-from caveat.cli.audit import _numbers as numbers
-from caveat.cli.reading import Reader
+from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Plan, load, make_plan
 from caveat.table import Table, write
@@ -103,7 +102,8 @@ def attack(
         options = Options(
             keys=names(keys), second=names(second), target=target,
             control=None if control is None else reader.original(control),
-            size=subsets, columns=columns, tolerance=numbers(tolerance, "--tolerance", float),
+            size=subsets, columns=columns,
+            tolerance=column_numbers(tolerance, "--tolerance", float),
             neighbours=neighbours, fraction=fraction, attacks=attacks, seed=seed,
         )  # fmt: skip
         if json is not None and str(json) != "-":

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
-from caveat.cli.reading import Reader
+from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.risk import Audit
 from caveat.risk import audit as run_audit
@@ -19,8 +19,6 @@ from caveat.table import Table, write
 from caveat.table.atomic import atomic_output, check_output
 
 __all__ = ["audit"]
-
-Number = TypeVar("Number", int, float)
 
 
 def audit(
@@ -85,8 +83,8 @@ def audit(
         control=None if control is None else reader.original(control),
         measures=measure,
         subsets=subsets,
-        groups=_numbers(groups, "--groups", int),
-        tolerance=_numbers(tolerance, "--tolerance", float),
+        groups=column_numbers(groups, "--groups", int),
+        tolerance=column_numbers(tolerance, "--tolerance", float),
         exclude_levels=_levels(exclude_level),
         exclude_missing=tuple(exclude_missing or ()),
         limit=limit,
@@ -98,21 +96,6 @@ def audit(
 
 def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _numbers(
-    given: Sequence[str] | None, option: str, number: Callable[[str], Number]
-) -> dict[str, Number]:
-    out = {}
-    for text in given or ():
-        name, equals, value = text.rpartition("=")
-        try:
-            out[name] = number(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise CaveatError(f"{text!r} is not of the form column=number", where=option)
-    return out
 
 
 def _levels(given: Sequence[str] | None) -> dict[str, list[str]]:

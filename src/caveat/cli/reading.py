@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table, read
 from caveat.table.schema import read_toml
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "column_numbers"]
+
+Number = TypeVar("Number", int, float)
 
 FORMAT = ("delimiter", "decimal", "encoding")
 
@@ -74,3 +76,19 @@ class Reader:
             encoding=self.form.get("encoding", "utf-8"),
             partial=partial,
         )
+
+
+def column_numbers(
+    given: Sequence[str] | None, option: str, number: Callable[[str], Number]
+) -> dict[str, Number]:
+    """Read options of the form column=number."""
+    out = {}
+    for text in given or ():
+        name, equals, value = text.rpartition("=")
+        try:
+            out[name] = number(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise CaveatError(f"{text!r} is not of the form column=number", where=option)
+    return out

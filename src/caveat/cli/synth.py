@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -56,12 +55,11 @@ def synth(
         check_output(model, force=force)
     if resume and model is None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
+    if resume and seed is None:
+        raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
     reader = Reader.of(spec)
     table = reader.original(file)
-    if resume and seed is None:
-        seed = 0  # a second run can only go on where the first one stopped if the seed is known
-    root = secrets.randbits(32) if seed is None else seed
-    fitted = _fit(table, Synthesizer(seed=root, threads=threads, **reader.synthesis), model, resume)
+    fitted = _fit(table, Synthesizer(seed=seed, threads=threads, **reader.synthesis), model, resume)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
@@ -70,7 +68,7 @@ def synth(
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
             write_blocks(_watched(fitted, rows, copy, bar, task), target, force=force)
-    console.remark(f"{copies} x {n:,} rows, seed {root}: {', '.join(map(str, targets))}")
+    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
 def _targets(out: Path, copies: int) -> list[Path]:

@@ -93,14 +93,15 @@ class ColumnModel:
         rng: np.random.Generator,
     ) -> Cells:
         """Draw again where the order rule is broken; what stays broken gets the bound itself."""
-        bound = _numbers(lower)
+        # NaN where there is no number, so that no comparison is true there
+        bound = lower.column.cell_numbers
         for _ in range(REDRAWS):
-            broken = _numbers(cells) < bound
+            broken = cells.column.cell_numbers < bound
             if not broken.any():
                 return cells
             again = self._values(inputs, kinds, rng)
             cells = _choose(broken, again, cells)
-        broken = _numbers(cells) < bound
+        broken = cells.column.cell_numbers < bound
         raised = cells.as_numbers()
         assert raised.numbers is not None
         return Cells(
@@ -171,12 +172,6 @@ class ColumnModel:
             return np.where(ordinary, -np.inf, total)
         values = self.values.log_prob(inputs, self.coding.value_of[codes])
         return None if values is None else np.where(ordinary, total + values, total)
-
-
-def _numbers(cells: Cells) -> NDArray[np.float64]:
-    """Return the numbers, NaN where there is none (and so no comparison is true)."""
-    column = cells.column
-    return np.append(column.numbers, [np.nan] * len(column.missing))[column.codes]
 
 
 def _choose(mask: NDArray[np.bool_], yes: Cells, no: Cells) -> Cells:

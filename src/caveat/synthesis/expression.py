@@ -216,12 +216,11 @@ class _Evaluation:
 def _number(column: Column, text: str) -> NDArray[np.float64]:
     """Return the cells as numbers, NaN where they are missing."""
     try:
-        levels = column.numbers
+        return column.cell_numbers
     except (TypeError, ValueError):
         raise CaveatError(
             "a column of text stands where a number is expected", where=f"expression {text!r}"
         ) from None
-    return np.append(levels, [np.nan] * len(column.missing))[column.codes]
 
 
 def _against_constant(column: Column, op: ast.cmpop, value: Any, text: str) -> NDArray[np.bool_]:

@@ -279,7 +279,7 @@ def survey_weights(column: Column, name: str) -> NDArray[np.float64]:
     """Return the weights of all records, or say in which row one cannot be used."""
     if not column.kind.is_number:
         raise CaveatError("weights must be numbers", where=f"column {name}", do="choose another")
-    weights = np.append(column.numbers, [np.nan] * len(column.missing))[column.codes]
+    weights = column.cell_numbers
     for bad, what in ((np.isnan(weights), "missing"), (weights < 0, "negative")):
         if bad.any():
             raise CaveatError(

@@ -72,11 +72,7 @@ class Order:
 
     def broken(self, table: Table) -> NDArray[np.bool_]:
         """Return which records have both values, and in the wrong order."""
-        lower, upper = (
-            np.append(column.numbers, [np.nan] * len(column.missing))[column.codes]
-            for column in (table[self.lower], table[self.upper])
-        )
-        return np.asarray(lower > upper)
+        return np.asarray(table[self.lower].cell_numbers > table[self.upper].cell_numbers)
 
     def contradictions(self, table: Table) -> int:
         """Return how many records have the two values in the wrong order."""

@@ -75,7 +75,8 @@ class Synthesizer:
         plan = make_plan(table, self.options)
         for remark in plan.remarks:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
-        seed = secrets.randbits(64) if self.seed is None else self.seed
+        # Long enough that nobody finds it by trying: who has the seed can draw the release again.
+        seed = secrets.randbits(128) if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
         models = fit_columns(table, plan, seed, threads, done, finished or {})
         proper = any(entry.settings.proper for entry in plan.columns.values())

@@ -183,6 +183,11 @@ class Column:
         return (raw.view(np.int64) if raw.dtype.kind == "M" else raw).astype(np.float64)
 
     @property
+    def cell_numbers(self) -> NDArray[np.float64]:
+        """The cells as floating-point numbers, NaN where they are missing."""
+        return np.append(self.numbers, [np.nan] * len(self.missing))[self.codes]
+
+    @property
     def values(self) -> NDArray[Any]:
         """The cells as values: an object array in which missing cells hold their code."""
         lookup = np.empty(self.n_levels, dtype=object)

@@ -123,7 +123,7 @@ def write(table: Table, path: str | Path, *, force: bool = False) -> None:
         from caveat.table._text_write import write_text
 
         with atomic_output(path, force=force) as draft:
-            write_text([table], draft, "," if suffix.startswith(".csv") else "\t")
+            write_text([table], draft, _delimiter(suffix))
 
 
 def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = False) -> None:
@@ -159,13 +159,17 @@ def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = Fal
         from caveat.table._text_write import write_text
 
         with atomic_output(path, force=force) as draft:
-            write_text(streamed, draft, "," if suffix.startswith(".csv") else "\t")
+            write_text(streamed, draft, _delimiter(suffix))
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
             where=str(path),
             do="use .csv or .parquet",
         )
+
+
+def _delimiter(suffix: str) -> str:
+    return "," if suffix.startswith(".csv") else "\t"
 
 
 def check_target(path: Path, *, force: bool = False) -> str:

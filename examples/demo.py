@@ -23,7 +23,6 @@ def main() -> None:
     out = Console(record=True, width=100, highlight=False)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    out.print("Compiling the tree engine; this happens once on a machine and takes some seconds.")
     unique_record(out)
     survey_release(out)
     out.save_html(str(FOLDER / "report.html"))

@@ -1,4 +1,4 @@
-"""Write measures.md from the table of measures: python docs/make_measures.py."""
+"""Write measures.md and trust.md from the table of measures: python docs/make_measures.py."""
 
 from __future__ import annotations
 
@@ -52,5 +52,28 @@ def _entry(entry: Measure) -> str:
     return f"### {entry.name}\n\n{entry.says.capitalize()}.\n\n| | |\n| --- | --- |\n{rows}\n"
 
 
+def trust_page() -> str:
+    """Return the page on which measure to trust: its words, with the table of properties."""
+    words = Path(__file__).with_name("trust.in").read_text("utf-8")
+    return words.replace("{properties}", _properties())
+
+
+def _properties() -> str:
+    """Return one row per measure of risk: which of the five properties it fails."""
+    rows = [
+        "| measure | " + " | ".join(Property) + " | known blind spot |\n",
+        "| --- |" + " :-: |" * len(Property) + " --- |\n",
+    ]
+    for entry in (*STRONG, *ENTRIES):
+        if entry.direction != "reference":
+            marks = ["**fails**" if p in entry.fails else "·" for p in Property]
+            name = f"[{entry.name}](measures.md#{entry.name.lower()})"
+            rows.append(f"| {name} | {' | '.join(marks)} | {entry.blind} |\n")
+    return "".join(rows)
+
+
+PAGES = {"measures.md": page, "trust.md": trust_page}
+
 if __name__ == "__main__":
-    Path(__file__).with_name("measures.md").write_text(page(), encoding="utf-8")
+    for name, write in PAGES.items():
+        Path(__file__).with_name(name).write_text(write(), encoding="utf-8")

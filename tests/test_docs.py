@@ -1,0 +1,72 @@
+"""The documentation: every Python example runs and says what the page says it says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from caveat.errors import CaveatWarning
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+PAGES = sorted(page.name for page in DOCS.glob("*.md") if EXAMPLE.search(page.read_text("utf-8")))
+
+
+def _risk(names: dict[str, Any]) -> None:
+    assert names["found"]["DiSCO", "ill"].value == 50
+
+
+def _utility(names: dict[str, Any]) -> None:
+    assert names["result"].value > 0
+
+
+def _ordinary(names: dict[str, Any]) -> None:
+    assert names["copied"].value == 100
+    low, high = names["fresh"].interval
+    assert low <= names["fresh"].control <= high
+    assert names["block"].unique
+    assert names["block"].certain[("White", "NH")] == 43
+    assert names["random_matches"](names["block"].records()) == 0.08
+
+
+def _trust(names: dict[str, Any]) -> None:
+    # The last release of the loop is the one without 1111.
+    assert names["found"]["DiSCO", "var4"].value == 6.6
+    assert round(names["attack"].probability, 4) == 0.024
+
+
+SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "ordinary-attackers.md": _ordinary,
+    "risk.md": _risk,
+    "trust.md": _trust,
+    "utility.md": _utility,
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaveatWarning)
+        for block in EXAMPLE.findall((DOCS / page).read_text("utf-8")):
+            exec(compile(block, page, "exec"), names)
+    if page in SAYS:
+        SAYS[page](names)
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    """If this fails: python docs/make_measures.py."""
+    spec = importlib.util.spec_from_file_location("make_measures", DOCS / "make_measures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, write in module.PAGES.items():
+        assert (DOCS / name).read_text("utf-8") == write(), name

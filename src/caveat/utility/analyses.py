@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import tokenize
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +24,7 @@ from caveat.table import Column
 from caveat.utility.combining import Rule, combine
 from caveat.utility.comparison import Comparison
 
-__all__ = ["FAMILIES", "Coefficients", "ModelComparison", "compare_model", "overlap"]
+__all__ = ["FAMILIES", "Coefficients", "ModelComparison", "check_model", "compare_model", "overlap"]
 
 Floats = NDArray[np.float64]
 Z95 = 1.959963984540054
@@ -250,7 +253,60 @@ def _lack_of_fit(gap: Floats, spread: Floats) -> float | None:
         return None
 
 
-def _parse(model: str, comparison: Comparison) -> tuple[str, str]:
+def check_model(model: str, names: Sequence[str]) -> None:
+    """Refuse a model that cannot be read, or that needs a column which is not among the names.
+
+    Examples
+    --------
+    >>> check_model("poisson: children ~ age + C(sex):np.log(income)", ["children", "age", "sex"])
+    Traceback (most recent call last):
+    caveat.errors.CaveatError: model: there is no column 'income'; choose among children, age, sex.
+    """
+    _, formula, _ = _split(model)
+    for side in formula.split("~", 1):
+        for name in _columns_of(side):
+            if name not in names:
+                raise CaveatError(
+                    f"there is no column {name!r}",
+                    where="model",
+                    do=f"choose among {', '.join(names)}",
+                )
+
+
+def _columns_of(side: str) -> list[str]:
+    """Return the columns that one side of a formula names."""
+    try:
+        # An interaction is no Python, a product is; a colon in a quoted name stays.
+        tokens = tokenize.generate_tokens(io.StringIO(side.strip()).readline)
+        python = " ".join("*" if token.string == ":" else token.string for token in tokens)
+        tree = ast.parse(python.strip(), mode="eval").body
+    except (SyntaxError, tokenize.TokenError):
+        raise CaveatError(
+            "the model cannot be read",
+            where="model",
+            do="write it as 'income ~ age + sex', quote odd names as Q('name')",
+        ) from None
+    return list(_names_in(tree))
+
+
+def _names_in(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+        return
+    inside: Sequence[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Call):
+        function = node.func.id if isinstance(node.func, ast.Name) else ""
+        if function == "Q" and node.args and isinstance(node.args[0], ast.Constant):
+            yield str(node.args[0].value)
+            return
+        # What stands behind the column in C(column, Sum) is no column.
+        inside = node.args[:1] if function == "C" else node.args
+    for part in inside:
+        yield from _names_in(part)
+
+
+def _split(model: str) -> tuple[str, str, str]:
+    """Return the family ("" if it is not given), the formula and the name of the response."""
     head, _, rest = model.partition(":")
     family, formula = (head.strip(), rest) if rest and "~" not in head else ("", model)
     response, tilde, _ = formula.partition("~")
@@ -263,9 +319,12 @@ def _parse(model: str, comparison: Comparison) -> tuple[str, str]:
         raise CaveatError(
             f"there is no family {family!r}", where=model, do=f"choose among {', '.join(FAMILIES)}"
         )
-    if not family:
-        family = _family(comparison, name)
-    return family, formula.strip()
+    return family, formula.strip(), name
+
+
+def _parse(model: str, comparison: Comparison) -> tuple[str, str]:
+    family, formula, name = _split(model)
+    return family or _family(comparison, name), formula
 
 
 def _family(comparison: Comparison, response: str) -> str:

@@ -1,0 +1,111 @@
+"""What can be said about a specification once the data are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from caveat.release._document import Document
+from caveat.release._kinds import dotted, hint
+from caveat.release._lines import Entry
+from caveat.synthesis import Plan, make_plan
+from caveat.table import Table
+from caveat.utility.analyses import check_model
+from caveat.utility.comparison import Comparison
+from caveat.utility.edits import check_rules
+
+if TYPE_CHECKING:
+    from caveat.release.spec import ReleaseSpec
+
+__all__ = ["check_against"]
+
+ROWS_FOR_RULES = 100  # enough to see whether an expression can be evaluated
+
+
+def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | None) -> Plan | None:
+    """Hold a specification against the data; see :meth:`ReleaseSpec.check`."""
+    document = spec.document
+    held_out = spec.release.held_out(table.n_rows)
+    if spec.release.control is not None and not 0 < held_out < table.n_rows:
+        document.fail(
+            ("release", "control"),
+            f"release.control: {held_out:,} of {table.n_rows:,} records would be held out",
+            "leave records on both sides",
+        )
+    _columns(document, table.names, ((("columns", name), name) for name in spec.schema.columns))
+    plan = None
+    names = list(released or ())
+    if released is None:
+        with document.at("synthesis"):
+            plan = make_plan(table, spec.synthesis)
+        out = [n for n, entry in plan.columns.items() if entry.settings.method == "drop"]
+        names = [name for name in table if name in plan.columns and name not in out]
+    _protections(spec, names)
+    for entry, name in _of_scenarios(spec):
+        _columns(document, table.names, [(entry, name)])
+        if name not in names:
+            document.fail(
+                entry,
+                f"{dotted(entry)}: {name} is not released",
+                "what is not in the release cannot be compared: name another column",
+            )
+    _utility(spec, table.select(names) if released is None else table)
+    if spec.map is not None and released is None:
+        for key, values in spec.map.settings.items():
+            for i, value in enumerate(values):
+                with document.at("map", "settings", key, i):
+                    make_plan(table, {**spec.synthesis, key: value})
+    return plan
+
+
+def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[Entry, str]]) -> None:
+    for entry, name in places:
+        if name not in known:
+            document.fail(
+                entry, f"{dotted(entry)}: the data have no column {name!r}", hint(name, known)
+            )
+
+
+def _of_scenarios(spec: ReleaseSpec) -> Iterable[tuple[Entry, str]]:
+    """Return every column that a scenario names, with its place."""
+    for i, scenario in enumerate(spec.document.content["scenario"]):
+        for key in ("keys", "targets", "second", "exclude_missing"):
+            for j, name in enumerate(scenario.get(key, ())):
+                yield ("scenario", i, key, j), name
+        for key in ("groups", "tolerance", "exclude_levels"):
+            for name in scenario.get(key, ()):
+                yield ("scenario", i, key, name), name
+        for j, pair in enumerate(scenario.get("exclude_pairs", ())):
+            for k in (0, 2):
+                yield ("scenario", i, "exclude_pairs", j, k), pair[k]
+
+
+def _protections(spec: ReleaseSpec, released: Sequence[str]) -> None:
+    """Check the columns that protections name: lists of names, and names with numbers."""
+    known = list(released)
+    for i, step in enumerate(spec.protect):
+        if step["name"] == "label":
+            known.append(step.get("column", "synthetic"))
+            continue
+        for key in ("columns", "keys", "by"):
+            names = step.get(key, ())
+            places = [(("protect", i, key, j), name) for j, name in enumerate(names)]
+            _columns(spec.document, known, places)
+        for key in ("top", "bottom", "base", "population"):
+            names = step.get(key, {})
+            _columns(spec.document, known, [(("protect", i, key, name), name) for name in names])
+
+
+def _utility(spec: ReleaseSpec, table: Table) -> None:
+    document = spec.document
+    for i, name in enumerate(spec.utility.targets):
+        _columns(document, table.names, [(("utility", "targets", i), name)])
+    for i, model in enumerate(spec.utility.models):
+        with document.at("utility", "models", i):
+            check_model(model, table.names)
+    if spec.utility.rules:
+        head: Any = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
+        pair = Comparison.of(head, head)
+        for name, rule in spec.utility.rules.items():
+            with document.at("utility", "rules", name):
+                check_rules(pair, {name: rule})

@@ -1,0 +1,176 @@
+"""A specification as it stands in its file: the content, and on which line each entry stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from caveat.errors import CaveatError
+from caveat.release._kinds import Group, Problem, dotted
+from caveat.release._lines import Entry, lines_of
+from caveat.release.entries import SPECIFICATION
+
+__all__ = ["Document"]
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content of a TOML file, with lines.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        The exact bytes that were read.
+    content
+        What they say.
+    lines
+        The line of each entry.
+    """
+
+    path: Path
+    text: bytes
+    content: Mapping[str, Any]
+    lines: Mapping[Entry, int]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Document:
+        """Read a file; what is no TOML is an error with its line."""
+        path = Path(path)
+        try:
+            raw = path.read_bytes()
+        except FileNotFoundError:
+            raise CaveatError(
+                "there is no such file", where=str(path), do="check the name"
+            ) from None
+        except OSError as error:
+            raise CaveatError(
+                f"it cannot be read ({error.strerror})", where=str(path), do="check the name"
+            ) from None
+        try:
+            text = raw.decode("utf-8-sig")
+            content = tomllib.loads(text)
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise CaveatError(
+                "this is not UTF-8", where=f"{path.name}, line {line}", do="save it as UTF-8"
+            ) from None
+        except tomllib.TOMLDecodeError as error:
+            raise _syntax(error, path.name, text) from None
+        return cls(path, raw, content, lines_of(text))
+
+    def line(self, *entry: str | int) -> int:
+        """Return the line of an entry, or of the nearest one around it; 1 if there is none.
+
+        Positions in arrays count from 0: ``line("scenario", 1, "keys")``.
+        """
+        while entry and entry not in self.lines:
+            entry = entry[:-1]
+        return self.lines.get(entry, 1)
+
+    def where(self, *entry: str | int) -> str:
+        """Return file and line of an entry, as errors name them."""
+        return f"{self.path.name}, line {self.line(*entry)}"
+
+    def fail(self, entry: Entry, what: str, do: str | None = None) -> NoReturn:
+        """Raise an error about an entry."""
+        raise CaveatError(what, where=self.where(*entry), do=do)
+
+    def check(self, sections: Iterable[str] | None = None) -> None:
+        """Hold the content against the table: all, or some sections that need not be whole."""
+        if sections is None:
+            self._refuse(SPECIFICATION.problem(self.content, ()))
+            return
+        for name in sections:
+            if name in self.content:
+                kind = SPECIFICATION.keys[name].kind
+                if isinstance(kind, Group):
+                    kind = kind.optional()
+                self._refuse(kind.problem(self.content[name], (name,)))
+
+    def _refuse(self, problem: Problem | None) -> None:
+        if problem is not None:
+            self.fail(problem.entry, problem.what, problem.do)
+
+    @contextmanager
+    def at(self, *entry: str | int) -> Iterator[None]:
+        """Say of errors that are raised inside to which entry and line they belong.
+
+        Other rooms know nothing of files and lines; where they name a part of the entry, its own
+        line is found.
+        """
+        try:
+            yield
+        except CaveatError as error:
+            place = self._part(entry, error.where or "")
+            name = dotted(place)
+            raise CaveatError(
+                error.what if error.what.startswith(name) else f"{name}: {error.what}",
+                where=self.where(*place),
+                do=error.do,
+            ) from error
+
+    @contextmanager
+    def reading(self, entry: Entry, path: Path) -> Iterator[None]:
+        """Say of errors about a file which entry names it, or which column is declared wrongly."""
+        try:
+            with self.at("columns"):
+                yield
+        except CaveatError as error:
+            cause = error.__cause__
+            if isinstance(cause, CaveatError) and (cause.where or "").startswith(str(path)):
+                what = f"{dotted(entry)}: {path.name}: {cause.what}"
+                raise CaveatError(what, where=self.where(*entry), do=cause.do) from cause
+            raise
+
+    def _part(self, entry: Entry, where: str) -> Entry:
+        """Return the part of an entry that an error is about: the deepest one that it names."""
+        if quoted := re.fullmatch(r"(?:rule|expression) (['\"])(.*)\1", where):
+            for part, value in _leaves(self._value(entry), entry):
+                if isinstance(value, str) and _plain(quoted[2]) in _plain(value):
+                    return part
+        words = re.split(r", | ", where.removeprefix("synthesis, ").removeprefix("schema, "))
+        wanted = (where.partition("column ")[2] or words[-1]) if where else ""
+        inside = [part for part in self.lines if part[: len(entry)] == entry and part != entry]
+        exact = [part for part in inside if part[-1] == wanted]
+        return min(exact, key=len, default=entry)
+
+    def _value(self, entry: Entry) -> Any:
+        value: Any = self.content
+        for part in entry:
+            value = value[part]
+        return value
+
+
+def _leaves(value: Any, entry: Entry) -> Iterator[tuple[Entry, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, (*entry, key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _leaves(item, (*entry, i))
+    else:
+        yield entry, value
+
+
+def _plain(text: str) -> str:
+    """Return a rule or formula without what differs between two ways to write it."""
+    return re.sub(r"[\s\\'\"`]|=(?==)", "", text)
+
+
+def _syntax(error: tomllib.TOMLDecodeError, name: str, text: str) -> CaveatError:
+    message = str(error)
+    found = re.search(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$", message)
+    line = int(found[1]) if found and found[1] else text.count("\n") + (not text.endswith("\n"))
+    what = message[: found.start()] if found else message
+    return CaveatError(
+        f"this is not valid TOML ({what[:1].lower()}{what[1:]})",
+        where=f"{name}, line {max(line, 1)}",
+        do="mend the line; text stands in quotation marks, lists in [ ]",
+    )

@@ -68,20 +68,41 @@ def test_gtcap_by_hand():
     Person 30: near in the original 30 and 31, incomes 10 and 12 both near 10: P_o = 1. In the
     release ages 30 and 31 with incomes 10 and 50: P_s = 1/2. Incomes near 10 are 10 and 12 of four:
     P_m = 1/2. Score 0. Person 40: P_o = 1, release age 41 with 21: P_s = 1, P_m = 1/4, score 1.
-    Person 60: nobody near: 0.
+    Person 60: nobody near, P_s = P_m: 0. Means: P_s 9/16, P_m 6/16, P_o 1; 3/16 of 10/16 is 30 %.
     """
     original = pl.DataFrame({"age": [30, 31, 40, 60], "income": [10, 12, 20, 50]})
     synthetic = pl.DataFrame({"age": [30, 31, 41], "income": [10, 50, 21]})
     scenario = Scenario(("age",), "income", tolerance={"age": 1, "income": 2})
     found = gtcap_uniques(pair(original, synthetic, scenario))
     assert found.original.tolist() == [1, 1, 1, 1]
-    assert found.synthetic.tolist() == [0.5, 0.5, 1, 0]
+    assert found.synthetic.tolist() == [0.5, 0.5, 1, 0.25]
     assert found.marginal.tolist() == [0.5, 0.5, 0.25, 0.25]
     assert found.score.tolist() == [0, 0, 1, 0]
     assert found.found.tolist() == [2, 2, 1, 0]
     result = MEASURES["GTCAP"](pair(original, synthetic, scenario))
-    assert result.value == 25
+    assert result.value == pytest.approx(30)
+    # gains 0 0 3/4 0, room 1/2 1/2 3/4 3/4: residuals -.15 -.15 .525 -.225
+    error = (0.37125 / 4) ** 0.5 / 2 / 0.625
+    assert result.interval == pytest.approx((0, 30 + 195.9964 * error))
     assert result.details["without a near record"] == 1
+
+
+def test_gtcap_of_a_release_that_tells_nothing_is_0_and_of_the_original_100():
+    rng = np.random.default_rng(11)
+    n = 1500
+    age = rng.integers(18, 80, n)
+    original = pl.DataFrame({"age": age, "town": rng.integers(0, 30, n),
+                             "job": (age // 16 + rng.integers(0, 2, n)) % 4})  # fmt: skip
+    scenario = Scenario(("age", "town"), "job", tolerance={"age": 1})
+    shuffled = original.with_columns(job=pl.Series(rng.permutation(original["job"].to_numpy())))
+    found = pair(original, shuffled, scenario)
+    nothing = MEASURES["GTCAP"](found)
+    # Uniques share synthetic neighbours, so the simple error is widened by a factor of 2.
+    spread = nothing.interval[1] - nothing.value
+    assert abs(nothing.details["before it is kept within 0 and 100"]) < 2 * spread
+    assert spread < 4
+    assert 100 * gtcap_uniques(found).score.mean() > 15  # the mean of single scores is far from 0
+    assert MEASURES["GTCAP"](pair(original, original, scenario)).value == pytest.approx(100)
 
 
 def test_gtcap_without_uniques_is_undefined():

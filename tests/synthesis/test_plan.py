@@ -72,7 +72,12 @@ def test_strata_come_first_and_weights_are_left_out() -> None:
         ({"columns": {"age": {"leaf": 1}}}, "synthesis, column age: 'leaf' is no setting"),
         ({"minbucket": 0}, "synthesis, column sex: minbucket must be a whole number, 1 or more"),
         ({"cp": -1}, "cp must be a number, 0 or more"),
-        ({"smoothing": "lots"}, "there is no smoothing 'lots'; use kernel or spline"),
+        ({"smoothing": "lots"}, "there is no smoothing 'lots'; use kernel, density"),
+        ({"minsplit": 1}, "minsplit must be a whole number, 2 or more"),
+        (
+            {"columns": {"age": {"smoothing": "density", "method": "sample"}}},
+            "column age: the method sample has no leaves to smooth within",
+        ),
         ({"predictors": {"sex": ["age"]}}, "column sex: sex cannot be drawn from age"),
         ({"predictors": {"age": ["age"]}}, "column age: age cannot be drawn from age"),
         (

@@ -24,7 +24,7 @@ OPTIONS = {
     "special": {"friends": [0]},
     "columns": {
         "region": {"method": "sample"},
-        "height": {"smoothing": "kernel"},
+        "height": {"smoothing": "density", "minsplit": 40},
         "satisfied": {"method": "lookup", "predictors": ["education"]},
     },
 }

@@ -205,7 +205,7 @@ def test_special_values_are_modelled_apart() -> None:
     assert len(set(drawn) - set(amount)) > 0
 
 
-@pytest.mark.parametrize("smoothing", ["kernel", "spline"])
+@pytest.mark.parametrize("smoothing", ["kernel", "density", "spline"])
 def test_smoothing_makes_new_values_with_the_same_distribution(smoothing: str) -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"x": np.round(rng.normal(50, 10, 800), 1)})
@@ -218,6 +218,40 @@ def test_smoothing_makes_new_values_with_the_same_distribution(smoothing: str) -
     # Kolmogorov's distance to the original: sampling error of both plus the bandwidth's smear
     assert stats.ks_2samp(drawn, frame["x"]).statistic < 1.95 * np.sqrt(1 / 800 + 1 / 8000)
     assert "density" in model.log_prob(frame).unknown["x"]
+
+
+@pytest.mark.parametrize("strata", ["", "side"])
+def test_density_smooths_each_leaf_with_its_own_bandwidth(strata: str) -> None:
+    # Two leaves: numbers around 0 with deviation 1, and around 1000 with deviation 100.
+    rng = np.random.default_rng(4)
+    side = np.repeat([0, 1], 400)
+    x = np.where(side == 0, rng.normal(0, 1, 800), rng.normal(1000, 100, 800)).round(6)
+    frame = pd.DataFrame({"side": side, "x": x})
+    settings = {"smoothing": "density", "minbucket": 200, "cp": 0.1}
+    model = Synthesizer(seed=5, strata=strata, columns={"x": settings}).fit(frame)
+    out = model.sample(rows=4000)
+    moved = {}
+    for leaf in (0, 1):
+        here = np.sort(x[side == leaf])
+        drawn = out["x"].to_numpy()[out["side"] == leaf]
+        low, high = np.interp([0.25, 0.75], np.arange(1, 401) / 400, here)
+        width = 0.9 * min(here.std(ddof=1), (high - low) / 1.34) * 400**-0.2
+        # A draw has the variance of the donors and of the kernel; the end of the column's range
+        # reflects only the outermost values of the second leaf.
+        expected = np.sqrt(here.var() + width**2)
+        assert drawn.std() == pytest.approx(expected, rel=4 / np.sqrt(2 * len(drawn)) + 0.02)
+        moved[leaf] = np.abs(drawn[:, None] - here).min(axis=1).mean()
+        assert np.isin(drawn, here).mean() < 0.005  # six decimals: some meet by chance
+    assert moved[0] < 0.2  # the bandwidth of the whole column would be about 100
+
+
+def test_minsplit_is_the_smallest_node_that_is_split() -> None:
+    frame = pd.DataFrame({"a": np.repeat([0, 1], 50), "b": np.repeat([0.0, 9.0], 50)})
+    for minsplit, is_split in ((100, True), (101, False)):
+        model = Synthesizer(seed=1, minbucket=33, minsplit=minsplit).fit(frame)
+        tree = model.columns["b"].values.tree
+        assert (tree.n_leaves == 2) is is_split
+    assert Synthesizer(minbucket=33).plan(frame).columns["b"].settings.minsplit is None
 
 
 def test_strata_are_modelled_apart() -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from caveat.synthesis.cells import Cells
 from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.expression import Expression
-from caveat.synthesis.methods import Fitted, Inputs, NumberModel
+from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel
 from caveat.synthesis.plan import ColumnPlan
-from caveat.synthesis.smoothing import SMOOTHINGS
+from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
 
 __all__ = ["ColumnModel"]
 
@@ -79,10 +79,20 @@ class ColumnModel:
             return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
         smoothing = self.entry.settings.smoothing
         if smoothing and self.coding.is_number:
-            known, used = self.coding.numbers, self.counts > 0
-            numbers = SMOOTHINGS[smoothing](known[drawn], known[used], self.counts[used], rng)
+            numbers = self._smoothed(self.coding.numbers[drawn], inputs, smoothing, rng)
             return Cells(self.coding, kinds=kinds, numbers=np.round(numbers, self.decimals))
         return Cells(self.coding, codes=self.coding.join(kinds, drawn))
+
+    def _smoothed(
+        self, drawn: NDArray[np.float64], inputs: Inputs, how: str, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Move drawn numbers, so that they are not those of the donors."""
+        used = self.counts > 0
+        known, counts = self.coding.numbers[used], self.counts[used]
+        if how == "density" and self.values is not None:
+            widths = cast(LeafModel, self.values).bandwidths(inputs)
+            return spread_out(drawn, widths, known[0], known[-1], rng)
+        return SMOOTHINGS[how](drawn, known, counts, rng)
 
     def _not_below(
         self,

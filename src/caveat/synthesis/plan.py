@@ -219,6 +219,7 @@ def _column_plan(
         )
     if "method" not in given:
         settings = _usual_method(column, name, settings, remarks)
+    _check_leaves(settings, column, where)
     if settings.method == "copy":
         remarks.append(f"{name} is copied from the original: it is not protected at all")
     usable = [
@@ -254,20 +255,35 @@ def _column_plan(
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
 
 
+def _check_leaves(settings: Settings, column: Column, where: str) -> None:
+    """Refuse smoothing within leaves where there are none."""
+    without_leaves = settings.method not in ("cart", *WITHOUT_MODEL)
+    if settings.smoothing == "density" and without_leaves and column.kind.is_number:
+        raise CaveatError(
+            f"the method {settings.method} has no leaves to smooth within",
+            where=where,
+            do='use smoothing = "kernel", which smooths the column as a whole',
+        )
+
+
 def _settings(given: Mapping[str, Any], where: str) -> Settings:
     margins = tuple(tuple(margin) for margin in given.get("margins", ()))
     settings = replace(Settings(), **{**given, "margins": margins})
-    for name, least in (("minbucket", 1), ("max_depth", 1), ("trees", 1)):
+    for name, least in (("minbucket", 1), ("minsplit", 2), ("max_depth", 1), ("trees", 1)):
         value = getattr(settings, name)
+        if value is None and name == "minsplit":
+            continue
         if not isinstance(value, int | np.integer) or value < least:
             raise CaveatError(f"{name} must be a whole number, {least} or more", where=where)
     for name in ("cp", "pseudo_count"):
         value = getattr(settings, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise CaveatError(f"{name} must be a number, 0 or more", where=where)
-    if settings.smoothing not in ("", "kernel", "spline"):
+    if settings.smoothing not in ("", "kernel", "density", "spline"):
         raise CaveatError(
-            f"there is no smoothing {settings.smoothing!r}", where=where, do="use kernel or spline"
+            f"there is no smoothing {settings.smoothing!r}",
+            where=where,
+            do="use kernel, density or spline",
         )
     if settings.method == "derived":
         Expression(settings.formula)

@@ -9,29 +9,47 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-__all__ = ["SMOOTHINGS", "kernel", "spline"]
+__all__ = ["SMOOTHINGS", "bandwidth", "kernel", "spline", "spread_out"]
 
 Numbers = NDArray[np.float64]
+
+
+def bandwidth(known: Numbers, weights: NDArray[Any], n: int) -> float:
+    """Return Silverman's bandwidth, 0.9 min(s, IQR/1.34) n^(-1/5), of n weighted values.
+
+    ``known`` are the distinct values, rising; s is their standard deviation.
+
+    Examples
+    --------
+    >>> round(bandwidth(np.arange(5.0), np.ones(5), 5), 4)
+    0.9121
+    """
+    total = weights.sum()
+    mean = np.average(known, weights=weights)
+    deviation = np.sqrt(np.average((known - mean) ** 2, weights=weights) * n / max(n - 1, 1))
+    low, high = np.interp([0.25, 0.75], np.cumsum(weights) / total, known)
+    spreads = [s for s in (deviation, (high - low) / 1.34) if s > 0]
+    return float(0.9 * min(spreads, default=0.0) * n**-0.2)
+
+
+def spread_out(
+    drawn: Numbers, width: Numbers | float, low: float, high: float, rng: np.random.Generator
+) -> Numbers:
+    """Add Gaussian noise of a given width; the result stays between two ends.
+
+    It is reflected at the ends: clipping would pile values up on the two extreme records.
+    """
+    noisy = drawn + width * rng.standard_normal(len(drawn))
+    inside = low + np.abs(noisy - low)
+    return np.asarray(np.clip(high - np.abs(high - inside), low, high))
 
 
 def kernel(
     drawn: Numbers, known: Numbers, counts: NDArray[Any], rng: np.random.Generator
 ) -> Numbers:
-    """Add Gaussian noise with Silverman's bandwidth; the result stays in the observed range.
-
-    The bandwidth is 0.9 min(s, IQR/1.34) n^(-1/5), with s the standard deviation of the n original
-    values.
-    """
-    n = counts.sum()
-    mean = np.average(known, weights=counts)
-    deviation = np.sqrt(np.average((known - mean) ** 2, weights=counts) * n / max(n - 1, 1))
-    low, high = np.interp([0.25, 0.75], np.cumsum(counts) / n, known)
-    spreads = [s for s in (deviation, (high - low) / 1.34) if s > 0]
-    bandwidth = 0.9 * min(spreads, default=0.0) * n**-0.2
-    noisy = drawn + bandwidth * rng.standard_normal(len(drawn))
-    # Reflected at the ends of the range: clipping would pile values up on the two extreme records.
-    inside = known[0] + np.abs(noisy - known[0])
-    return np.asarray(np.clip(known[-1] - np.abs(known[-1] - inside), known[0], known[-1]))
+    """Add Gaussian noise with the bandwidth of all original values, within their range."""
+    width = bandwidth(known, counts, int(counts.sum()))
+    return spread_out(drawn, width, known[0], known[-1], rng)
 
 
 def spline(

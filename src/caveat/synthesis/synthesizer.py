@@ -28,9 +28,10 @@ class Synthesizer:
     threads
         Columns fitted at the same time; all cores by default. The result does not depend on it.
     **options
-        The plan: ``order``, ``method``, ``minbucket``, ``cp``, ``max_depth``, ``smoothing``,
-        ``proper``, ``special``, ``derived``, ``predictors``, ``rules``, ``strata``, ``weights``,
-        and ``columns`` with settings of single columns. See :func:`caveat.synthesis.make_plan`.
+        The plan: ``order``, ``method``, ``minbucket``, ``minsplit``, ``cp``, ``max_depth``,
+        ``smoothing``, ``proper``, ``special``, ``derived``, ``predictors``, ``rules``, ``strata``,
+        ``weights``, and ``columns`` with settings of single columns. See
+        :func:`caveat.synthesis.make_plan`.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from caveat.synthesis.methods.base import (
     Fitted,
     Inputs,
+    LeafModel,
     Method,
     NumberModel,
     Settings,
@@ -22,7 +23,17 @@ from caveat.synthesis.methods.ordinal import Ordinal
 from caveat.synthesis.methods.sample import Sample
 from caveat.synthesis.methods.saturated import Saturated
 
-__all__ = ["METHODS", "Fitted", "Inputs", "Method", "NumberModel", "Settings", "State", "Target"]
+__all__ = [
+    "METHODS",
+    "Fitted",
+    "Inputs",
+    "LeafModel",
+    "Method",
+    "NumberModel",
+    "Settings",
+    "State",
+    "Target",
+]
 
 METHODS: dict[str, type[Method]] = {
     "cart": Cart,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from caveat.synthesis.coding import Part
 from caveat.tree import Predictors
 
-__all__ = ["Fitted", "Inputs", "Method", "NumberModel", "Settings", "State", "Target"]
+__all__ = ["Fitted", "Inputs", "LeafModel", "Method", "NumberModel", "Settings", "State", "Target"]
 
 State = dict[str, Any]
 """Arrays, numbers, texts and nested states: what can be written to a model file."""
@@ -31,10 +31,12 @@ class Settings:
     ----------
     method
         Name of the method.
-    minbucket, cp, max_depth
-        Smallest leaf, complexity and depth of trees.
+    minbucket, minsplit, cp, max_depth
+        Smallest leaf, smallest node that is split (None: three leaves), complexity and depth of
+        trees.
     smoothing
-        How drawn numbers are smoothed: "", "kernel" or "spline".
+        How drawn numbers are smoothed: "", "kernel" (one bandwidth for the column), "density" (one
+        for each leaf) or "spline".
     proper
         Whether the parameters are drawn too: a bootstrap of the rows before the fit, or a draw
         from their distribution where the method has one.
@@ -52,6 +54,7 @@ class Settings:
 
     method: str = "cart"
     minbucket: int = 5
+    minsplit: int | None = None
     cp: float = 1e-8
     max_depth: int = 30
     smoothing: str = ""
@@ -159,6 +162,13 @@ class NumberModel(Fitted, Protocol):
         self, inputs: Inputs, values: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
         """Return the log probability of each number, known to the dictionary or not."""
+
+
+class LeafModel(Fitted, Protocol):
+    """A fitted model that draws numbers from the records of leaves."""
+
+    def bandwidths(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Return for each row the width of a kernel over the donors in its leaf."""
 
 
 class Method(Fitted, Protocol):

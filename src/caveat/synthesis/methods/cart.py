@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
+from caveat.synthesis.smoothing import bandwidth
 from caveat.tree import Control, Tree, grow
 
 __all__ = ["Cart", "control_of", "fit_rows"]
@@ -46,6 +47,17 @@ class Cart:
         """Return the log share of each code in the leaf of its row."""
         return self.tree.log_prob(inputs.predictors, codes)
 
+    def bandwidths(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Return for each row the bandwidth of the numbers in its leaf."""
+        tree, shares = self.tree, self.tree.leaf_shares()
+        assert tree.values is not None
+        sizes = (tree.stop - tree.start)[tree.leaf_nodes].tolist()
+        widths = np.empty(tree.n_leaves)
+        for leaf, size in enumerate(sizes):
+            part = slice(shares.offsets[leaf], shares.offsets[leaf + 1])
+            widths[leaf] = bandwidth(tree.values[shares.codes[part]], shares.shares[part], size)
+        return widths[tree.apply(inputs.predictors)]
+
     def state(self) -> State:
         """Return the arrays of the tree."""
         return self.tree.arrays()
@@ -58,7 +70,12 @@ class Cart:
 
 def control_of(settings: Settings) -> Control:
     """Return the stopping rules for the tree engine."""
-    return Control(minbucket=settings.minbucket, cp=settings.cp, max_depth=settings.max_depth)
+    return Control(
+        minbucket=settings.minbucket,
+        minsplit=settings.minsplit,
+        cp=settings.cp,
+        max_depth=settings.max_depth,
+    )
 
 
 def fit_rows(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from caveat.synthesis.methods.base import (
     Fitted,
     Inputs,
+    LeafModel,
     Method,
     NumberModel,
     Settings,
@@ -67,6 +68,13 @@ class Stratified:
         for model, rows in self._by_stratum(inputs):
             drawn[rows] = model.draw(inputs.take(rows), rng)
         return drawn
+
+    def bandwidths(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Return for each row the bandwidth in its leaf of the model of its stratum."""
+        widths = np.zeros(inputs.n_rows)
+        for model, rows in self._by_stratum(inputs):
+            widths[rows] = cast(LeafModel, model).bandwidths(inputs.take(rows))
+        return widths
 
     def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
         """Return the log probability of each code in its stratum."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from caveat.attack import posterior
+from caveat.attack.simulated import posterior_by_runs
 from caveat.datasets import RELEASES, buyer_beware
 from caveat.protect import distance_filter
+from caveat.release import Question, Setting
+from caveat.release.bench import Workbench
 from caveat.release.leak import filtered_posterior
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
@@ -51,3 +56,15 @@ def test_a_filter_can_show_what_the_generator_hides():
     # a record that is alone there keeps it empty.
     assert after.probability > 0.99
     assert after.correct
+    # The same by simulation: the filter is run again in every world.
+    step = {"name": "distance_filter", "metric": "euclidean"}
+    bench = Workbench(original, Question(("posterior",), records=(record,)))
+    found = posterior_by_runs(
+        original,
+        protected.table,
+        record,
+        partial(bench._again, Setting(options, (step,))),
+        simulations=60,
+        seed=3,
+    )
+    assert found.probability == pytest.approx(after.probability, abs=0.02 + 3 * found.error.max())

@@ -30,6 +30,7 @@ __all__ = [
     "bayes",
     "check_exact",
     "check_record",
+    "drawn_columns",
     "known_part",
     "posterior",
     "remarks_on",
@@ -219,17 +220,21 @@ def check_record(record: int, table: Table) -> None:
 
 def check_exact(plan: Plan) -> None:
     """Refuse a plan whose parameters are drawn: its likelihood is an integral over them."""
-    drawn = [
-        name
-        for name, entry in plan.columns.items()
-        if entry.settings.proper or entry.settings.method == "forest"
-    ]
-    if drawn:
+    if drawn := drawn_columns(plan):
         raise CaveatError(
             "the parameters of the model are drawn, so that there is no single refit",
             where=f"column {drawn[0]}",
             do="use caveat.attack.proper_posterior, which averages over them",
         )
+
+
+def drawn_columns(plan: Plan) -> list[str]:
+    """Return the columns whose models draw their parameters."""
+    return [
+        name
+        for name, entry in plan.columns.items()
+        if entry.settings.proper or entry.settings.method == "forest"
+    ]
 
 
 def unknown_columns(unknown: Sequence[str] | None, table: Table, plan: Plan) -> tuple[str, ...]:

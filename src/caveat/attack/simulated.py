@@ -33,13 +33,17 @@ from caveat.synthesis import make_plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["AnyGenerator", "proper_posterior", "simulated_posterior"]
+__all__ = ["AnyGenerator", "Maker", "posterior_by_runs", "proper_posterior", "simulated_posterior"]
 
 Floats = NDArray[np.float64]
 Done = Callable[[float], None]
 
 GROUPS = 20
 """Groups of draws that are left out in turn to find the Monte Carlo error."""
+
+
+Maker = Callable[[Table], Callable[[int], Table]]
+"""Called with the original of a world; returns a function that makes a release from a seed."""
 
 
 class AnyGenerator(Protocol):
@@ -192,6 +196,53 @@ def simulated_posterior(
     Posterior
         With ``error``; a summary loses information, so a stronger attack may exist.
     """
+    n_rows = Table.from_frame(synthetic).n_rows
+
+    def maker(world: Table) -> Callable[[int], Table]:
+        frame = world.to_frame()
+        fitted: Any = None
+
+        def release(key: int) -> Table:
+            nonlocal fitted
+            if fitted is None or refit:
+                generator = make(key)
+                fitted = generator.fit(frame) or generator
+            return Table.from_frame(fitted.sample(n_rows))
+
+        return release
+
+    return posterior_by_runs(
+        original, synthetic, record, maker, simulations=simulations, summary=summary,
+        unknown=unknown, candidates=candidates, prior=prior, seed=seed, threads=threads, done=done,
+    )  # fmt: skip
+
+
+def posterior_by_runs(
+    original: Any,
+    synthetic: Any,
+    record: int,
+    maker: Maker,
+    *,
+    simulations: int = 100,
+    summary: Literal["cells"] | Callable[[Table], Sequence[float]] = "cells",
+    unknown: Sequence[str] | None = None,
+    candidates: Any = None,
+    prior: Prior = "uniform",
+    seed: int = 0,
+    threads: int | None = 1,
+    done: Done | None = None,
+) -> Posterior:
+    """Return the posterior of one record from releases that are made again in every world.
+
+    Parameters
+    ----------
+    maker
+        Makes releases from the original of a world: the whole way, with protections if there are.
+    original, synthetic, record, simulations, summary, unknown, candidates, prior, seed, done
+        As for :func:`simulated_posterior`.
+    threads
+        Worlds at the same time.
+    """
     table = Table.from_frame(original)
     check_record(record, table)
     if simulations < 2:
@@ -206,10 +257,18 @@ def simulated_posterior(
     measure = _cell_counts(worlds, record, rows) if summary == "cells" else summary
 
     def runs(world: int) -> Floats:
-        return _runs(tables[world], make, measure, release.n_rows, simulations, refit, seed, world)
+        again = maker(tables[world])
+        keys = (np.random.SeedSequence((seed, world, run)) for run in range(simulations))
+        releases = (again(int(key.generate_state(1)[0])) for key in keys)
+        return np.asarray([measure(one) for one in releases], dtype=np.float64)
 
     simulated = np.stack(in_threads(runs, list(range(len(tables))), threads, done))
     observed = np.asarray(measure(release), dtype=np.float64)
+    if summary == "cells" and not observed.any() and not simulated.any():
+        raise CaveatError(
+            "no candidate's record occurs in any of the releases, and there is nothing to see",
+            do="let fewer columns be released, or give a summary of your own",
+        )
     likelihood = _binomial(release.n_rows) if summary == "cells" else _kernel(simulated)
     logs = likelihood(observed, simulated)
     groups = np.array_split(np.arange(simulations), min(GROUPS, simulations))
@@ -220,29 +279,6 @@ def simulated_posterior(
     error = _jackknife(bayes(beliefs, logs), partial)
     notes = (*notes, f"simulated: {simulations} releases in each world, a summary of the release")
     return Posterior(record, rows, beliefs, logs, truth, notes, error)
-
-
-def _runs(
-    world: Table,
-    make: Callable[[int], AnyGenerator],
-    measure: Callable[[Table], Sequence[float]],
-    n_rows: int,
-    simulations: int,
-    refit: bool,
-    seed: int,
-    number: int,
-) -> Floats:
-    """Return the summaries of the releases made in one world."""
-    frame = world.to_frame()
-    out = []
-    fitted: Any = None
-    for run in range(simulations):
-        key = int(np.random.SeedSequence((seed, number, run)).generate_state(1)[0])
-        if fitted is None or refit:
-            generator = make(key)
-            fitted = generator.fit(frame) or generator
-        out.append(measure(Table.from_frame(fitted.sample(n_rows))))
-    return np.asarray(out, dtype=np.float64)
 
 
 def _cell_counts(worlds: Worlds, record: int, rows: Table) -> Callable[[Table], Sequence[float]]:

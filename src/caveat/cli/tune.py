@@ -102,20 +102,30 @@ def _print(found: Tuning) -> None:
         f"\n{spec.objective}: mean over the seeds; the others: the worst seed; !: breaks its limit",
         markup=False,
     )
+    for line in dict.fromkeys(f"~ {name}: {how}" for p in best for name, how in p.how.items()):
+        console.out.print(line, markup=False, soft_wrap=True)
     for line in _conclusion(found):
         console.out.print(line, markup=False, soft_wrap=True)
 
 
 def _cell(point: Point, name: str, objective: str, broken: bool) -> str:
     value = point.mean(name) if name == objective else point.worst(name)
-    return ("none" if value is None else f"{value:.4g}") + (" !" if broken else "  ")
+    shown = "none" if value is None else f"{value:.4g}{_mark(point, name)}"
+    return shown + (" !" if broken else "  ")
+
+
+def _mark(point: Point, name: str) -> str:
+    return "~" if name in point.how else ""
 
 
 def _shown(point: Point, name: str) -> str:
     mean, worst = point.mean(name), point.worst(name)
     if mean is None or worst is None:
         return "none"
-    return f"{mean:.4g}" if len(point.values) == 1 else f"{mean:.4g} ({worst:.4g})"
+    error = max((errors.get(name, 0.0) for errors in point.errors), default=0.0)
+    mark = _mark(point, name) + (f", error {error:.2g}" if error else "")
+    shown = f"{mean:.4g}" if len(point.values) == 1 else f"{mean:.4g} ({worst:.4g})"
+    return shown + mark
 
 
 def _conclusion(found: Tuning) -> list[str]:

@@ -8,21 +8,23 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
-from caveat.attack import posterior, vulnerable
+from caveat.attack import vulnerable
 from caveat.attack.priors import Prior
 from caveat.errors import CaveatError
 from caveat.protect.pipeline import Surroundings, check_steps, protect
 from caveat.protect.record import Step
 from caveat.release.limits import kind_of
+from caveat.release.strong import Attack, Made, attack_release
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit
 from caveat.risk.cells import key_cells
-from caveat.synthesis import Model, Synthesizer, make_plan
+from caveat.synthesis import Model, Synthesizer
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 from caveat.utility import BEST, compare
@@ -39,7 +41,8 @@ __all__ = [
     "settings_of",
 ]
 
-REFILL = 1_000_003  # first word of the seeds for refilling
+REFILL = 1_000_003  # first words of the seeds for refilling
+ATTACK = 1_000_004  # and for simulated attacks
 Values = dict[str, float | None]
 
 
@@ -123,6 +126,8 @@ class Question:
     unknown, prior
         What she does not know about each, and what she believes before; as for
         :func:`caveat.attack.posterior`.
+    simulations
+        Draws of the parameters, or releases in each world, where nothing is exact.
     """
 
     measures: tuple[str, ...]
@@ -133,6 +138,7 @@ class Question:
     records: tuple[int, ...] | int | Literal["all"] = 5
     unknown: tuple[str, ...] | None = None
     prior: Prior = "uniform"
+    simulations: int = 100
 
     def of_kind(self, kind: str) -> list[str]:
         """Return the names of the measures of one kind."""
@@ -173,16 +179,30 @@ class Point:
         What the protections did, on the first seed.
     reasons
         Why values are None.
+    errors
+        For each seed the standard errors of the values that were simulated.
+    how
+        How values were found that are not what their name says at first sight: simulated, a bound.
     """
 
     setting: Setting
     values: tuple[Values, ...]
     steps: tuple[Step, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[Mapping[str, float], ...] = ()
+    how: Mapping[str, str] = field(default_factory=dict)
 
     def each(self, measure: str) -> list[float | None]:
         """Return the values over the seeds."""
         return [values[measure] for values in self.values]
+
+    def cautious(self, measure: str) -> list[float | None]:
+        """Return the values over the seeds, simulated ones raised by two standard errors."""
+        errors = self.errors or ({},) * len(self.values)
+        return [
+            None if value is None else value + 2 * error.get(measure, 0.0)
+            for value, error in zip(self.each(measure), errors, strict=True)
+        ]
 
     def mean(self, measure: str) -> float | None:
         """Return the mean over the seeds, None if one of them has none."""
@@ -197,6 +217,16 @@ class Point:
         """Return the standard deviation over the seeds: how much one release differs by chance."""
         values = [v for v in self.each(measure) if v is not None]
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+@dataclass
+class _Found:
+    """What was measured on one release; the parts are those of a point."""
+
+    values: Values = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+    how: dict[str, str] = field(default_factory=dict)
 
 
 class Workbench:
@@ -218,55 +248,68 @@ class Workbench:
     def measure(self, setting: Setting, seeds: Sequence[int]) -> Point:
         """Make one release per seed and measure it."""
         proper = bool(setting.options.get("proper"))
-        model = self._fit(setting, seeds[0])
-        values: list[Values] = []
+        model = self._fit(self.original, setting, seeds[0])
+        found: list[_Found] = []
         records: tuple[Step, ...] = ()
-        reasons: dict[str, str] = {}
         for number, seed in enumerate(seeds):
-            drawn = self._fit(setting, seed) if proper and number else replace(model, seed=seed)
-            release, done = self._release(drawn, setting)
-            records = records or done
-            found, why = self._values(release, setting)
-            values.append(found)
-            reasons.update(why)
-        return Point(setting, tuple(values), records, reasons)
+            again = proper and number > 0
+            drawn = self._fit(self.original, setting, seed) if again else replace(model, seed=seed)
+            made = self._release(self.original, drawn, setting)
+            records = records or tuple(made.steps)
+            found.append(self._values(made, setting, seed))
+        return Point(
+            setting,
+            tuple(each.values for each in found),
+            records,
+            {k: v for each in found for k, v in each.reasons.items()},
+            tuple(each.errors for each in found),
+            {k: v for each in found for k, v in each.how.items()},
+        )
 
-    def _fit(self, setting: Setting, seed: int) -> Model:
-        return Synthesizer(seed=seed, threads=1, **setting.options).fit(self.original)
+    def _fit(self, original: Table, setting: Setting, seed: int) -> Model:
+        return Synthesizer(seed=seed, threads=1, **setting.options).fit(original)
 
-    def _release(self, model: Model, setting: Setting) -> tuple[Table, tuple[Step, ...]]:
-        release = model.tables(threads=1)[0]
+    def _release(self, original: Table, model: Model, setting: Setting) -> Made:
+        drawn = model.tables(threads=1)[0]
 
         def refill(n: int, number: int) -> Table:
             return replace(model, seed=child_seed(model.seed, REFILL, number)).tables(n, threads=1)[
                 0
             ]
 
-        around = Surroundings(self.original, model.seed, refill, SMOOTHINGS)
-        return protect(release, setting.protect, around)
+        around = Surroundings(original, model.seed, refill, SMOOTHINGS)
+        release, steps = protect(drawn, setting.protect, around)
+        return Made(drawn, release, setting.options, setting.protect, steps)
 
-    def _values(self, release: Table, setting: Setting) -> tuple[Values, dict[str, str]]:
-        question, values = self.question, Values()
-        reasons: dict[str, str] = {}
+    def _again(self, setting: Setting, world: Table) -> Callable[[int], Table]:
+        """Return what makes releases of a setting in another world."""
+        refit = bool(setting.options.get("proper")) or setting.options.get("method") == "forest"
+        model = self._fit(world, setting, 0)
+
+        def release(seed: int) -> Table:
+            own = self._fit(world, setting, seed) if refit else replace(model, seed=seed)
+            return self._release(world, own, setting).release
+
+        return release
+
+    def _values(self, made: Made, setting: Setting, seed: int) -> _Found:
+        question, found = self.question, _Found()
+        values, release = found.values, made.release
         if risks := question.of_kind("risk"):
             values |= self._risks(release, risks)
         if utilities := question.of_kind("utility"):
-            found = compare(
+            compared = compare(
                 self.original, release, measures=utilities, models=question.models, resamples=0
             )
             for name in utilities:
-                numbers = [r.value for r in found.results if r.measure.name == name]
+                numbers = [r.value for r in compared.results if r.measure.name == name]
                 values[name] = max(numbers, key=lambda v: badness(name, v), default=None)
         if attacks := question.of_kind("attack"):
-            try:
-                values |= self._attack(release, setting, attacks)
-            except CaveatError as error:
-                values |= dict.fromkeys(attacks)
-                reasons |= dict.fromkeys(attacks, str(error))
+            self._attack(made, setting, attacks, seed, found)
         for name in question.measures:
             if values[name] is None:
-                reasons.setdefault(name, "it has no value for this release")
-        return values, reasons
+                found.reasons.setdefault(name, "it has no value for this release")
+        return found
 
     def _risks(self, release: Table, names: Sequence[str]) -> Values:
         question = self.question
@@ -284,32 +327,26 @@ class Workbench:
             values[name] = max(numbers, key=lambda v: badness(name, v))
         return values
 
-    def _attack(self, release: Table, setting: Setting, names: Sequence[str]) -> Values:
+    def _attack(
+        self, made: Made, setting: Setting, names: Sequence[str], seed: int, found: _Found
+    ) -> None:
         """Run the strong attacker on each record; the worst counts."""
-        changed = [step["name"] for step in setting.protect if step["name"] != "label"]
-        if changed:
-            raise CaveatError(
-                f"there is no exact posterior after {changed[0]}: the release is no plain draw",
-                do="limit other measures, or attack it by simulation",
+        question = self.question
+        attack = Attack(
+            question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
+        )
+        try:
+            result = attack_release(
+                self.original, made, self._records(setting), partial(self._again, setting), attack
             )
-        plan = make_plan(self.original, setting.options)
-        found = [
-            posterior(
-                self.original,
-                release,
-                record,
-                unknown=self.question.unknown,
-                generator=plan,
-                prior=self.question.prior,
-                threads=1,
-            )
-            for record in self._records(setting)
-        ]
-        numbers = {
-            "posterior": max(p.probability for p in found),
-            "gain": max(p.gain for p in found),
-        }
-        return {name: numbers[name] for name in names}
+        except CaveatError as error:
+            found.values.update(dict.fromkeys(names))
+            found.reasons.update(dict.fromkeys(names, str(error)))
+            return
+        found.values.update({name: result.values[name] for name in names})
+        found.errors.update({n: e for n, e in result.errors.items() if n in names})
+        if result.how:
+            found.how.update(dict.fromkeys(names, result.how))
 
     def _records(self, setting: Setting) -> Sequence[int]:
         records = self.question.records

@@ -23,7 +23,7 @@ from caveat.protect import too_close
 from caveat.synthesis import make_plan
 from caveat.table import Table
 
-__all__ = ["filtered_posterior"]
+__all__ = ["can_list", "filtered_posterior"]
 
 MOST_CELLS = 20_000
 
@@ -69,7 +69,11 @@ def filtered_posterior(
         if chances is None:
             raise CaveatError("the generator has no exact probabilities", do="use another method")
         passes = ~too_close(world, grid, threads=1, **filter_options)
-        log_pass = math.log(float(np.exp(chances[passes]).sum()))
+        pass_rate = float(np.exp(chances[passes]).sum())
+        if not pass_rate:  # this world's generator makes nothing that passes
+            logs[i] = -np.inf
+            continue
+        log_pass = math.log(pass_rate)
         logs[i] = 0.0
         for copy in worlds.releases:
             each = model.log_prob(copy).rows
@@ -79,10 +83,15 @@ def filtered_posterior(
     return Posterior(record, rows, np.full(rows.n_rows, 1 / rows.n_rows), logs, truth, notes)
 
 
+def can_list(table: Table) -> bool:
+    """Whether the possible records of a table are few enough to be listed."""
+    return math.prod(column.n_levels for column in table.columns.values()) <= MOST_CELLS
+
+
 def _every_record(table: Table) -> Table:
     """Return all combinations of levels."""
     sizes = [column.n_levels for column in table.columns.values()]
-    if math.prod(sizes) > MOST_CELLS:
+    if not can_list(table):
         raise CaveatError(
             f"there are {math.prod(sizes):,} possible records, too many to list",
             do="take fewer columns or coarser levels",

@@ -36,7 +36,7 @@ from caveat.table.atomic import atomic_output
 
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
-FORMAT = 1
+FORMAT = 2
 SEARCH, FRESH = 0, 1  # first words of the seeds
 FINALISTS = 3
 
@@ -98,9 +98,16 @@ class TuneSpec:
             if not isinstance(given.get(name, 2), int) or given.get(name, 2) < 1:
                 raise CaveatError("it must be a whole number, 1 or more", where=f"tune, {name}")
         attacker = dict(given.get("attacker", {}))
-        if set(attacker) - {"records", "unknown", "prior"}:
+        if set(attacker) - {"records", "unknown", "prior", "simulations"}:
             raise CaveatError(
-                "an attacker has records, unknown and prior", where="tune, attacker", do="mend it"
+                "an attacker has records, unknown, prior and simulations",
+                where="tune, attacker",
+                do="mend it",
+            )
+        simulations = attacker.get("simulations", 100)
+        if not isinstance(simulations, int) or simulations < 2:
+            raise CaveatError(
+                "it must be a whole number, 2 or more", where="tune, attacker, simulations"
             )
         records = attacker.get("records", 5)
         question = Question(
@@ -112,6 +119,7 @@ class TuneSpec:
             records=tuple(records) if isinstance(records, list) else records,
             unknown=tuple(attacker["unknown"]) if "unknown" in attacker else None,
             prior=attacker.get("prior", "uniform"),
+            simulations=simulations,
         )
         return cls(
             tuple(settings_of(content.get("synthesis", {}), given["settings"])),
@@ -124,9 +132,12 @@ class TuneSpec:
         )
 
     def excess(self, point: Point) -> dict[str, float]:
-        """Return by how much the worst seed breaks each limit, relative to it."""
+        """Return by how much the worst seed breaks each limit, relative to it.
+
+        Simulated values count with two standard errors more.
+        """
         return {
-            str(limit): max(limit.excess(value) for value in point.each(limit.measure))
+            str(limit): max(limit.excess(value) for value in point.cautious(limit.measure))
             for limit in self.limits
         }
 
@@ -213,6 +224,8 @@ class Tuning:
             "protect": [dict(step) for step in point.setting.protect],
             "values": [dict(values) for values in point.values],
             "meets the limits": not any(excess.values()),
+            "errors": [dict(errors) for errors in point.errors],
+            "how": dict(point.how),
             "reasons": dict(point.reasons),
             "steps": [step.to_dict() for step in point.steps],
         }
@@ -316,9 +329,14 @@ class _Search:
         def keep(point: Point, measured: Sequence[int]) -> None:
             nonlocal ready
             entry = self.known.setdefault(point.setting.key, {})
-            for seed, values in zip(measured, point.values, strict=True):
-                entry[str(seed)] = {"values": values, "reasons": dict(point.reasons)}
-            entry["steps"] = [step.to_dict() for step in point.steps]
+            for seed, values, errors in zip(measured, point.values, point.errors, strict=True):
+                entry[str(seed)] = {
+                    "values": values,
+                    "reasons": dict(point.reasons),
+                    "errors": dict(errors),
+                    "how": dict(point.how),
+                }
+            entry.setdefault("steps", [step.to_dict() for step in point.steps])
             self.save()
             ready += 1
             if self.progress is not None:
@@ -330,9 +348,13 @@ class _Search:
     def point(self, setting: Setting, numbers: Sequence[int]) -> Point:
         """Return what is known about a setting on some seeds."""
         entries = [self.known[setting.key][str(seed)] for seed in numbers]
-        reasons = {k: v for entry in entries for k, v in entry["reasons"].items()}
+        reasons, how = (
+            {k: v for entry in entries for k, v in entry[part].items()}
+            for part in ("reasons", "how")
+        )
         steps = tuple(Step(**step) for step in self.known[setting.key]["steps"])
-        return Point(setting, tuple(entry["values"] for entry in entries), steps, reasons)
+        values, errors = (tuple(entry[part] for entry in entries) for part in ("values", "errors"))
+        return Point(setting, values, steps, reasons, errors, how)
 
     def save(self) -> None:
         """Write what is known; the file is whole at any moment."""
@@ -360,11 +382,15 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
         return {}
     try:
         content = json.loads(path.read_text("utf-8"))
-        known, theirs = content["known"], content["key"]
+        known, theirs, written = content["known"], content["key"], content["format"]
     except (ValueError, KeyError, TypeError, OSError):
         raise CaveatError(
             "this is no state of a search", where=str(path), do="choose another file"
         ) from None
+    if written != FORMAT:
+        raise CaveatError(
+            "the state was written by another version", where=str(path), do="remove it"
+        )
     if theirs != key:
         raise CaveatError(
             "the state belongs to other data, another scenario or another seed",

@@ -127,9 +127,13 @@ _METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
 _SETTINGS: dict[str, tuple[Kind, str]] = {
     "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
+    "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
     "cp": (Number(0), "Complexity: what a split must gain, relative to the root."),
     "max_depth": (Whole(1), "Depth of a tree."),
-    "smoothing": (Choice(("", "kernel", "spline"), "smoothing"), "How drawn numbers are smoothed."),
+    "smoothing": (
+        Choice(("", "kernel", "density", "spline"), "smoothing"),
+        "How drawn numbers are smoothed.",
+    ),
     "proper": (FLAG, "Whether parameters are drawn too (proper synthesis)."),
     "trees": (Whole(1), "Trees of a forest."),
     "within": (TEXT, "The column whose levels group this one (nested)."),
@@ -313,8 +317,10 @@ TUNE = Group(
                         "The most vulnerable, all, or positions from 0.", 5),
                     "unknown": Key(NAMES, "Columns she does not know.", otherwise="all"),
                     "prior": Key(Choice(PRIORS, "prior"), "Before the release.", "uniform"),
+                    "simulations": Key(Whole(2), "Draws or releases in each world, where nothing "
+                                       "is exact.", 100),
                 },
-                "records, unknown and prior",
+                "records, unknown, prior …",
             ),
             "The strong attacker of posterior and gain.", otherwise="as below",
         ),

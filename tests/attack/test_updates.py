@@ -122,12 +122,14 @@ def messy(n: int, seed: int) -> Table:
     return table.select(["sex", "age", "income", "education", "friends", "marital"])
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     options=st.sampled_from(
         [{}, {"minbucket": 2}, {"cp": 0.02}, {"order": ["income", "marital"]},
-         {"columns": {"age": {"method": "sample"}}}]
+         {"columns": {"age": {"method": "sample"}}},
+         {"derived": {"marital": {"lookup": "education"}}},
+         {"derived": {"income": {"lookup": ["sex", "age"]}}}]
     ),
 )  # fmt: skip
 def test_attacks_equal_refits(seed, options):

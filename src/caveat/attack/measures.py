@@ -6,14 +6,24 @@ import numpy as np
 
 from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.generator import Generator
-from caveat.attack.membership import membership
+from caveat.attack.membership import Membership, membership
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, rate
 from caveat.risk.pair import Pair
 from caveat.synthesis import Model
 
-__all__ = ["ENTRIES", "membership_share", "strong_gain", "strong_share", "strong_worst"]
+__all__ = [
+    "ENTRIES",
+    "gain_of",
+    "members_of",
+    "membership_share",
+    "share_of",
+    "strong_gain",
+    "strong_share",
+    "strong_worst",
+    "worst_of",
+]
 
 LIMIT = 0.9
 """From this posterior probability on a record counts as disclosed."""
@@ -34,7 +44,11 @@ def _plan(generator: Generator) -> Generator:
 
 def strong_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
     """Return the share of records whose true target the attacker holds for nearly certain."""
-    found = _attack(pair, generator)
+    return share_of(_attack(pair, generator), limit)
+
+
+def share_of(found: Attributes, limit: float = LIMIT) -> Measurement:
+    """Sum an attack up: the share of its records that are disclosed."""
     return rate(
         int((found.probability >= limit).sum()),
         len(found.records),
@@ -50,7 +64,11 @@ def strong_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> M
 
 def strong_worst(pair: Pair, *, generator: Generator) -> Measurement:
     """Return the largest posterior probability of a true value."""
-    found = _attack(pair, generator)
+    return worst_of(_attack(pair, generator))
+
+
+def worst_of(found: Attributes) -> Measurement:
+    """Sum an attack up: its worst record."""
     worst = int(np.argmax(found.probability))
     return Measurement(
         100 * float(found.probability[worst]),
@@ -62,7 +80,11 @@ def strong_worst(pair: Pair, *, generator: Generator) -> Measurement:
 
 def strong_gain(pair: Pair, *, generator: Generator) -> Measurement:
     """Return by how much the release raises the probability of the truth, on average."""
-    found = _attack(pair, generator)
+    return gain_of(_attack(pair, generator))
+
+
+def gain_of(found: Attributes) -> Measurement:
+    """Sum an attack up: the mean rise of the probability of the truth."""
     rise = 100 * (found.probability - found.prior_probability)
     half = 1.96 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
     mean = float(rise.mean())
@@ -83,7 +105,11 @@ def strong_gain(pair: Pair, *, generator: Generator) -> Measurement:
 def membership_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
     """Return the share of records whose membership the attacker holds for nearly certain."""
     original, synthetic = pair.rows
-    found = membership(original, synthetic, generator=_plan(generator))
+    return members_of(membership(original, synthetic, generator=_plan(generator)), limit)
+
+
+def members_of(found: Membership, limit: float = LIMIT) -> Measurement:
+    """Sum an attack up: the share of its records whose membership is shown."""
     chance = found.posterior(0.5)
     return rate(
         int((chance >= limit).sum()),

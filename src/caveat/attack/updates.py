@@ -1,6 +1,6 @@
 """All records at once, by updating trees instead of growing them again.
 
-For plans made of plain trees the likelihood of the release is a product over trees, and a changed
+For plans made of plain trees (and columns looked up by others) the likelihood of the release is a product over trees, and a changed
 record changes only a few of them: that of a column whose own value changes, and those of later
 columns that it predicts. :mod:`caveat.tree.neighbours` follows all changes down one tree together.
 """
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack._lookups import lookup_likelihoods
 from caveat.attack.worlds import Evidence, Worlds, in_threads
 from caveat.errors import CaveatError
 from caveat.synthesis import Plan
@@ -29,11 +30,14 @@ __all__ = ["Updates", "can_update"]
 CHUNK = 40_000
 """Changes that one thread follows together."""
 
+MODELLED = ("cart", "sample", "lookup")
+"""The methods that can be updated."""
+
 Ints = NDArray[np.int64]
 
 
 def can_update(worlds: Worlds) -> bool:
-    """Whether every column with a model is a plain tree, or a plain draw from its shares."""
+    """Whether every column is a plain tree, a plain draw from its shares, or looked up."""
     plan = worlds.plan
     if plan.weights or plan.strata or plan.rules:
         return False
@@ -42,7 +46,7 @@ def can_update(worlds: Worlds) -> bool:
         if settings.method in ("derived", "drop", "constant", "copy"):
             continue
         smoothed = settings.smoothing and column.kind.is_number
-        if settings.method not in ("cart", "sample") or settings.proper or smoothed:
+        if settings.method not in MODELLED or settings.proper or smoothed:
             return False
         if column.n_levels >= np.iinfo(np.uint16).max:
             return False
@@ -63,10 +67,12 @@ class _Response(NamedTuple):
 
 @dataclass(frozen=True)
 class _Tree:
-    """One tree of the plan with the release that falls through it."""
+    """One tree of the plan with the release that falls through it; or a table to look up in."""
 
     column: str
     predictors: tuple[str, ...]
+    inputs: Inputs
+    is_lookup: bool
     response: _Response
     training: Training
     release: Inputs
@@ -88,7 +94,7 @@ class Updates:
         self.codings = {n: Coding.of(table[n], e.special, n) for n, e in plan.columns.items()}
         self.cells = {n: Cells(c, codes=table[n].codes) for n, c in self.codings.items()}
         self.released = _released_cells(worlds, self.codings)
-        modelled = [n for n, e in plan.columns.items() if e.settings.method in ("cart", "sample")]
+        modelled = [n for n, e in plan.columns.items() if e.settings.method in MODELLED]
         self.trees = [tree for name in modelled for tree in self._trees(name, plan)]
         cells = sum(len(tree.released) for tree in self.trees)
         self.logs, self.unit = whole_logarithms(table.n_rows, cells)
@@ -97,7 +103,7 @@ class Updates:
         entry, table = plan.columns[name], self.worlds.original
         codes, released = table[name].codes, self.released[name].codes
         assert released is not None
-        names = entry.predictors if entry.settings.method == "cart" else ()
+        names = entry.predictors if entry.settings.method != "sample" else ()
         inputs = inputs_of(self.cells, names, table.n_rows)
         release = inputs_of(self.released, names, len(released))
         trees = []
@@ -111,7 +117,11 @@ class Updates:
                 control_of(entry.settings),
             )  # fmt: skip
             answers = response.code[released[fallen]]
-            trees.append(_Tree(name, names, response, training, release.take(fallen), answers))
+            is_lookup = entry.settings.method == "lookup"
+            trees.append(
+                _Tree(name, names, inputs, is_lookup, response, training, release.take(fallen),
+                      answers)
+            )  # fmt: skip
         return trees
 
     def without(
@@ -226,6 +236,8 @@ class Updates:
         _, tree, changes, start = item
         part = slice(start, start + CHUNK)
         mine = changes._replace(gone=changes.gone[part], come=changes.come[part])
+        if tree.is_lookup:
+            return lookup_likelihoods(tree.inputs, tree.training, tree.release, tree.released, mine)
         return neighbour_likelihoods(
             tree.training, tree.release.predictors, tree.released, mine, self.logs
         )

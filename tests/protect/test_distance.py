@@ -88,15 +88,68 @@ def test_it_is_the_definition(seed, n, p, levels):
     assert found == scaled
 
 
+def gower_by_all_pairs(original: dict, release: dict, numbers: list[str]) -> list[bool]:
+    """The definition, with a matrix: columns of Python values, None for missing."""
+
+    def distances(these: dict, those: dict) -> np.ndarray:
+        total = np.zeros((len(these["n0"]), len(those["n0"])))
+        for name, column in these.items():
+            width = 1.0
+            if name in numbers:
+                known = [v for v in original[name] if v is not None]
+                width = max(known) - min(known) or 1.0
+            for i, a in enumerate(column):
+                for j, b in enumerate(those[name]):
+                    if name in numbers and a is not None and b is not None:
+                        total[i, j] += min(abs(a - b) / width, 1.0)
+                    else:
+                        total[i, j] += a != b
+        return total
+
+    own = distances(original, original)
+    np.fill_diagonal(own, np.inf)
+    own = own.min(axis=1)
+    cross = distances(release, original)
+    nearest = cross.min(axis=1)
+    near = cross <= nearest[:, None] * (1 + 1e-9) + 1e-12
+    return [bool((d < 0.999999 * own[row]).any()) for d, row in zip(nearest, near, strict=True)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 30), st.integers(1, 3), st.integers(0, 5))
+def test_gower_is_the_definition(seed, n, n_numbers, n_categories):
+    rng = np.random.default_rng(seed)
+    levels = int(rng.integers(2, 5))
+
+    def draw(rows: int, more: int) -> dict:
+        out = {}
+        for k in range(n_numbers):
+            values = rng.integers(-more, 6 + more, rows).tolist()
+            out[f"n{k}"] = [None if rng.random() < 0.1 else float(v) for v in values]
+        for k in range(n_categories):
+            out[f"c{k}"] = [f"l{v}" for v in rng.integers(0, levels + more, rows)]
+        return out
+
+    original, release = draw(n, 0), draw(20, 2)  # numbers and levels that the original has not
+    for k in range(n_numbers):
+        original[f"n{k}"][:2] = [0.0, 5.0]
+        release[f"n{k}"][0] = 0.0
+    numbers = [f"n{k}" for k in range(n_numbers)]
+    found = too_close(table(**original), table(**release), metric="gower").tolist()
+    assert found == gower_by_all_pairs(original, release, numbers)
+
+
 def test_neither_threads_nor_row_order_matter():
     rng = np.random.default_rng(4)
     original = table(x=rng.normal(size=700), y=rng.normal(size=700), z=rng.integers(0, 3, 700))
     release = table(x=rng.normal(size=600), y=rng.normal(size=600), z=rng.integers(0, 3, 600))
-    one = too_close(original, release, threads=1)
-    assert np.array_equal(one, too_close(original, release, threads=2))
     order = rng.permutation(600)
-    assert np.array_equal(too_close(original, release.take(order)), one[order])
-    assert 0.2 < one.mean() < 0.8
+    for metric in ("mahalanobis", "gower"):
+        one = too_close(original, release, metric=metric, threads=1)
+        assert np.array_equal(one, too_close(original, release, metric=metric, threads=2))
+        moved = too_close(original, release.take(order), metric=metric)
+        assert np.array_equal(moved, one[order])
+        assert 0.2 < one.mean() < 0.8
 
 
 def test_copies_of_uniques_never_pass():

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from caveat.risk._kernel import kernel
 
-__all__ = ["TIE", "Floats", "Points", "gower", "jaccard", "nearest", "nearest_by_tree"]
+__all__ = ["BLOCK", "TIE", "Floats", "Points", "closer", "jaccard", "nearest", "nearest_by_tree"]
 
 Floats = NDArray[np.float64]
 Points = tuple[NDArray[Any], ...]
@@ -42,8 +42,7 @@ def nearest(
     distance
         One of the kernels of this module.
     query, data
-        Points of the same space. The first coordinate bounds the distance from below, so that a
-        query walks outwards from its own place and stops early.
+        Points of the same space.
     own
         One number per data point.
     apart
@@ -52,13 +51,8 @@ def nearest(
         Blocks of queries at the same time; all cores by default. The result does not depend on it.
     """
     n = len(query[0])
-    order = np.argsort(data[0][:, 0], kind="stable")
-    data = tuple(np.ascontiguousarray(part[order]) for part in data)
-    query = tuple(np.ascontiguousarray(part) for part in query)
-    own = own[order]
-    itself = np.full(n, -1, dtype=np.int64)
-    if apart:
-        itself[order] = np.arange(n)
+    itself = np.arange(n) if apart else np.full(n, -1)
+    query, data = (tuple(map(np.ascontiguousarray, points)) for points in (query, data))
     best, largest = np.full(n, np.inf), np.zeros(n)
 
     def work(start: int) -> None:
@@ -90,50 +84,13 @@ def nearest_by_tree(
 
 
 @kernel
-def _closer(distance, own, smallest, most):  # type: ignore[no-untyped-def]
+def closer(distance, own, smallest, most):  # type: ignore[no-untyped-def]
     """Take one more point into account."""
     if distance < smallest * (1 - TIE) or smallest == np.inf:
         return distance, own
     if distance <= smallest * (1 + TIE):
         return min(distance, smallest), max(own, most)
     return smallest, most
-
-
-@kernel
-def _outwards(place, left, right, data):  # type: ignore[no-untyped-def]
-    """Return the next point on the way out from a place on the first coordinate, and its gap."""
-    gap_left = place - data[left, 0] if left >= 0 else np.inf
-    gap_right = data[right, 0] - place if right < len(data) else np.inf
-    if gap_left < gap_right:
-        return left, gap_left, left - 1, right
-    return right, gap_right, left, right + 1
-
-
-@kernel
-def gower(numbers, codes, itself, data, data_codes, own, best, largest):  # type: ignore[no-untyped-def]
-    """Sum over the columns: differences of numbers, at most 1 each, and 1 for codes that differ."""
-    for i in range(len(numbers)):
-        right = np.searchsorted(data[:, 0], numbers[i, 0])
-        left = right - 1
-        smallest, most = np.inf, 0.0
-        while left >= 0 or right < len(data):
-            j, gap, left, right = _outwards(numbers[i, 0], left, right, data)
-            if min(gap, 1.0) > smallest * (1 + TIE):
-                break
-            if j == itself[i]:
-                continue
-            total = 0.0
-            for k in range(codes.shape[1]):
-                if codes[i, k] != data_codes[j, k]:
-                    total += 1.0
-                    if total > smallest * (1 + TIE):
-                        break
-            for k in range(numbers.shape[1]):
-                if total > smallest * (1 + TIE):
-                    break
-                total += min(abs(numbers[i, k] - data[j, k]), 1.0)
-            smallest, most = _closer(total, own[j], smallest, most)
-        best[i], largest[i] = smallest, most
 
 
 @kernel
@@ -149,5 +106,5 @@ def jaccard(query, itself, data, own, best, largest):  # type: ignore[no-untyped
                 both += query[i, k] & data[j, k]
                 either += query[i, k] | data[j, k]
             distance = 1.0 - both / either if either > 0 else 0.0
-            smallest, most = _closer(distance, own[j], smallest, most)
+            smallest, most = closer(distance, own[j], smallest, most)
         best[i], largest[i] = smallest, most

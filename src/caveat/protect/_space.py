@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.protect._nearest import Floats, Points, gower, jaccard, nearest, nearest_by_tree
+from caveat.protect._gower import nearest_by_gower
+from caveat.protect._nearest import Floats, Points, jaccard, nearest, nearest_by_tree
 from caveat.table import Column, Kind, Table, align
 from caveat.table.align import recode_to
 
@@ -182,14 +183,15 @@ def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Spa
     A way to be missing is a number far from all others: differences count 1 at most.
     """
     numbers = [n for n in names if original[n].kind.has_order and not _constant(original[n])]
-    # The finest columns come first: they tell most pairs apart, and the search can leave them.
-    numbers.sort(key=lambda n: -len(original[n].levels))
     others = [n for n in names if n not in numbers]
-    others.sort(key=lambda n: int((original[n].counts ** 2).sum()))
     used = [_used(original[n]) for n in numbers]
     low = np.array([np.nanmin(values) for values in used])
     width = np.array([np.nanmax(values) for values in used]) - low
     width[width == 0] = 1.0
+    # The columns that differ most come first: they end the search soonest.
+    spread = [np.nanstd(_place(original[n])[original[n].codes]) for n in numbers] / width
+    first = np.argsort(-spread, kind="stable")
+    numbers, low, width = [numbers[k] for k in first], low[first], width[first]
 
     def points(table: Table) -> Points:
         shares = np.clip((_raw(original, table, numbers) - low) / width, -FAR, FAR)
@@ -203,7 +205,7 @@ def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Spa
             codes[:, k] = recode_to(table[name], original[name])
         return shares, codes
 
-    return Space(points, partial(nearest, gower), tuple(names), notes)
+    return Space(points, nearest_by_gower, tuple(names), notes)
 
 
 def _used(column: Column) -> Floats:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
+from caveat.cli import app
 from caveat.errors import CaveatWarning
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PAGES = sorted(page.name for page in DOCS.glob("*.md") if EXAMPLE.search(page.read_text("utf-8")))
+
+
+COMMAND = re.compile(r"^(?: {4}|\$ )?caveat ([a-z].*)", re.MULTILINE)
+COMMANDS = [
+    (page.name, line)
+    for page in sorted(DOCS.glob("*.md"))
+    for line in COMMAND.findall(page.read_text("utf-8").replace("\\\n", " "))
+]
 
 
 def _risk(names: dict[str, Any]) -> None:
@@ -59,6 +70,17 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             exec(compile(block, page, "exec"), names)
     if page in SAYS:
         SAYS[page](names)
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_commands_exist(page: str, line: str) -> None:
+    """Parse each command of a page as the command line would, without running it."""
+    command: Any = typer.main.get_command(app)
+    words = shlex.split(line, comments=True)
+    while hasattr(command, "commands"):
+        command = command.commands[words[0]]
+        words = words[1:]
+    command.make_context(command.name, words)
 
 
 def test_generated_pages_are_up_to_date() -> None:

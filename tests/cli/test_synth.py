@@ -191,4 +191,4 @@ def test_an_unknown_property_of_the_data_is_refused(folder: Path) -> None:
     Path("bad.toml").write_text("[data]\ndecimals = 3\n")
     code, printed = run("look", "survey.csv", "--schema", "bad.toml")
     assert code == 2
-    assert "bad.toml, [data]: 'decimals' is no property of the data" in printed
+    assert "bad.toml, line 2: there is no key 'decimals' in [data]; perhaps decimal" in printed

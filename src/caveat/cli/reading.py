@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from caveat.errors import CaveatError
+from caveat.release.spec import Document, read_parts
 from caveat.table import Schema, Table, read
-from caveat.table.schema import read_toml
 
 __all__ = ["Reader", "column_numbers"]
 
@@ -32,32 +33,27 @@ class Reader:
         The ``[synthesis]`` part.
     path
         The file that ``[data]`` names, seen from the specification's folder; None if it names none.
+    document
+        The specification itself; None if there is none.
     """
 
     schema: Schema = field(default_factory=Schema)
     form: Mapping[str, str] = field(default_factory=dict)
     synthesis: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
+    document: Document | None = None
 
     @classmethod
     def of(cls, specification: Path | None, **form: str | None) -> Reader:
         """Read a specification, if there is one; what is given here comes before it."""
-        content = {} if specification is None else read_toml(specification)
-        data = content.get("data", {})
-        unknown = [key for key in data if key not in (*FORMAT, "path")]
-        if unknown:
-            raise CaveatError(
-                f"{unknown[0]!r} is no property of the data",
-                where=f"{specification}, [data]",
-                do=f"use path, {', '.join(FORMAT)}",
-            )
-        chosen = {key: form.get(key) or data.get(key) for key in FORMAT}
-        return cls(
-            Schema.from_mapping(content.get("columns", {})),
-            {key: str(value) for key, value in chosen.items() if value},
-            content.get("synthesis", {}),
-            specification.parent / data["path"] if specification and "path" in data else None,
-        )
+        given = {key: value for key, value in form.items() if value}
+        if specification is None:
+            return cls(form=given)
+        document = Document.read(specification)
+        data, schema, synthesis = read_parts(document)
+        said = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
+        path = None if data is None else data.path
+        return cls(schema, {**said, **given}, synthesis, path, document)
 
     def original(self, path: Path) -> Table:
         """Read the confidential table; it has every declared column."""
@@ -68,14 +64,9 @@ class Reader:
         return self._read(path, partial=True)
 
     def _read(self, path: Path, *, partial: bool) -> Table:
-        return read(
-            path,
-            schema=self.schema,
-            delimiter=self.form.get("delimiter"),
-            decimal=self.form.get("decimal", "."),
-            encoding=self.form.get("encoding", "utf-8"),
-            partial=partial,
-        )
+        lines = nullcontext() if self.document is None else self.document.reading(path)
+        with lines:
+            return read(path, schema=self.schema, partial=partial, **self.form)
 
 
 def column_numbers(

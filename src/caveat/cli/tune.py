@@ -13,10 +13,10 @@ from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.release.bench import Point
-from caveat.release.tune import TuneSpec, Tuning
+from caveat.release.spec import Document, read_tune
+from caveat.release.tune import Tuning
 from caveat.release.tune import tune as run_tune
 from caveat.table.atomic import atomic_output, check_output
-from caveat.table.schema import read_toml
 from caveat.utility.charts.style import save
 
 __all__ = ["tune"]
@@ -45,7 +45,7 @@ def tune(
     for path in (json_file, chart):
         if path is not None:
             check_output(path, force=force)
-    search = TuneSpec.from_mapping(read_toml(spec))
+    search = read_tune(Document.read(spec))
     reader = Reader.of(spec)
     table = reader.original(_named(data or reader.path, spec))
     memory = state or spec.with_suffix(".tune.json")

@@ -9,10 +9,11 @@ from caveat.release._document import Document
 from caveat.release._kinds import dotted, hint
 from caveat.release._lines import Entry
 from caveat.synthesis import Plan, make_plan
+from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Table
 from caveat.utility.analyses import check_model
 from caveat.utility.comparison import Comparison
-from caveat.utility.edits import check_rules
+from caveat.utility.edits import EditRule, check_rules
 
 if TYPE_CHECKING:
     from caveat.release.spec import ReleaseSpec
@@ -36,6 +37,7 @@ def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | Non
     plan = None
     names = list(released or ())
     if released is None:
+        _columns(document, table.names, _of_synthesis(document))
         with document.at("synthesis"):
             plan = make_plan(table, spec.synthesis)
         out = [n for n, entry in plan.columns.items() if entry.settings.method == "drop"]
@@ -52,7 +54,7 @@ def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | Non
     _utility(spec, table.select(names) if released is None else table)
     if spec.map is not None and released is None:
         for key, values in spec.map.settings.items():
-            for i, value in enumerate(values):
+            for i, value in enumerate(values if key != "protect" else ()):
                 with document.at("map", "settings", key, i):
                     make_plan(table, {**spec.synthesis, key: value})
     return plan
@@ -61,9 +63,31 @@ def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | Non
 def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[Entry, str]]) -> None:
     for entry, name in places:
         if name not in known:
-            document.fail(
-                entry, f"{dotted(entry)}: the data have no column {name!r}", hint(name, known)
-            )
+            what = f"{dotted(entry)}: the data have no column {name!r}"
+            document.fail(entry, what, hint(name, known, "caveat look FILE"))
+
+
+def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
+    """Return the columns that the section names, with their places; formulas check their own."""
+    given = document.content.get("synthesis", {})
+    for key in ("order", "drop"):
+        for i, name in enumerate(given.get(key, ())):
+            yield ("synthesis", key, i), name
+    for key in ("strata", "weights", "within"):
+        if given.get(key):
+            yield ("synthesis", key), given[key]
+    for key in ("special", "derived", "predictors", "columns"):
+        for name in given.get(key, ()):
+            yield ("synthesis", key, name), name
+    for i, rule in enumerate(given.get("rules", ())):
+        read = parse_rule(rule)
+        names = (
+            (*read.condition.columns, read.column)
+            if isinstance(read, Fixed)
+            else (read.lower, read.upper)
+        )
+        for name in names:
+            yield ("synthesis", "rules", i), name
 
 
 def _of_scenarios(spec: ReleaseSpec) -> Iterable[tuple[Entry, str]]:
@@ -107,5 +131,10 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
         head: Any = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
         pair = Comparison.of(head, head)
         for name, rule in spec.utility.rules.items():
-            with document.at("utility", "rules", name):
-                check_rules(pair, {name: rule})
+            entry = ("utility", "rules", name)
+            if rule.group is not None:
+                _columns(document, table.names, [((*entry, "group"), rule.group)])
+            for key, expression in (("if", rule.condition), ("then", rule.consequence)):
+                if expression is not None:
+                    with document.at(*entry, key):
+                        check_rules(pair, {name: EditRule(expression)})

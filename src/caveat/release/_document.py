@@ -85,16 +85,17 @@ class Document:
     def check(self, sections: Iterable[str] | None = None) -> None:
         """Hold the content against the table: all, or some sections that need not be whole."""
         if sections is None:
-            self._refuse(SPECIFICATION.problem(self.content, ()))
+            self.refuse(SPECIFICATION.problem(self.content, ()))
             return
         for name in sections:
             if name in self.content:
                 kind = SPECIFICATION.keys[name].kind
                 if isinstance(kind, Group):
                     kind = kind.optional()
-                self._refuse(kind.problem(self.content[name], (name,)))
+                self.refuse(kind.problem(self.content[name], (name,)))
 
-    def _refuse(self, problem: Problem | None) -> None:
+    def refuse(self, problem: Problem | None) -> None:
+        """Raise an error about a problem, if there is one."""
         if problem is not None:
             self.fail(problem.entry, problem.what, problem.do)
 
@@ -108,44 +109,56 @@ class Document:
         try:
             yield
         except CaveatError as error:
-            place = self._part(entry, error.where or "")
-            name = dotted(place)
-            raise CaveatError(
-                error.what if error.what.startswith(name) else f"{name}: {error.what}",
-                where=self.where(*place),
-                do=error.do,
-            ) from error
+            raise self._located(self._part(entry, error), error) from error
 
     @contextmanager
-    def reading(self, entry: Entry, path: Path) -> Iterator[None]:
-        """Say of errors about a file which entry names it, or which column is declared wrongly."""
+    def reading(self, path: Path, entry: Entry = ()) -> Iterator[None]:
+        """Say of errors about a file which column is declared wrongly, or which entry names it."""
         try:
-            with self.at("columns"):
-                yield
+            yield
         except CaveatError as error:
-            cause = error.__cause__
-            if isinstance(cause, CaveatError) and (cause.where or "").startswith(str(path)):
-                what = f"{dotted(entry)}: {path.name}: {cause.what}"
-                raise CaveatError(what, where=self.where(*entry), do=cause.do) from cause
-            raise
+            column, _ = _named(error)
+            if ("columns", column) in self.lines:
+                raise self._located(("columns", column), error) from error
+            if not entry:
+                raise
+            place = (error.where or path.name).replace(str(path), path.name)
+            what = f"{dotted(entry)}: {place}: {error.what}"
+            raise CaveatError(what, where=self.where(*entry), do=error.do) from error
 
-    def _part(self, entry: Entry, where: str) -> Entry:
-        """Return the part of an entry that an error is about: the deepest one that it names."""
-        if quoted := re.fullmatch(r"(?:rule|expression) (['\"])(.*)\1", where):
+    def _located(self, place: Entry, error: CaveatError) -> CaveatError:
+        name, column, row = dotted(place), *_named(error)
+        if column and place[-1] != column:
+            name += f", column {column}"
+        if row:
+            name += f", row {row}"
+        what = error.what if error.what.startswith(name) else f"{name}: {error.what}"
+        return CaveatError(what, where=self.where(*place), do=error.do)
+
+    def _part(self, entry: Entry, error: CaveatError) -> Entry:
+        """Return the part of an entry that an error is about, as far as it names one."""
+        where = error.where or ""
+        if text := re.search(r"(?:rule|expression) (['\"])(.*)\1$", where):
             for part, value in _leaves(self._value(entry), entry):
-                if isinstance(value, str) and _plain(quoted[2]) in _plain(value):
+                if isinstance(value, str) and _plain(text[2]) in _plain(value):
                     return part
-        words = re.split(r", | ", where.removeprefix("synthesis, ").removeprefix("schema, "))
-        wanted = (where.partition("column ")[2] or words[-1]) if where else ""
+        argument = re.match(r"'([^']+)' is no ", error.what)
+        column, _ = _named(error)
+        wanted = argument[1] if argument else column or where.rpartition(", ")[2]
         inside = [part for part in self.lines if part[: len(entry)] == entry and part != entry]
-        exact = [part for part in inside if part[-1] == wanted]
-        return min(exact, key=len, default=entry)
+        return min((part for part in inside if part[-1] == wanted), key=len, default=entry)
 
     def _value(self, entry: Entry) -> Any:
         value: Any = self.content
         for part in entry:
             value = value[part]
         return value
+
+
+def _named(error: CaveatError) -> tuple[str, str]:
+    """Return the column and the row that an error names; "" for none."""
+    found = re.search(r"(?:^|, )column (.+?)(?:, row (\d+))?$", error.where or "")
+    return (found[1], found[2] or "") if found else ("", "")
 
 
 def _leaves(value: Any, entry: Entry) -> Iterator[tuple[Entry, Any]]:
@@ -168,9 +181,12 @@ def _syntax(error: tomllib.TOMLDecodeError, name: str, text: str) -> CaveatError
     message = str(error)
     found = re.search(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$", message)
     line = int(found[1]) if found and found[1] else text.count("\n") + (not text.endswith("\n"))
-    what = message[: found.start()] if found else message
+    what = re.sub(r"\('(.*)',?\)", r"\1", message[: found.start()] if found else message)
+    twice = what.startswith(("Cannot overwrite", "Cannot declare"))
     return CaveatError(
         f"this is not valid TOML ({what[:1].lower()}{what[1:]})",
         where=f"{name}, line {max(line, 1)}",
-        do="mend the line; text stands in quotation marks, lists in [ ]",
+        do="it stands there twice: remove one"
+        if twice
+        else "text stands in quotation marks, lists stand in [ ]",
     )

@@ -65,16 +65,19 @@ def dotted(entry: Entry) -> str:
 def hint(name: str, known: Sequence[str], many: str = "") -> str:
     """Return what was perhaps meant, and what is allowed."""
     lower = {other.lower(): other for other in known}
-    close = difflib.get_close_matches(name.lower(), list(lower), 1, 0.7)
+    close = difflib.get_close_matches(name.lower(), list(lower), 1)
     near = f"perhaps {lower[close[0]]}" if close else ""
     if many and len(known) > FEW:
         return f"{near}; see {many}" if near else f"see {many}"
-    allowed = ", ".join(known)
+    plain = all(name.strip(".,") for name in known)
+    allowed = ", ".join(known if plain else [f'"{name}"' for name in known])
     return f"{near} (allowed: {allowed})" if near else f"use {allowed}"
 
 
 def _wrong(kind: Kind, entry: Entry) -> Problem:
-    return Problem(entry, f"{dotted(entry)} must be {kind.words}")
+    last = entry[-1] if entry else ""
+    item = f": item {last + 1}" if isinstance(last, int) else ""
+    return Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,8 @@ class Choice:
     def words(self) -> str:
         if len(self.among) > FEW and self.see:
             return f"a {self.noun} (see {self.see})"
-        return "one of " + ", ".join(f'"{word}"' for word in self.among)
+        quoted = ", ".join(f'"{word}"' for word in self.among)
+        return f"one of {quoted}" if len(self.among) > 1 else quoted
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
         if value in self.among and isinstance(value, str):
@@ -249,13 +253,13 @@ class Named:
 
 @dataclass(frozen=True)
 class Either:
-    """One of several kinds; the last one that has the right form says what is wrong."""
+    """One of several kinds; the first one that has the right form says what is wrong."""
 
     kinds: tuple[Kind, ...]
 
     @property
     def words(self) -> str:
-        return " or ".join(kind.words for kind in self.kinds)
+        return ", or ".join(kind.words for kind in self.kinds)
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
         found = [kind.problem(value, entry) for kind in self.kinds]
@@ -301,7 +305,6 @@ class Group:
     """A table with known keys; an open one has others too, which somebody else checks."""
 
     keys: Mapping[str, Key]
-    noun: str
     open: bool = False
     rules: tuple[Mapping[str, Any], ...] = field(default=())
 
@@ -311,7 +314,9 @@ class Group:
 
     @property
     def words(self) -> str:
-        return f"a table with {self.noun}"
+        shown = ", ".join(list(self.keys)[:3])
+        more = " and others" if self.open or len(self.keys) > 3 else ""
+        return f"a table with {shown}{more}" if shown else "a table"
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
         if not isinstance(value, dict):
@@ -325,8 +330,7 @@ class Group:
         for name, key in self.keys.items():
             if name not in value:
                 if key.required:
-                    what = f"{dotted((*entry, name))} is missing"
-                    return Problem(entry, what, f"it must be {key.kind.words}")
+                    return _lacking(name, key, entry)
                 continue
             found = key.kind.problem(value[name], (*entry, name))
             if found is not None:
@@ -349,6 +353,15 @@ class Group:
         if self.rules:
             content["allOf"] = list(self.rules)
         return content
+
+
+def _lacking(name: str, key: Key, entry: Entry) -> Problem:
+    if entry:
+        return Problem(
+            entry, f"{dotted((*entry, name))} is missing", f"it must be {key.kind.words}"
+        )
+    section = f"[[{name}]]" if isinstance(key.kind, Many) else f"[{name}]"
+    return Problem(entry, f"the section {section} is missing", f"add {section}")
 
 
 def _default(key: Key) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from typing import Any
 
 from caveat.release._document import Document
 from caveat.release._kinds import hint
+from caveat.release._lines import Entry
 from caveat.release.bench import Setting, settings_of
+from caveat.release.entries import SYNTHESIS
 from caveat.release.limits import ATTACKS, Limit
 from caveat.release.scenarios import ScenarioSpec, limits_at
 from caveat.utility import MEASURES
 from caveat.utility.edits import EditRule
 
-__all__ = ["MapSpec", "UtilitySpec", "read_map", "read_utility"]
+__all__ = ["MapSpec", "UtilitySpec", "check_tried", "read_map", "read_utility"]
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,10 @@ def read_utility(document: Document, *, copies: int) -> UtilitySpec:
         for name, rule in given.get("rules", {}).items()
     }
     lacking = {
-        "model": ("models", not given.get("models")),
-        "target": ("targets", not given.get("targets")),
-        "rules": ("rules", not rules),
-        "copies": ("copies in [release]", copies < 2),
+        "model": ('models = ["income ~ age + sex"]', not given.get("models")),
+        "target": ('targets = ["income"]', not given.get("targets")),
+        "rules": ('rules = { child = { if = "age < 16", then = "income == 0" } }', not rules),
+        "copies": ("copies = 2 to [release]", copies < 2),
     }
     for measure in given.get("limits", {}):
         if measure not in MEASURES:
@@ -93,12 +95,11 @@ def read_utility(document: Document, *, copies: int) -> UtilitySpec:
     wanted += [("measures", name) for name in given.get("measures", ())]
     for key, name in wanted:
         for need in sorted(MEASURES[name].needs):
-            what, is_lacking = lacking[need]
+            example, is_lacking = lacking[need]
             if is_lacking:
                 place = given["measures"].index(name) if key == "measures" else name
-                document.fail(
-                    ("utility", key, place), f"utility.{key}: {name} needs {what}", f"add {what}"
-                )
+                what = f"utility.{key}: {name} needs {example.partition(' ')[0]}"
+                document.fail(("utility", key, place), what, f"add {example}")
     usual = [
         name
         for name, measure in MEASURES.items()
@@ -142,6 +143,20 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
             f"map.risk: there is no {risk} of the attacker {kind!r}",
             f"use {other}",
         )
-    with document.at("map", "settings"):
-        settings_of({}, given["settings"])
+    check_tried(document, "map")
     return MapSpec(**given)
+
+
+def check_tried(document: Document, section: str) -> None:
+    """Refuse settings to try that are none, or whose values are not allowed."""
+    settings = document.content[section]["settings"]
+    known = tuple(name for name in SYNTHESIS.keys if name not in ("order", "drop", "rules"))
+    for name, values in settings.items():
+        entry: Entry = (section, "settings", name)
+        if name not in (*known, "protect"):
+            what = f"{section}.settings: there is no setting {name!r}"
+            document.fail(entry, what, hint(name, (*known, "protect")))
+        for i, value in enumerate(values if name in known else ()):
+            document.refuse(SYNTHESIS.keys[name].kind.problem(value, (*entry, i)))
+    with document.at(section, "settings"):
+        settings_of({}, settings)

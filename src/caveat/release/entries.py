@@ -52,7 +52,6 @@ LIMIT = Either(
                 "most": Key(Number(), "The largest value allowed."),
                 "least": Key(Number(), "The smallest value allowed."),
             },
-            "most and least",
         ),
     )
 )
@@ -85,7 +84,6 @@ RELEASE = Group(
             otherwise="none",
         ),
     },
-    "title, unit, purpose …",
 )
 
 DATA = Group(
@@ -101,7 +99,6 @@ DATA = Group(
             otherwise="none",
         ),
     },
-    "path, delimiter, decimal …",
 )  # fmt: skip
 
 COLUMN = Group(
@@ -120,7 +117,6 @@ COLUMN = Group(
         "value_labels": Key(Named(TEXT, "values with what they mean"), "What the values mean.",
                             otherwise="those of the file"),
     },
-    "kind, missing, levels …",
 )  # fmt: skip
 
 _METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
@@ -144,8 +140,7 @@ _SETTINGS: dict[str, tuple[Kind, str]] = {
 _USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
 SETTINGS = {name: Key(kind, says, _USUAL[name]) for name, (kind, says) in _SETTINGS.items()}
 NAME_OR_NAMES = Either((TEXT, NAMES))
-LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)},
-               "lookup")  # fmt: skip
+LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
 SYNTHESIS = Group(
     {
         "order": Key(NAMES, "Columns in the order of synthesis; others follow.",
@@ -172,20 +167,17 @@ SYNTHESIS = Group(
                         "predictors": Key(NAME_OR_NAMES, "What it is drawn from."),
                         "special": Key(VALUES, "Values that are modelled apart."),
                     },
-                    "method, minbucket …",
                 ),
                 "columns with their settings",
             ),
             "Settings of single columns, before those above.", otherwise="none",
         ),
     },
-    "order, drop, method, minbucket …",
 )  # fmt: skip
 
 PROTECT = Group(
     {"name": Key(Choice(tuple(PROTECTIONS), "protection"), "The protection; its arguments stand "
                  "beside it.", required=True)},
-    "name and arguments of a protection",
     open=True,
 )  # fmt: skip
 
@@ -251,9 +243,7 @@ _SCENARIO = {
     "fraction": Key(Number(share=True), "membership: share of the population that is in the data, "
                     "for F1.", otherwise="no F1", only=ORDINARY),
 }  # fmt: skip
-SCENARIO = Group(
-    _SCENARIO, "name, attacker, keys …", rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS)
-)
+SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 
 EDIT_RULE = Group(
     {
@@ -262,7 +252,6 @@ EDIT_RULE = Group(
         "group": Key(FILLED, "A column, each of whose groups needs a record that meets both.",
                      otherwise="none"),
     },
-    "if, then and group",
 )  # fmt: skip
 UTILITY_PART = Group(
     {
@@ -276,14 +265,16 @@ UTILITY_PART = Group(
                      "counted on both sides.", otherwise="none"),
         "limits": Key(LIMITS, "The most, or least, that measures may come to.", otherwise="none"),
     },
-    "measures, models, rules …",
 )  # fmt: skip
 
+TRIED = Named(
+    Many(Either((Plain(), Many(PROTECT, "protections"))), "values", least=1),
+    "settings with values to try",
+)
 MAP = Group(
     {
-        "settings": Key(Named(Many(Plain(), "values", least=1), "settings with values to try"),
-                        "Settings of [synthesis] with the values to try; every combination is "
-                        "tried.", required=True),
+        "settings": Key(TRIED, "Settings of [synthesis] with the values to try, and `protect` with "
+                        "lists of protections; every combination is tried.", required=True),
         "scenario": Key(FILLED, "The scenario whose risk is drawn.",
                         otherwise="the first whose attacker is release or strong"),
         "risk": Key(Choice((*measures_of("release"), *ATTACKS), "measure of risk",
@@ -292,7 +283,6 @@ MAP = Group(
         "utility": Key(UTILITY, "Measure of utility.", "S_pMSE"),
         "seeds": Key(Whole(1), "Releases per setting.", 2),
     },
-    "settings, scenario, risk …",
 )  # fmt: skip
 
 TUNE = Group(
@@ -301,13 +291,10 @@ TUNE = Group(
         "targets": Key(NAMES, "As in a scenario.", otherwise="every column that is no key"),
         "limits": Key(LIMITS, "What every release must meet.", required=True),
         "objective": Key(UTILITY, "The utility that should be as good as possible.", required=True),
-        "settings": Key(Named(Many(Either((Plain(), Many(PROTECT, "protections"))), "values",
-                                   least=1), "settings with values to try"),
-                        "Settings of [synthesis], and `protect` with lists of protections.",
-                        required=True),
+        "settings": Key(TRIED, "As in [map].", required=True),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",
                       otherwise="none"),
-        "scenario": Key(Group({}, "further entries of a scenario", open=True),
+        "scenario": Key(Group({}, open=True),
                         "Further entries of a scenario: groups, tolerance …", otherwise="none"),
         "attacker": Key(
             Group(
@@ -320,7 +307,6 @@ TUNE = Group(
                     "simulations": Key(Whole(2), "Draws or releases in each world, where nothing "
                                        "is exact.", 100),
                 },
-                "records, unknown, prior …",
             ),
             "The strong attacker of posterior and gain.", otherwise="as below",
         ),
@@ -328,7 +314,6 @@ TUNE = Group(
         "fresh": Key(Whole(1), "Releases of a finalist on fresh seeds.", 5),
         "seed": Key(Whole(0), "Root of all randomness.", 0),
     },
-    "limits, objective, settings …",
 )  # fmt: skip
 
 OUTPUT = Group(
@@ -340,7 +325,6 @@ OUTPUT = Group(
         "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
                        "Which reports are written.", REPORTS),
     },
-    "folder, formats, reports",
 )  # fmt: skip
 
 SPECIFICATION = Group(
@@ -359,5 +343,4 @@ SPECIFICATION = Group(
         "tune": Key(TUNE, "The search of `caveat tune`; `caveat run` leaves it alone."),
         "output": Key(OUTPUT, "What is written."),
     },
-    "sections",
 )  # fmt: skip

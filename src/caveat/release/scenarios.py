@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from caveat.attack.ordinary import Options
-from caveat.release._attackers import MEASURES_OF_ATTACK, default_measures, measures_of
+from caveat.release._attackers import (
+    ATTACKERS,
+    MEASURES_OF_ATTACK,
+    default_measures,
+    measures_of,
+)
 from caveat.release._document import Document
 from caveat.release._kinds import hint
 from caveat.release._lines import Entry
@@ -183,6 +188,9 @@ class _Reading:
         if keys:
             with self.document.at(*self.entry, "keys"):
                 Scenario(tuple(keys))
+            for key, value in circumstances.items():
+                with self.document.at(*self.entry, key):
+                    Scenario(tuple(keys), **{key: value})
             with self.document.at(*self.entry):
                 Scenario(tuple(keys), **circumstances)
         for i, target in enumerate(self.given.get("targets", ())):
@@ -225,10 +233,32 @@ class _Reading:
         ]:
             if name in possible:
                 continue
-            entry = (*self.entry, key, place)
             if name in MEASURES:
-                what = f"scenario.{key}: the attacker {self.attacker!r} has no measure {name}"
-                what += " here" if name in measures_of(self.attacker) else ""
+                here = " here" if name in measures_of(self.attacker) else ""
+                what = f"the attacker {self.attacker!r} has no measure {name}{here}"
             else:
-                what = f"scenario.{key}: there is no measure {name!r}"
-            self.document.fail(entry, what, hint(name, possible, "caveat measures"))
+                what = f"there is no measure {name!r}"
+            self.document.fail(
+                (*self.entry, key, place), f"scenario.{key}: {what}", self._advice(name, possible)
+            )
+
+    def _advice(self, name: str, possible: tuple[str, ...]) -> str:
+        """Say how to get a measure that this attacker has not."""
+        others = [other for other in ATTACKERS if name in measures_of(other)]
+        if others and self.attacker not in others:
+            return f"it belongs to attacker = {others[0]!r}"
+        attacks = [kind for kind, names in MEASURES_OF_ATTACK.items() if name in names]
+        if attacks and attacks[0] not in self.given.get("attacks", ()):
+            return f"add {attacks[0]!r} to attacks"
+        needs = {"tolerance", "target", "generator", "fraction", "control"}
+        lacking = sorted(needs & MEASURES[name].needs) if name in MEASURES else []
+        adding = {
+            "tolerance": "tolerance = { age = 2 }",
+            "target": "targets",
+            "generator": "membership = true",
+            "fraction": "fraction",
+            "control": "control = 0.2 to [release]",
+        }
+        if lacking:
+            return f"add {adding[lacking[-1]]}"
+        return hint(name, possible, "caveat measures")

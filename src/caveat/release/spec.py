@@ -14,7 +14,8 @@ from typing import Any, Literal
 from caveat.protect.pipeline import check_steps
 from caveat.release._against_data import check_against
 from caveat.release._document import Document
-from caveat.release.analyses import MapSpec, UtilitySpec, read_map, read_utility
+from caveat.release.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
+from caveat.release.limits import read_limits
 from caveat.release.scenarios import ScenarioSpec, read_scenarios
 from caveat.release.tune import TuneSpec
 from caveat.synthesis import Plan
@@ -24,6 +25,7 @@ from caveat.table import Schema, Table, read
 
 __all__ = [
     "DataSpec",
+    "Document",
     "MapSpec",
     "OutputSpec",
     "Purpose",
@@ -31,6 +33,7 @@ __all__ = [
     "ScenarioSpec",
     "UtilitySpec",
     "read_parts",
+    "read_tune",
 ]
 
 Access = Literal["public", "registered", "secure"]
@@ -192,8 +195,7 @@ class ReleaseSpec:
                 check_steps([step])
         scenarios = read_scenarios(document, has_control=release.control is not None)
         if "tune" in content:
-            with document.at("tune"):
-                TuneSpec.from_mapping(content)
+            read_tune(document)
         return cls(
             release=release,
             data=data,
@@ -240,7 +242,7 @@ class ReleaseSpec:
         ]
 
     def _read(self, path: Path, entry: tuple[str | int, ...], *, partial: bool) -> Table:
-        with self.document.reading(entry, path):
+        with self.document.reading(path, entry):
             return read(path, schema=self.schema, partial=partial, **self.data.form)
 
     def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | None:
@@ -277,6 +279,19 @@ def read_parts(
             with document.at("synthesis", "derived", name):
                 Expression(how)
     return _data(document), schema, synthesis
+
+
+def read_tune(document: Document) -> TuneSpec:
+    """Return what ``caveat tune`` takes from a specification."""
+    document.check(("synthesis", "tune"))
+    given = document.content.get("tune", {})
+    if "settings" in given:
+        check_tried(document, "tune")
+    for measure, limit in given.get("limits", {}).items():
+        with document.at("tune", "limits", measure):
+            read_limits({measure: limit})
+    with document.at("tune"):
+        return TuneSpec.from_mapping(document.content)
 
 
 def _data(document: Document) -> DataSpec | None:

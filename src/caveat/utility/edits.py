@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.errors import UndefinedVariableError
 
 from caveat.errors import CaveatError
 from caveat.table import Column, Kind, Table
@@ -99,6 +100,12 @@ def _violations(frame: Any, rule: EditRule, name: str) -> tuple[int, int]:
 def _truth(frame: Any, expression: str, name: str) -> NDArray[np.bool_]:
     try:
         value = frame.eval(expression, engine="python")
+    except UndefinedVariableError:
+        raise CaveatError(
+            "the expression names a column that is not there",
+            where=f"rule {name}",
+            do=f"choose among {', '.join(map(str, frame))}",
+        ) from None
     except Exception as error:
         raise CaveatError(
             f"the expression cannot be evaluated ({type(error).__name__})",

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.datasets import survey
+from caveat.release import ReleaseSpec
 from caveat.synthesis.expression import Expression
 from caveat.synthesis.fitting import decimals_of
 from caveat.synthesis.plan import make_plan
@@ -51,6 +52,8 @@ def check(file: Path, folder: Path) -> dict[str, Any]:
     strict.write_text(with_rules(spec.read_text("utf-8")), "utf-8")
     for name in (spec, strict):
         content = tomllib.loads(name.read_text("utf-8"))
+        whole = ReleaseSpec.from_toml(name)
+        whole.check(whole.read_data())
         original = read(file, schema=declared(content, read(file)))
         make_plan(original, content["synthesis"])
         out = folder / f"{name.stem}.csv"
@@ -114,7 +117,16 @@ def violations(rule: Any, table: Table) -> int:
 
 def test_the_survey(tmp_path: Path) -> None:
     write(survey(), tmp_path / "survey.csv")
-    plan = check(tmp_path / "survey.csv", tmp_path)["synthesis"]
+    content = check(tmp_path / "survey.csv", tmp_path)
+    assert content["scenario"] == [
+        {
+            "name": "someone who knows a few facts",
+            "attacker": "release",
+            "keys": ["sex", "age", "region"],
+        }
+    ]
+    assert content["release"]["access"] == "secure"
+    plan = content["synthesis"]
     assert plan["drop"] == ["person"]
     assert plan["derived"] == {"bmi": "weight / (height / 100) ** 2"}
 
@@ -164,6 +176,31 @@ def test_awkward_names_and_all_sorts_of_relations(tmp_path: Path) -> None:
         "if `log` == -8 then smokes = False",
         "`low value` <= `high value`",
     }
+
+
+def test_a_starter_names_the_file_from_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "specs").mkdir()
+    write(survey(rows=50), tmp_path / "data" / "survey.csv")
+    out = tmp_path / "specs" / "release.toml"
+    invoke("look", tmp_path / "data" / "survey.csv", "--out", out)
+    assert tomllib.loads(out.read_text("utf-8"))["data"]["path"] == "../data/survey.csv"
+    assert ReleaseSpec.from_toml(out).read_data().n_rows == 50
+
+
+def test_what_stands_in_comments_can_be_put_in_force(tmp_path: Path) -> None:
+    write(survey(rows=300), tmp_path / "survey.csv")
+    out = tmp_path / "release.toml"
+    invoke("look", tmp_path / "survey.csv", "--out", out)
+    text = out.read_text("utf-8").replace('"…"', '"income"')
+    text = re.sub(r"(?m)^# (?=targets|limits|models|control|seed|\[\[scen|name|attacker)", "", text)
+    out.write_text(text, "utf-8")
+    spec = ReleaseSpec.from_toml(out)
+    spec.check(spec.read_data())
+    assert [s.attacker for s in spec.scenarios] == ["release", "strong"]
+    assert [str(limit) for limit in spec.scenarios[0].limits] == ["repU ≤ 5", "DiSCO ≤ 5"]
+    assert (spec.release.seed, spec.release.control) == (1, 0.2)
+    assert spec.utility.models == ("income ~ age + sex",)
 
 
 @pytest.mark.skipif(not FILES, reason="../shared (data and reference values) is not here")

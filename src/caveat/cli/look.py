@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from caveat.cli import console
-from caveat.cli.reading import Reader
+from caveat.cli.reading import Reader, seen_from
 from caveat.table.atomic import atomic_output, check_output
 from caveat.table.look import CATALOGUE, ColumnProfile, Finding, Profile, Strength
 from caveat.table.look import look as look_at
@@ -61,7 +61,7 @@ def look(
         show(profile, str(file))
     for target, text in (
         (json_path, content + "\n"),
-        (out, profile.starter(str(file), reader.form)),
+        (out, profile.starter(seen_from(out or Path(), file), reader.form)),
     ):
         if target is not None:
             with atomic_output(target, force=force) as draft:

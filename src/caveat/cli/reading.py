@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from caveat.errors import CaveatError
 from caveat.release.spec import Document, read_parts
 from caveat.table import Schema, Table, read
 
-__all__ = ["Reader", "column_numbers"]
+__all__ = ["Reader", "column_numbers", "seen_from"]
 
 Number = TypeVar("Number", int, float)
 
@@ -67,6 +68,14 @@ class Reader:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
             return read(path, schema=self.schema, partial=partial, **self.form)
+
+
+def seen_from(specification: Path, file: Path) -> str:
+    """Return how a specification names a file: seen from its own folder, where that is possible."""
+    try:
+        return Path(os.path.relpath(file, specification.parent)).as_posix()
+    except ValueError:  # another drive
+        return str(file.absolute())
 
 
 def column_numbers(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from caveat.table import Schema, Table
 from caveat.table.look import CATALOGUE, TOPICS, look
-from caveat.table.look.starter import toml_key, toml_value
+from caveat.table.look.toml import toml_key, toml_value
 
 RNG = np.random.default_rng(24)
 N = 600

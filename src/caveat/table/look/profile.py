@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from caveat.table.column import Column, Kind
 from caveat.table.look.catalogue import CATALOGUE, TOPICS
 from caveat.table.table import Table
+
+if TYPE_CHECKING:
+    from caveat.table.look.wishes import Wishes
 
 __all__ = [
     "ColumnProfile",
@@ -178,11 +181,16 @@ class Profile:
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
-    def starter(self, path: str = "", form: Mapping[str, str] | None = None) -> str:
+    def starter(
+        self,
+        path: str = "",
+        form: Mapping[str, str] | None = None,
+        wishes: Wishes | None = None,
+    ) -> str:
         """Return a starter specification in TOML that takes the findings up."""
         from caveat.table.look.starter import starter
 
-        return starter(self, path, form)
+        return starter(self, path, form, wishes)
 
 
 def profile_column(table: Table, name: str) -> ColumnProfile:

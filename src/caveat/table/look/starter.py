@@ -6,21 +6,22 @@ with the release, so no value stands in it but codes for missing, names and cond
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from caveat.table.look.language import can_be_named
 from caveat.table.look.profile import Finding, Profile, Strength, percent, plural
+from caveat.table.look.toml import comment, toml_key, toml_value
+from caveat.table.look.wishes import Wishes, closing_parts, release_part
 
-__all__ = ["starter", "toml_key", "toml_value"]
+__all__ = ["released", "starter"]
 
 _HEAD = """\
-# A starter specification, written by `caveat look`.
+#:schema ./release.schema.json
+# A starter specification for `caveat run`. The first line is for editors, which then know every
+# key; `caveat init --schema` writes that file.
 # What the look found out is written below; what it only suspects stands in comments. Read every
-# line: you know the data. Lines that begin with # are not in force. As it stands it can be used by
-# `caveat synth FILE --spec THIS -o OUT`.
+# line: you know the data. Lines that begin with # are not in force. `caveat synth --spec`, `attack`
+# and `tune` read this file too.
 """
 _DROPPED = ("id-like", "group-id", "free-text")
 _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
@@ -28,7 +29,17 @@ _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
 
 
-def starter(profile: Profile, path: str = "", form: Mapping[str, str] | None = None) -> str:
+def released(profile: Profile) -> list[str]:
+    """Return the columns that are drawn or looked up if nothing is changed, in this order."""
+    return _order(profile, _in_force(profile))
+
+
+def starter(
+    profile: Profile,
+    path: str = "",
+    form: Mapping[str, str] | None = None,
+    wishes: Wishes | None = None,
+) -> str:
     """Return the text of a starter specification.
 
     Parameters
@@ -39,40 +50,23 @@ def starter(profile: Profile, path: str = "", form: Mapping[str, str] | None = N
         The file that was looked at.
     form
         Delimiter, decimal sign and encoding, if they were given.
+    wishes
+        What the user wants.
     """
+    wishes = wishes or Wishes()
     derived = _in_force(profile)
     order = _order(profile, derived)
     parts = [
         _HEAD,
+        *release_part(path, wishes),
         *_data(path, form or {}),
         *_columns(profile),
         *_synthesis(profile, order),
         *_rules(profile, order, derived),
         *_derived(profile, derived),
+        *closing_parts(profile, order, wishes),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
-
-
-def toml_key(name: str) -> str:
-    """Return a column name as a TOML key, quoted where needed."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
-
-
-def toml_value(value: Any) -> str:
-    """Return a plain value or a list of them in TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(toml_value(item) for item in value)}]"
-    # A JSON string is a TOML string but for one character.
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _comment(text: str) -> str:
-    """Return a comment line; line breaks and other control characters become spaces."""
-    return "# " + re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", text)
 
 
 def _data(path: str, form: Mapping[str, str]) -> list[str]:
@@ -117,27 +111,25 @@ def _properties(
     codes = [code for f in clear for code in f.suggestion.get("missing", ())]
     for f in found:
         if f in clear and "missing" in f.suggestion:
-            yield _comment(f"{_codes(f)} in {percent(f.share)} of the rows: a code for missing?")
+            yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: a code for missing?")
     if codes:
         yield f"missing = {toml_value(codes)}"
     for f in found:
         if f not in clear and "missing" in f.suggestion:
-            yield _comment(f"{_codes(f)} in {percent(f.share)} of the rows: missing, or a value?")
-            yield _comment(f"missing = {toml_value([*codes, *f.suggestion['missing']])}")
+            yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: missing, or a value?")
+            yield comment(f"missing = {toml_value([*codes, *f.suggestion['missing']])}")
     for f in found:
         if "kind" in f.suggestion:
             yield f"kind = {toml_value(f.suggestion['kind'])}"
             if "format" in f.suggestion:
                 yield f"format = {toml_value(f.suggestion['format'])}"
         if "formats" in f.suggestion:
-            yield _comment("Dates: which comes first, the day or the month?")
-            yield _comment('kind = "date"')
-            yield from (
-                _comment(f"format = {toml_value(form)}") for form in f.suggestion["formats"]
-            )
+            yield comment("Dates: which comes first, the day or the month?")
+            yield comment('kind = "date"')
+            yield from (comment(f"format = {toml_value(form)}") for form in f.suggestion["formats"])
     if may_be_codes:
-        yield _comment("Few different whole numbers: names of groups?")
-        yield _comment('kind = "category"')
+        yield comment("Few different whole numbers: names of groups?")
+        yield comment('kind = "category"')
 
 
 def _is_number(finding: Finding) -> bool:
@@ -198,9 +190,9 @@ def _synthesis(profile: Profile, order: Sequence[str]) -> Iterator[str]:
     yield "[synthesis]"
     dropped = _dropped(profile)
     if dropped:
-        yield _comment("Not part of the output: identifiers and free text.")
+        yield comment("Not part of the output: identifiers and free text.")
         yield f"drop = {toml_value(dropped)}"
-    yield _comment("The order of synthesis: that of the file, long factors and look-ups last.")
+    yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
     yield "order = ["
     yield from (f"  {toml_value(name)}," for name in order)
     yield "]"
@@ -224,11 +216,11 @@ def _rules(profile: Profile, order: Sequence[str], derived: Mapping[str, Finding
     if rules:
         yield "# Rules that hold in the data. Take those in force that must hold in every release."
         yield "# rules = ["
-        yield from (_comment(f"  {toml_value(rule)},") for rule in dict.fromkeys(rules))
+        yield from (comment(f"  {toml_value(rule)},") for rule in dict.fromkeys(rules))
         yield "# ]"
     if unfit:
         more = f"{plural(unfit, 'finding')} of the report"
-        yield _comment(f"{more} cannot be stated as a rule with this order and these columns.")
+        yield comment(f"{more} cannot be stated as a rule with this order and these columns.")
     yield ""
 
 
@@ -242,7 +234,7 @@ def _derived(profile: Profile, derived: Mapping[str, Finding]) -> Iterator[str]:
     yield "[synthesis.derived]"
     for f in found:
         line = f"{toml_key(f.columns[0])} = {_derivation(f)}"
-        yield line if derived.get(f.columns[0]) is f else _comment(line)
+        yield line if derived.get(f.columns[0]) is f else comment(line)
     yield ""
 
 

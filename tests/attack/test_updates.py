@@ -79,6 +79,32 @@ def problems(draw):
 @settings(max_examples=60, deadline=None)
 @given(problem=problems(), small=st.sampled_from([0, 8, 64]))
 def test_updated_trees_equal_trees_grown_from_scratch(problem, small):
+    compare_with_scratch(problem, small)
+
+
+@pytest.mark.parametrize(("n_levels", "values", "seed", "cp"), [
+    (2, None, 0, 0.011), (2, None, 8, 0.005), (3, None, 2, 0.015), (4, [0, 1, 4, 9], 8, 0.011),
+])  # fmt: skip
+def test_updates_where_a_child_falls_before_its_parent(n_levels, values, seed, cp):
+    """Tables and complexities at which pruning by plain averages would keep other trees."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 8, 300).astype(np.uint16) for _ in range(3)]
+    signal = columns[0] + columns[1] * columns[2] // 3 + rng.integers(0, 6, 300)
+    response = (signal // 2 % n_levels).astype(np.uint16)
+    released = response[::3]
+    changes = [(row, None) for row in range(0, 300, 7)]
+    changes += [(row, ([1, 7, row % 8], row % n_levels)) for row in range(0, 300, 11)]
+    compare_with_scratch(
+        (
+            columns, ([8] * 3, [True, False, True]), response, n_levels,
+            None if values is None else np.array(values, float), Control(cp=cp),
+            [column[::3] for column in columns], released, changes,
+        ),
+        64,
+    )  # fmt: skip
+
+
+def compare_with_scratch(problem, small):
     columns, kinds, response, n_levels, values, control, release, released, wanted = problem
     n = len(response)
     wanted = [(gone, come) for gone, come in wanted if n > 1 or come is not None]

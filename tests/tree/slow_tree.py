@@ -117,13 +117,22 @@ def _grow(data: SlowData, rows: tuple[int, ...], control: Control, depth: int) -
 
 
 def _prune(node: SlowNode, alpha: float) -> tuple[Fraction, int]:
-    """Return the risk of the kept subtree and its number of splits."""
+    """Return the risk removed and the splits that make up the node's complexity, 0 in leaves.
+
+    Each child's subtree is counted or not, whatever gives the most per split; among equals as many
+    splits as possible. The subtree itself stays, counted or not, unless the node collapses.
+    """
     if not node.children:
-        return node.risk, 0
-    parts = [_prune(child, alpha) for child in node.children]
-    risk = sum((part[0] for part in parts), Fraction(0))
-    splits = 1 + sum(part[1] for part in parts)
-    if float(node.risk - risk) <= alpha * splits:
+        return Fraction(0), 0
+    own = node.risk - sum((child.risk for child in node.children), Fraction(0))
+    one, two = (_prune(child, alpha) for child in node.children)
+    choices = []
+    for counted in ([], [one], [two], [one, two]):
+        removed = own + sum((part[0] for part in counted), Fraction(0))
+        splits = 1 + sum(part[1] for part in counted)
+        choices.append((removed / splits, splits))
+    each, splits = max(choices)
+    if float(each) <= alpha:
         node.children, node.feature, node.improve = (), -1, Fraction(0)
-        return node.risk, 0
-    return risk, splits
+        return Fraction(0), 0
+    return each * splits, splits

@@ -11,7 +11,6 @@ from scipy import stats
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Schema, Table
-from caveat.tree import Control, Predictors, grow
 from caveat.utility import (
     Comparison,
     Propensity,
@@ -22,7 +21,6 @@ from caveat.utility import (
     permutation_null,
     propensity,
 )
-from caveat.utility._complexity import leaf_shares
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
 from caveat.utility.stacked import stack
 
@@ -101,22 +99,6 @@ def test_designs_that_would_not_fit_into_memory_are_refused(monkeypatch, people:
     result = compare(people, people, measures=["S_pMSE logit"], resamples=1)["S_pMSE logit"]
     assert result.value is None
     assert "columns" in result.measurement.notes[0]
-
-
-def test_stopping_rule_by_hand() -> None:
-    """Two steps of a stair of x: each removes 5 of the 20 errors of the root, so cp 0.25 ends it.
-
-    x = 0: 15 zeros, 5 ones; x = 1: 5 zeros, 10 ones; x = 2: 5 ones of 5 … the errors of the root
-    are 20; after the first split 10 are left, after the second no fewer.
-    """
-    x = np.repeat(np.array([0, 1], np.uint8), [20, 15])
-    y = np.concatenate([np.repeat([0, 1], [15, 5]), np.repeat([0, 1], [5, 10])]).astype(np.uint8)
-    tree = grow(Predictors([x], [2], [True]), y, 2, control=Control(minbucket=5, cp=0.0))
-    # Root: 15 ones of 35, 15 errors. Split: 5 + 5 errors, so that it removes 5 of 15.
-    assert leaf_shares(tree, y, 0.33)[1] == 2
-    assert leaf_shares(tree, y, 0.34)[1] == 1
-    scores, _ = leaf_shares(tree, y, 0.01)
-    assert sorted(set(scores.tolist())) == [0.25, pytest.approx(2 / 3)]
 
 
 def test_permutations_are_halved_in_synthpops_way(people: Table) -> None:

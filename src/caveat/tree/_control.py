@@ -19,9 +19,10 @@ class Control:
     minsplit
         Smallest number of rows in a node that may be split; 3 x `minbucket` unless given.
     cp
-        Complexity parameter: a subtree is collapsed when the risk it removes is at most
-        `cp` x the risk of the root for each of its splits. The risk is the sum of squares for
-        numbers and the misclassified weight (not Gini) for classes. Below 0 nothing is collapsed.
+        Complexity parameter: a node is collapsed when its complexity, the risk removed per split
+        (its own, and those below it where they raise the figure), is at most `cp` x the risk of
+        the root. The risk is the sum of squares for numbers and the misclassified weight (not
+        Gini) for classes. Below 0 nothing is collapsed.
     max_depth
         Depth of the deepest leaf; the root has depth 0.
 

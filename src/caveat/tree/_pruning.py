@@ -8,20 +8,34 @@ import numpy as np
 from caveat.tree._growing import FEATURE, IMPROVE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD
 from caveat.tree._kernel import inner, kernel
 
-__all__ = ["level_sets", "prune"]
+__all__ = ["decide", "level_sets", "prune", "weigh_splits"]
+
+
+SAME = 1.0 - 1e-12
+"""Complexities nearer to each other than this are equal: what is left is rounding."""
 
 
 @kernel
 def prune(nodes, measures, n_nodes, alpha, by_risk):
-    """Pack the smallest tree that is best at `alpha` to the front of the arrays.
+    """Collapse the nodes whose complexity is at most `alpha` and pack the others to the front.
 
-    The cost of a tree is its risk plus `alpha` for each leaf. From the leaves upward, a node is
-    collapsed when the risk its kept subtree removes is at most `alpha` for each split in it. For
-    numbers the risk removed is the sum of the improvements, for classes (`by_risk`) it is taken
-    from the misclassified weights. Returns which of the nodes left are collapsed ones.
+    Returns which of the nodes left are collapsed ones.
     """
     gain = np.zeros(n_nodes)
     splits = np.zeros(n_nodes, np.int64)
+    weigh_splits(nodes, measures, n_nodes, alpha, by_risk, gain, splits)
+    return pack(nodes, measures, n_nodes, splits)
+
+
+@inner
+def weigh_splits(nodes, measures, n_nodes, alpha, by_risk, gain, splits):
+    """Write the risk removed and the splits that count below each node, 0 where it collapses.
+
+    Goes from the leaves upward. For numbers the risk a split removes is its improvement, for
+    classes (`by_risk`) it is taken from the misclassified weights. Returns two complexities
+    between which no node would be decided differently.
+    """
+    low, high = -1.0, np.inf
     for node in range(n_nodes - 1, -1, -1):
         if nodes[FEATURE, node] < 0:
             continue
@@ -29,12 +43,35 @@ def prune(nodes, measures, n_nodes, alpha, by_risk):
         own = measures[IMPROVE, node]
         if by_risk:
             own = measures[RISK, node] - measures[RISK, left] - measures[RISK, right]
-        removed = own + gain[left] + gain[right]
-        paid = 1 + splits[left] + splits[right]
-        if removed > alpha * paid:
-            gain[node] = removed
-            splits[node] = paid
-    return pack(nodes, measures, n_nodes, splits)
+        gain[node], splits[node], low, high = decide(
+            own, gain[left], splits[left], gain[right], splits[right], alpha, low, high
+        )
+    return low, high
+
+
+@inner
+def decide(own, gain, splits, other_gain, other_splits, alpha, low, high):
+    """Return risk removed and splits that count of a node, 0 if it collapses, and the limits.
+
+    The complexity of a node is the risk removed per split, by its own split and by the subtree of
+    a child only if that raises it: a child that would collapse before its parent counts as
+    collapsed, the weaker one first. It stays collapsed in the reckoning further up.
+    """
+    if other_gain * splits > gain * other_splits:
+        gain, splits, other_gain, other_splits = other_gain, other_splits, gain, splits
+    paid = np.int64(1)
+    if gain * paid >= own * splits * SAME:
+        own += gain
+        paid += splits
+        if other_gain * paid >= own * other_splits * SAME:
+            own += other_gain
+            paid += other_splits
+    each = own / paid
+    if own > alpha * paid:
+        return own, paid, low, min(high, each * SAME)
+    if each > 0:
+        low = max(low, each / SAME)
+    return 0.0, np.int64(0), low, high
 
 
 @inner

@@ -5,24 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._growing import (
-    FEATURE,
-    IMPROVE,
-    LEFT,
-    RIGHT,
-    RISK,
-    START,
-    STOP,
-    THRESHOLD,
-    grow_nodes,
-)
+from caveat.tree._growing import FEATURE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD, grow_nodes
 from caveat.tree._kernel import inner, kernel
+from caveat.tree._pruning import decide, weigh_splits
 from caveat.tree._update import most_levels
 
-__all__ = ["CLOSE", "change_leaf", "grow_again"]
-
-CLOSE = 1e-12
-"""Complexities nearer to each other than this share are not told apart by intervals."""
+__all__ = ["change_leaf", "grow_again", "join"]
 
 
 @kernel
@@ -80,8 +68,8 @@ def grow_again(
 
     The last column of `codes` is scratch for the row that comes. Growing stops early at the least
     complexity only, so that the result says what other complexities would prune. Returns whole
-    numbers (splits kept, log-likelihood, impossible rows) and real ones (risk removed, risk, and
-    the complexities between which the pruned tree is the same).
+    numbers (splits that count, log-likelihood, impossible rows) and real ones (risk removed, risk,
+    and the complexities between which the pruned tree is the same).
     """
     scratch = codes.shape[1] - 1
     n = len(rows)
@@ -121,8 +109,12 @@ def grow_again(
             chosen[:size], random, room,
         )  # fmt: skip
         nodes, measures = room[0], room[1]
-        splits = keep_splits(nodes, measures, n_nodes, alphas[item], by_risk, real[item])
-        whole[item, 0] = splits[0]
+        gain = np.zeros(n_nodes)
+        splits = np.zeros(n_nodes, np.int64)
+        real[item, 2], real[item, 3] = weigh_splits(
+            nodes, measures, n_nodes, alphas[item], by_risk, gain, splits
+        )
+        whole[item, 0], real[item, 0], real[item, 1] = splits[0], gain[0], measures[RISK, 0]
         for i in range(len(released)):
             falling[i] = released[i]
         value, zeros = let_fall(
@@ -135,33 +127,25 @@ def grow_again(
     return whole, real
 
 
-@inner
-def keep_splits(nodes, measures, n_nodes, alpha, by_risk, real):
-    """Return the number of splits kept below each node, by the rule of `prune`.
+@kernel
+def join(left_whole, left_real, right_whole, right_real, improve, risk, leaf, alphas, by_risk):
+    """Put two subtrees under their node and prune there, under each change.
 
-    `real` gets the risk removed, the risk, and the interval of complexities with this result.
+    The arrays are those of `grow_again`; `leaf` is the log-likelihood of the node as a leaf.
     """
-    gain = np.zeros(n_nodes)
-    splits = np.zeros(n_nodes, np.int64)
-    low, high = -1.0, np.inf
-    for node in range(n_nodes - 1, -1, -1):
-        if nodes[FEATURE, node] < 0:
-            continue
-        left, right = nodes[LEFT, node], nodes[RIGHT, node]
-        own = measures[IMPROVE, node]
-        if by_risk:
-            own = measures[RISK, node] - measures[RISK, left] - measures[RISK, right]
-        removed = own + gain[left] + gain[right]
-        paid = 1 + splits[left] + splits[right]
-        each = removed / paid
-        if removed > alpha * paid:
-            gain[node] = removed
-            splits[node] = paid
-            high = min(high, each * (1 - CLOSE))
-        elif each > 0:
-            low = max(low, each * (1 + CLOSE))
-    real[0], real[1], real[2], real[3] = gain[0], measures[RISK, 0], low, high
-    return splits
+    whole = np.empty_like(left_whole)
+    real = np.empty_like(left_real)
+    for i in range(len(alphas)):
+        own = risk[i] - left_real[i, 1] - right_real[i, 1] if by_risk else improve[i]
+        gain, splits, low, high = decide(
+            own, left_real[i, 0], left_whole[i, 0], right_real[i, 0], right_whole[i, 0], alphas[i],
+            max(left_real[i, 2], right_real[i, 2]), min(left_real[i, 3], right_real[i, 3]),
+        )  # fmt: skip
+        whole[i, 0] = splits
+        for j in range(2):
+            whole[i, 1 + j] = left_whole[i, 1 + j] + right_whole[i, 1 + j] if splits else leaf[i, j]
+        real[i, 0], real[i, 1], real[i, 2], real[i, 3] = gain, risk[i], low, high
+    return whole, real
 
 
 @inner

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from caveat.tree._control import Control
 from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
-from caveat.tree._regrow import CLOSE, change_leaf, grow_again
+from caveat.tree._regrow import change_leaf, grow_again, join
 from caveat.tree._response import _whole_values, encode_response, root_risk
 from caveat.tree._room import Response, make_room
 from caveat.tree._update import split_classes, split_numbers
@@ -122,7 +122,7 @@ def neighbour_likelihoods(
 class _Results(NamedTuple):
     """Subtrees after pruning, one line each."""
 
-    whole: Ints  # splits kept, log-likelihood, impossible rows
+    whole: Ints  # splits that count, log-likelihood, impossible rows
     real: Floats  # risk removed, risk of the node, complexities from and up to which this holds
 
     def take(self, chosen: NDArray[np.bool_]) -> _Results:
@@ -330,27 +330,7 @@ class _Walk:
     ) -> _Results:
         """Put two subtrees under their node and prune there, by the rule of `prune`."""
         left, right = below
-        own = risk - left.real[:, 1] - right.real[:, 1] if self.by_risk else improve
-        removed = own + left.real[:, 0] + right.real[:, 0]
-        paid = 1 + left.whole[:, 0] + right.whole[:, 0]
-        keep = removed > alphas * paid
-        each = removed / paid
-        low = np.maximum(left.real[:, 2], right.real[:, 2])
-        high = np.minimum(left.real[:, 3], right.real[:, 3])
-        whole = np.where(
-            keep[:, None],
-            np.column_stack([paid, left.whole[:, 1:] + right.whole[:, 1:]]),
-            np.column_stack([np.zeros(len(paid), np.int64), leaf]),
-        )
-        real = np.column_stack(
-            [
-                np.where(keep, removed, 0.0),
-                risk,
-                np.where(keep | (each <= 0), low, np.maximum(low, each * (1 + CLOSE))),
-                np.where(keep, np.minimum(high, each * (1 - CLOSE)), high),
-            ]
-        )
-        return _Results(whole, real)
+        return _Results(*join(*left, *right, improve, risk, leaf, alphas, self.by_risk))
 
     def _grow(
         self,

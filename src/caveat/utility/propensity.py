@@ -20,7 +20,6 @@ from threadpoolctl import threadpool_limits
 
 from caveat.errors import CaveatError
 from caveat.tree import Control, grow
-from caveat.utility._complexity import leaf_shares
 from caveat.utility.comparison import Comparison
 from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
@@ -179,9 +178,9 @@ def _scorer(
 
     def by_tree(response: NDArray[np.bool_]) -> Propensity:
         codes = response.astype(np.uint8)
-        tree = grow(predictors, codes, 2, control=Control(minbucket=minbucket, cp=0.0))
-        scores, leaves = leaf_shares(tree, codes, cp)
-        return Propensity(scores, response, model, leaves)
+        tree = grow(predictors, codes, 2, control=Control(minbucket=minbucket, cp=cp))
+        ones = tree.shares(predictors, np.ones_like(codes))
+        return Propensity(ones, response, model, tree.n_leaves)
 
     return by_tree, data.is_synthetic
 

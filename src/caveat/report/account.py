@@ -1,0 +1,236 @@
+"""What was done and how to repeat it, and the limits of the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from caveat.report.blocks import Block, Code, Column, Heading, Items, Section, Table, Text, cell
+from caveat.report.numbers import NBSP, count
+from caveat.report.reading import Evidence, about, and_list, listed, risks, scenarios
+
+__all__ = ["done_section", "limits_section"]
+
+
+def done_section(evidence: Evidence) -> Section:
+    """Return the section on how the release was made."""
+    blocks: list[Block] = [*_plan(evidence["synthesis"])]
+    blocks += _protection(evidence["protection"])
+    blocks += _repeat(evidence)
+    return Section("done", "What was done and how to repeat it", blocks)
+
+
+def _plan(synthesis: Mapping[str, Any] | None) -> Iterator[Block]:
+    yield Heading("Synthesis", "synthesis")
+    if synthesis is None:
+        yield Text(
+            "The tables were made elsewhere; how is not known here. They were measured only."
+        )
+        return
+    settings = [f"{name} {_value(value)}" for name, value in synthesis["settings"].items()]
+    yield Text(
+        "The columns were modelled one after the other, each from columns before it, and drawn in "
+        f"the same order. Settings: {and_list(settings, most=20) or 'the usual ones'}."
+    )
+    has_leaves = any("leaves" in column for column in synthesis["columns"])
+    columns = [Column("Place", numeric=True), Column("Column"), Column("Method")]
+    columns += [Column("Leaves", numeric=True)] if has_leaves else []
+    rows = [
+        [
+            cell(place, place),
+            cell(column["name"]),
+            cell(column["method"]),
+            *([cell(column.get("leaves", "–"), column.get("leaves"))] if has_leaves else []),
+            cell(listed(column["predictors"])),
+        ]
+        for place, column in enumerate(synthesis["columns"], start=1)
+    ]
+    yield Table(
+        "The plan: columns in the order in which they were made",
+        [*columns, Column("Drawn from", wide=True)],
+        rows,
+        folded=len(rows) > 12,
+    )
+    items = [(f"{name} is derived", str(_value(how))) for name, how in synthesis["derived"].items()]
+    items += [("Rule", rule) for rule in synthesis["rules"]]
+    items += [("Remark", remark) for remark in synthesis["remarks"]]
+    if items:
+        yield Items(items)
+
+
+def _value(value: Any) -> str:
+    """Return a setting as it would be written."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_value(entry)}" for name, entry in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_value(entry) for entry in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _protection(steps: list[Mapping[str, Any]]) -> Iterator[Block]:
+    yield Heading("Protections", "protections")
+    if not steps:
+        yield Text("None was applied after the synthesis.")
+        return
+    yield Table(
+        "Protections in the order in which they were applied",
+        [
+            Column("Step", numeric=True),
+            Column("Protection"),
+            Column("Told", wide=True),
+            Column("What it did", wide=True),
+        ],
+        [
+            [
+                cell(place, place),
+                cell(step["name"].replace("_", " ")),
+                cell(_value(step["arguments"]) or "–"),
+                cell(_value(step["counts"]) or "–", None, " ".join(step["notes"])),
+            ]
+            for place, step in enumerate(steps, start=1)
+        ],
+    )
+
+
+def _repeat(evidence: Evidence) -> Iterator[Block]:
+    yield Heading("Files and software", "software")
+    software = evidence["software"]
+    packages = [f"{name} {version}" for name, version in software["packages"].items()]
+    items = [
+        ("Software", f"Caveat {software['caveat']}, Python {software['python']}"),
+        ("Packages", listed(packages)),
+    ]
+    if evidence["inputs"] is not None:
+        data, spec = evidence["inputs"]["data"], evidence["inputs"]["spec"]
+        items += [
+            (
+                "Data",
+                f"{data['name']}, {data['rows']:,} rows, {data['columns']:,} columns, "
+                f"SHA-256 {data['sha256']}",
+            ),
+            ("Specification", f"{spec['name']}, SHA-256 {spec['sha256']}"),
+        ]
+    if evidence["seed"] is not None:
+        items.append(
+            ("Seed", f"{evidence['seed']} (confidential: who has it can draw the release again)")
+        )
+    yield Items(items)
+    if evidence["release"]["files"]:
+        yield Table(
+            "Released files",
+            [Column("File"), Column("Rows", numeric=True), Column("SHA-256", wide=True)],
+            [
+                [cell(f["name"]), cell(f"{f['rows']:,}", f["rows"]), cell(f["sha256"])]
+                for f in evidence["release"]["files"]
+            ],
+        )
+    if evidence["inputs"] is not None:
+        made = evidence["release"]["synthesised_by"] == "caveat"
+        yield Text(
+            "The same data, specification, seed and versions give the same files, byte for byte:"
+        )
+        yield Code(
+            f"caveat run {evidence['inputs']['spec']['name']}{'' if made else ' --only audit'}"
+        )
+
+
+def limits_section(evidence: Evidence, external: bool) -> Section:
+    """Return what the evidence does not show."""
+    return Section(
+        "limits",
+        "Limits of this evidence",
+        [
+            Items(list(_not_shown(evidence, external))),
+            *_undefined(evidence),
+            *_remarks(evidence),
+        ],
+    )
+
+
+def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
+    kinds = {s["attacker"] for s in scenarios(evidence)}
+    if "strong" in kinds:
+        yield (
+            "What the strong attacker assumes",
+            "She knows the generator and all other records, but not the seed. Her numbers hold for "
+            "columns that a model draws; columns that are copied or derived are not covered by "
+            "them. Where a protection was applied afterwards the release is no plain draw of the "
+            "models, and there may be no exact probability: such values are listed below with "
+            "the reason.",
+        )
+    else:
+        yield (
+            "No strong attacker",
+            "The probability of the truth about single records was not computed. The other "
+            "measures can be low while a record is given away.",
+        )
+    if "ordinary" not in kinds:
+        yield (
+            "No ordinary attacks",
+            "Prediction, singling out, linkage and inference were not tried.",
+        )
+    control = evidence["release"]["control_rows"]
+    if control:
+        yield (
+            "Control",
+            f"{control:,} records were held out before fitting. The control says how the same "
+            "attacks fare on them; with few of them its own uncertainty is large.",
+        )
+    else:
+        yield (
+            "No control",
+            "No records were held out: what is true of the population cannot be told from what was "
+            "learned from these records.",
+        )
+    yield (
+        "Intervals",
+        f"Intervals are 95{NBSP}% intervals for the records at hand, taken as a sample; they do "
+        "not cover the choice of attackers, keys and targets.",
+    )
+    yield (
+        "Beyond this release",
+        "Other releases from the same data, other files that can be linked, and attackers who know "
+        "other things than named here add to the risk and are not measured.",
+    )
+    if external:
+        yield (
+            "This version",
+            "Written for the public: it leaves out single records, distributions and coefficients "
+            "of the original, settings that could hold values, the seed and everything about the "
+            "input. Numbers are rounded to four digits.",
+        )
+
+
+def _undefined(evidence: Evidence) -> Iterator[Block]:
+    rows = [(scenario["name"], m) for scenario, m in risks(evidence) if m["value"] is None]
+    rows += [("utility", m) for m in evidence["utility"]["measurements"] if m["value"] is None]
+    if not rows:
+        yield Text("All measures that were asked for have a value.")
+        return
+    yield Heading("Values that could not be computed", "undefined")
+    yield Table(
+        f"{count(len(rows), 'value')} without a number. None counts as low, or as a limit met.",
+        [Column("Where"), Column("Measure"), Column("About"), Column("Reason", wide=True)],
+        [
+            [cell(where), cell(m["measure"]), cell(about(m) or "–"), cell("; ".join(m["notes"]))]
+            for where, m in rows
+        ],
+    )
+
+
+def _remarks(evidence: Evidence) -> Iterator[Block]:
+    found = [("", text) for text in evidence["remarks"]]
+    found += [(s["name"], text) for s in scenarios(evidence) for text in s["remarks"]]
+    found += [("Utility", text) for text in evidence["utility"]["remarks"]]
+    noted = {
+        (f"{s['name']}, {m['measure']}", note)
+        for s, m in risks(evidence)
+        if m["value"] is not None
+        for note in m["notes"]
+    }
+    found += sorted(noted)
+    if found:
+        yield Heading("Remarks of the run", "remarks")
+        yield Items(found)

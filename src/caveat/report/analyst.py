@@ -1,0 +1,354 @@
+"""What analysts can do with the release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from caveat.report import charts
+from caveat.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Heading,
+    Section,
+    Table,
+    Text,
+    cell,
+)
+from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
+from caveat.report.reading import Evidence, and_list, entry_of, unit_of
+from caveat.report.style import COLOURS
+
+__all__ = ["analyst_section"]
+
+# More panels or cells than this are too many to look at: the worst are drawn, the tables have all.
+MOST_PANELS = 36
+MOST_NAMES = 36
+MOST_PAIRS = 15
+MOST_BARS = 14
+MOST_TERMS = 40
+Z95 = 1.959963984540054
+SIDES_KEY = (("bar", COLOURS[0], "original"), ("bar", COLOURS[1], "synthetic"))
+FOREST_KEY = (("dot", COLOURS[0], "original"), ("filled-diamond", COLOURS[1], "synthetic"))
+
+
+def analyst_section(evidence: Evidence) -> Section:
+    """Return the section on utility."""
+    utility = evidence["utility"]
+    blocks: list[Block] = [
+        Text(
+            "These numbers say how far results from the release may be from those of the original. "
+            "They are to be compared with a fresh sample of the original of the same size: nobody "
+            "can ask a synthetic table to be closer than that."
+        )
+    ]
+    if utility["measurements"]:
+        blocks.append(_measures(evidence))
+    else:
+        blocks.append(Text("No measure of utility was computed."))
+    blocks += _variables(utility["variables"])
+    blocks += _pairs(utility)
+    blocks += _models(utility["models"])
+    blocks += _rules(utility["rules"])
+    return Section("analyst", "What analysts can do", blocks)
+
+
+def _measures(evidence: Evidence) -> Table:
+    rows = []
+    for m in evidence["utility"]["measurements"]:
+        name = m["measure"]
+        unit = m["unit"] or unit_of(evidence, name)
+        entry = entry_of(evidence, name)
+        reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
+        limit = limit_text(m["limit"], name, unit)
+        rows.append(
+            [
+                cell(name, None, m["model"] or entry.get("says", "")),
+                cell(number(m["value"], name, unit), m["value"], reason),
+                *(
+                    cell(number(m.get(field), name, unit), m.get(field))
+                    for field in ("resample", "second_copy", "holdout", "best")
+                ),
+                cell(limit or "–", None, verdict(m)),
+                cell(entry.get("blind_spot", "")),
+            ]
+        )
+    return Table(
+        "Measures of utility, and the same for tables that are as good as can be",
+        [
+            Column("Measure"),
+            Column("Release", numeric=True),
+            Column("Fresh sample", numeric=True),
+            Column("Second copy", numeric=True),
+            Column("Held out", numeric=True),
+            Column("Identical", numeric=True),
+            Column("Limit"),
+            Column("Cannot see", wide=True),
+        ],
+        rows,
+    )
+
+
+def _by_score(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return variables or pairs, the worst first, those without a score last."""
+    return sorted(entries, key=lambda v: (v["S_pMSE"] is None, -(v["S_pMSE"] or 0.0)))
+
+
+def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    if not variables:
+        return
+    ranked = _by_score(variables)
+    yield Heading("Single variables", "variables")
+    table = _variable_table(ranked)
+    drawn = [v for v in ranked if v["groups"]]
+    if not drawn:
+        yield table
+        return
+    shown = {v["name"] for v in drawn[:MOST_PANELS]}
+    # In the order of the table, where one looks for a variable by its place.
+    panels = [v for v in variables if v["name"] in shown]
+    which = (
+        f"the {len(panels)} of {count(len(variables), 'variable')} that fare worst"
+        if len(panels) < len(variables)
+        else count(len(variables), "variable")
+    )
+    worst = drawn[0]
+    yield Figure(
+        "chart-distributions",
+        f"Distributions in per cent of the rows: {which}",
+        f"Paired bars for {which}. The largest S_pMSE is that of {worst['name']} "
+        f"({number(worst['S_pMSE'], '', '×')}); {_largest_gap(drawn)}. "
+        "The table gives the scores of all variables.",
+        [(v["name"], charts.distribution(_fewer(v), v["ordered"])) for v in panels],
+        table,
+        SIDES_KEY,
+        layout="grid",
+    )
+    yield table
+
+
+def _largest_gap(variables: Sequence[Mapping[str, Any]]) -> str:
+    gaps = [
+        (abs(group["original"] - group["synthetic"]), v["name"], group)
+        for v in variables
+        for group in v["groups"]
+    ]
+    gap, name, group = max(gaps, key=lambda found: found[0])
+    return (
+        f"the largest difference of a bar is {gap:.1f} percentage points, in {name}, "
+        f"{group['label']}: {percent(group['original'])} and {percent(group['synthetic'])}"
+    )
+
+
+def _fewer(variable: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return few enough groups to draw; of unordered ones the rarest are put together."""
+    groups: list[Mapping[str, Any]] = list(variable["groups"])
+    if variable["ordered"] or len(groups) <= MOST_BARS:
+        return groups
+    common = sorted(groups, key=lambda g: -(g["original"] + g["synthetic"]))[: MOST_BARS - 1]
+    rest = [g for g in groups if g not in common]
+    others = {"label": f"{len(rest)} others"} | {
+        side: sum(g[side] for g in rest) for side in ("original", "synthetic")
+    }
+    return [*(g for g in groups if g in common), others]
+
+
+def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Table:
+    def score(value: float | None) -> Cell:
+        return cell("–" if value is None else plain(value), value)
+
+    return Table(
+        "All variables, the worst first; of S_pMSE 1 is expected, and above 10 is poor",
+        [
+            Column("Variable"),
+            Column("Kind"),
+            Column("S_pMSE", numeric=True),
+            Column("In pairs", numeric=True),
+            Column("Rows that differ", numeric=True),
+            Column("Missing alike", numeric=True),
+        ],
+        [
+            [
+                cell(v["name"]),
+                cell(v["kind"]),
+                score(v["S_pMSE"]),
+                score(v["in_pairs"]),
+                cell(
+                    "–" if v["total_variation"] is None else percent(100 * v["total_variation"]),
+                    v["total_variation"],
+                ),
+                score(v["missing_similarity"]),
+            ]
+            for v in ranked
+        ],
+        folded=len(ranked) > 12,
+    )
+
+
+def _pairs(utility: Mapping[str, Any]) -> Iterator[Block]:
+    pairs = [p for p in _by_score(utility["pairs"]) if p["S_pMSE"] is not None]
+    if not pairs:
+        return
+    yield Heading("Pairs of variables", "pairs")
+    worst = pairs[:MOST_PAIRS]
+    table = Table(
+        f"The {count(len(worst), 'two-way table')} that fare worst, of {len(pairs):,}",
+        [Column("Variable"), Column("With"), Column("S_pMSE", numeric=True)],
+        [
+            [cell(p["names"][0]), cell(p["names"][1]), cell(plain(p["S_pMSE"]), p["S_pMSE"])]
+            for p in worst
+        ],
+    )
+    names = _worst_names(utility, pairs)
+    inside = {
+        (p["names"][0], p["names"][1]): p["S_pMSE"] for p in pairs if set(p["names"]) <= set(names)
+    }
+    singles = {
+        v["name"]: v["S_pMSE"]
+        for v in utility["variables"]
+        if v["name"] in names and v["S_pMSE"] is not None
+    }
+    poor = sum(p["S_pMSE"] > 10 for p in pairs)
+    first = pairs[0]
+    cut = f", the {len(names)} variables that fare worst" if len(names) < _n_names(pairs) else ""
+    yield Figure(
+        "chart-pairs",
+        f"S_pMSE of two-way tables{cut}; on the diagonal of single variables. 1 is expected of a "
+        "right synthesis, above 10 is poor.",
+        f"Heat map of {len(inside):,} two-way tables. {poor} of {len(pairs):,} tables are above "
+        f"10; the worst is {' with '.join(first['names'])} with {plain(first['S_pMSE'])}.",
+        [("", charts.heat_map(names, inside, singles))],
+        table,
+        layout="scroll",
+    )
+    yield table
+
+
+def _n_names(pairs: Sequence[Mapping[str, Any]]) -> int:
+    return len({name for p in pairs for name in p["names"]})
+
+
+def _worst_names(utility: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the variables of the worst pairs, in the order of the table."""
+    chosen: dict[str, None] = {}
+    for pair in pairs:
+        for name in pair["names"]:
+            if len(chosen) < MOST_NAMES:
+                chosen.setdefault(name)
+    order = [v["name"] for v in utility["variables"]]
+    place = {name: i for i, name in enumerate(order)}
+    return sorted(chosen, key=lambda name: place.get(name, len(order)))
+
+
+def _models(models: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    if not models:
+        return
+    yield Heading("Models", "models")
+    yield Table(
+        "Models fitted to both tables",
+        [
+            Column("Model"),
+            Column("Family"),
+            Column("Overlap of intervals", numeric=True),
+            Column("Lack of fit", numeric=True),
+        ],
+        [
+            [
+                cell(m["formula"], None, and_list(m["notes"])),
+                cell(m["family"]),
+                cell(number(m["mean_overlap"], "", ""), m["mean_overlap"]),
+                cell(number(m["lack_of_fit"], "", ""), m["lack_of_fit"], f"df {m['df']}"),
+            ]
+            for m in models
+        ],
+    )
+    for i, model in enumerate(models, start=1):
+        if model["coefficients"]:
+            yield from _forest(model, i)
+
+
+def _forest(model: Mapping[str, Any], place: int) -> Iterator[Block]:
+    terms = model["coefficients"]
+    drawn = sorted(terms, key=lambda t: -abs(t["standardised"]))[:MOST_TERMS]
+    drawn = [t for t in terms if t in drawn]
+    table = Table(
+        f"Coefficients of {model['formula']} with 95 % intervals",
+        [
+            Column("Term"),
+            Column("Original", numeric=True),
+            Column("Synthetic", numeric=True),
+            Column("Difference in standard errors", numeric=True),
+            Column("Overlap", numeric=True),
+            Column("Same sign"),
+            Column("Same significance"),
+        ],
+        [_coefficient(t) for t in terms],
+        folded=True,
+    )
+    apart = [t["term"] for t in terms if not t["same_sign"]]
+    worst = max(terms, key=lambda t: abs(t["standardised"]))
+    yield Figure(
+        f"chart-model-{place}",
+        f"{model['formula']}: coefficients with 95 % intervals",
+        f"{count(len(terms), 'coefficient')}. The largest difference is that of {worst['term']}, "
+        f"{plain(worst['standardised'])} standard errors. "
+        + (f"The sign differs for {and_list(apart)}." if apart else "All signs agree."),
+        [("", charts.coefficients([_in_errors(t) for t in drawn]))],
+        table,
+        FOREST_KEY,
+    )
+    yield table
+
+
+def _in_errors(term: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a coefficient on the scale of the original's standard error."""
+    error = (term["original_high"] - term["original_low"]) / (2 * Z95) or 1.0
+    scaled = {
+        f"{side}_{end}": (term[f"{side}_{end}"] - term["original"]) / error
+        for side in ("original", "synthetic")
+        for end in ("low", "high")
+    }
+    values = f"{plain(term['original'])} → {plain(term['synthetic'])}"
+    gap = (term["synthetic"] - term["original"]) / error
+    return {"term": term["term"], "values": values, "gap": gap, **scaled}
+
+
+def _coefficient(term: Mapping[str, Any]) -> list[Cell]:
+    def side(name: str) -> Cell:
+        ends = f"[{plain(term[f'{name}_low'])}, {plain(term[f'{name}_high'])}]"
+        return cell(plain(term[name]), term[name], ends)
+
+    return [
+        cell(term["term"]),
+        side("original"),
+        side("synthetic"),
+        cell(plain(term["standardised"]), abs(term["standardised"])),
+        cell(f"{term['overlap']:.2f}".replace("-", "−"), term["overlap"]),
+        cell("yes" if term["same_sign"] else "no"),
+        cell("yes" if term["same_significance"] else "no"),
+    ]
+
+
+def _rules(rules: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    if not rules:
+        return
+
+    def share(value: float | None) -> Cell:
+        return cell("–" if value is None else percent(100 * value), value)
+
+    yield Heading("Rules", "rules")
+    yield Table(
+        "Records that break a rule, of those it is about",
+        [
+            Column("Rule"),
+            Column("Original", numeric=True),
+            Column("Synthetic", numeric=True),
+            Column("If columns were independent", numeric=True),
+        ],
+        [
+            [cell(r["name"]), share(r["original"]), share(r["synthetic"]), share(r["independent"])]
+            for r in rules
+        ],
+    )

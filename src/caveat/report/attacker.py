@@ -1,0 +1,341 @@
+"""What the attacker can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from caveat.report import charts
+from caveat.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Heading,
+    Items,
+    Remark,
+    Section,
+    Table,
+    Text,
+    cell,
+)
+from caveat.report.disagreement import disagreements
+from caveat.report.numbers import count, limit_text, percent, span, verdict
+from caveat.report.reading import (
+    Evidence,
+    about,
+    and_list,
+    badness,
+    entry_of,
+    is_probability_or_share,
+    is_reference,
+    scenarios,
+    shown,
+    unit_of,
+)
+from caveat.report.style import COLOURS, GREY
+
+__all__ = ["attacker_section"]
+
+WHO = {
+    "strong": "She knows how the release was made, with every setting but the seed; she knows "
+    "every other record in full, and of the person she is after everything but the target. Few "
+    "real attackers know as much. She is computed because nobody who knows less can do better: "
+    "what she cannot learn from the modelled columns, no one can.",
+    "ordinary": "She has the released table and ordinary tools: she trains models on it, searches "
+    "it for descriptions that fit one person, or links it to what she knows. Other attacks of the "
+    "same kind may do better or worse.",
+    "release": "She has the released table only, takes it for the truth, and looks up a person of "
+    "whom she knows the keys.",
+}
+TITLES = {
+    "strong": "The strong attacker",
+    "ordinary": "An ordinary attacker",
+    "release": "An attacker with the table only",
+}
+KEY = (
+    ("dot", COLOURS[0], "value, with its 95 % interval"),
+    ("tick", GREY, "baseline: without the release"),
+    ("diamond", "#1f2328", "control: people not in the data"),
+    ("bar", COLOURS[1], "your limit"),
+)
+COMPARED = (
+    Column("Value", numeric=True),
+    Column("Baseline", numeric=True),
+    Column("Control", numeric=True),
+    Column("Limit"),
+)
+Measured = Mapping[str, Any]
+
+
+def attacker_section(evidence: Evidence) -> Section:
+    """Return the section on attackers, the strongest first."""
+    blocks: list[Block] = [
+        Text(
+            "Each number says how often an attack succeeds. It is to be compared with the baseline "
+            "(what could be guessed without the release) and, where people were held out, with the "
+            "control (the same attack on people who were not in the data). A high value with an "
+            "equally high baseline or control is no sign that single records are given away."
+        )
+    ]
+    every = scenarios(evidence)
+    if not every:
+        blocks.append(Text("No attacker was examined: nothing is known about the risk."))
+    for i, scenario in enumerate(every, start=1):
+        blocks += _scenario(evidence, scenario, f"attacker-{i}")
+    found = disagreements(evidence)
+    if found:
+        blocks.append(Heading("Where measures disagree, and why", "disagreements"))
+        blocks += found
+    if every:
+        blocks.append(Heading("What each measure cannot see", "blind-spots"))
+        blocks.append(_blind_spots(evidence))
+    return Section("attacker", "What the attacker can do", blocks)
+
+
+def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Iterator[Block]:
+    kind = scenario["attacker"]
+    yield Heading(f"{TITLES.get(kind, 'An attacker')}: {scenario['name']}", name)
+    yield Text(WHO.get(kind, ""))
+    yield Items(list(_circumstances(scenario)))
+    measured = [m for m in scenario["measurements"] if not is_reference(evidence, m["measure"])]
+    worst = _worst_of_each(evidence, measured)
+    if not worst:
+        yield Text("Nothing was measured for this attacker.")
+        return
+    drawn = [m for m in worst if m["value"] is not None and is_probability_or_share(evidence, m)]
+    table = _table(evidence, worst, _caption(scenario, measured, worst))
+    if drawn:
+        yield Figure(
+            f"chart-{name}",
+            f"How often the attack succeeds: {scenario['name']}",
+            _summary(evidence, drawn),
+            [("", charts.attackers(_chart_rows(evidence, drawn)))],
+            table,
+            KEY,
+        )
+    yield table
+    everything = scenario["measurements"]
+    if len(everything) > len(worst):
+        yield _all_of_them(evidence, everything, scenario["name"])
+    yield from _checks(scenario)
+
+
+def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    given = scenario["circumstances"]
+    if scenario["attacker"] != "strong" and scenario["keys"]:
+        yield "She knows", and_list(scenario["keys"], most=12)
+    if scenario["targets"]:
+        yield "She wants to learn", and_list(scenario["targets"], most=12)
+    if given.get("records") is not None:
+        yield "Records examined", _examined(given)
+    if given.get("groups"):
+        groups = [f"{name} in {n} groups" for name, n in given["groups"].items()]
+        yield "Numbers cut into groups", and_list(groups)
+    if given.get("tolerance"):
+        near = [f"{name} ± {width:g}" for name, width in given["tolerance"].items()]
+        yield "Near values count as equal", and_list(near)
+    excluded = [
+        f"{and_list(levels)} of {name}" for name, levels in given.get("exclude_levels", {}).items()
+    ]
+    excluded += [f"missing {name}" for name in given.get("exclude_missing", ())]
+    if given.get("exclude_pairs"):
+        excluded.append(count(len(given["exclude_pairs"]), "pair of values", "pairs of values"))
+    if given.get("limit") is not None:
+        excluded.append(f"cells of more than {given['limit']} records")
+    if excluded:
+        yield "Does not count as disclosure", and_list(excluded)
+
+
+def _examined(given: Mapping[str, Any]) -> str:
+    if given["records"] == "all":
+        return "all"
+    text = f"{given['records']:,}" if isinstance(given["records"], int) else str(given["records"])
+    vulnerable = given.get("most vulnerable")
+    if vulnerable:
+        text += (
+            f"; the {vulnerable} that look most vulnerable are among them, so shares are no "
+            "estimate for the whole table but rather too high"
+        )
+    return text
+
+
+def _worst_of_each(evidence: Evidence, measured: Sequence[Measured]) -> list[Measured]:
+    """Return one measurement per measure: the worst over targets and copies."""
+    worst: dict[tuple[str, str], Measured] = {}
+    for m in measured:
+        name = (m["measure"], m.get("label") or "")
+        if name not in worst or badness(evidence, m) > badness(evidence, worst[name]):
+            worst[name] = m
+    return list(worst.values())
+
+
+def _caption(
+    scenario: Mapping[str, Any], measured: Sequence[Measured], worst: Sequence[Measured]
+) -> str:
+    more = len(measured) > len(worst)
+    which = "the worst over all targets and copies" if more else "all results"
+    return f"Attacker “{scenario['name']}”: {which}"
+
+
+def _name(m: Measured) -> str:
+    more = m.get("label") and m["label"] not in (m["measure"], about(m))
+    return f"{m['measure']} ({m['label']})" if more else str(m["measure"])
+
+
+def _compared(evidence: Evidence, m: Measured) -> list[Cell]:
+    name, unit = m["measure"], unit_of(evidence, m["measure"])
+    reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
+    limit = limit_text(m["limit"], name, unit)
+    return [
+        cell(shown(evidence, m), m["value"], span(m["interval"], name, unit) or reason),
+        *(cell(shown(evidence, m, field), m.get(field)) for field in ("baseline", "control")),
+        cell(limit or "–", None, verdict(m)),
+    ]
+
+
+def _table(evidence: Evidence, rows: Sequence[Measured], caption: str) -> Table:
+    return Table(
+        caption,
+        [Column("Measure"), Column("Target"), *COMPARED, Column("Cannot see", wide=True)],
+        [
+            [
+                cell(_name(m), None, entry_of(evidence, m["measure"]).get("says", "")),
+                cell(about(m) or "–"),
+                *_compared(evidence, m),
+                cell(entry_of(evidence, m["measure"]).get("blind", "")),
+            ]
+            for m in rows
+        ],
+    )
+
+
+def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Table:
+    return Table(
+        f"Attacker “{name}”: all {count(len(rows), 'result')}, by target and copy",
+        [Column("Measure"), Column("Target"), Column("Copy"), *COMPARED,
+         Column("Records", numeric=True), Column("Left out", numeric=True)],
+        [
+            [
+                cell(_name(m)),
+                cell(about(m) or "–"),
+                cell("all" if m.get("copy") is None else m["copy"]),
+                *_compared(evidence, m),
+                cell(f"{m['n']:,}", m["n"]),
+                cell(f"{m['excluded']:,}", m["excluded"]),
+            ]
+            for m in rows
+        ],
+        folded=True,
+    )  # fmt: skip
+
+
+def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, Any]]:
+    found = []
+    for i, m in enumerate(rows):
+        name, unit = m["measure"], unit_of(evidence, m["measure"])
+        scale = 100.0 if name == "posterior" else 1.0
+        limit = m["limit"] or {}
+        bound = limit.get("most") if limit.get("most") is not None else limit.get("least")
+        ends = m["interval"] or (None, None)
+        numbers = {
+            "value": m["value"],
+            "low": ends[0],
+            "high": ends[1],
+            "baseline": m.get("baseline"),
+            "control": m.get("control"),
+            "limit": bound,
+        }
+        found.append(
+            {
+                "place": i,
+                "label": _name(m) + (f" · {about(m)}" if about(m) else ""),
+                **{k: None if v is None else _inside(scale * v) for k, v in numbers.items()},
+                "value_text": shown(evidence, m),
+                "interval_text": span(m["interval"], name, unit) or "–",
+                "baseline_text": shown(evidence, m, "baseline"),
+                "control_text": shown(evidence, m, "control"),
+                "limit_text": limit_text(m["limit"], name, unit) or "–",
+            }
+        )
+    return found
+
+
+def _inside(value: float) -> float:
+    """Keep a mark on the axis: scaled measures can be negative."""
+    return min(max(value, 0.0), 100.0)
+
+
+def _summary(evidence: Evidence, rows: Sequence[Measured]) -> str:
+    parts = []
+    for m in rows[:12]:
+        text = f"{_name(m)}{' for ' + about(m) if about(m) else ''} {shown(evidence, m)}"
+        for what in ("baseline", "control"):
+            if m.get(what) is not None:
+                text += f", {what} {shown(evidence, m, what)}"
+        if m["limit"] is not None:
+            text += (
+                f", limit {limit_text(m['limit'], m['measure'], unit_of(evidence, m['measure']))}"
+            )
+        parts.append(text)
+    return f"Chart of {count(len(rows), 'measure')}. {'; '.join(parts)}. The table has all numbers."
+
+
+def _checks(scenario: Mapping[str, Any]) -> Iterator[Remark]:
+    """Say what lies behind DiSCO; levels of the original are named, so this is internal."""
+    seen = set()
+    for check in scenario["checks"]:
+        one, two = check.get("one_way"), check.get("two_way") or ()
+        if check.get("target") in seen or not (one or two):
+            continue
+        seen.add(check.get("target"))
+        items = []
+        if one:
+            items.append(
+                (
+                    "One common value",
+                    f"{one['at_level']:,} of the {one['disclosive']:,} records that DiSCO counts "
+                    f"have {check['target']} = {one['level']}, as do "
+                    f"{percent(one['share_of_original'])} of all records: anyone would guess it.",
+                )
+            )
+        items += [
+            (
+                f"{pair['key']} = {pair['key_level']}",
+                f"nearly implies {check['target']} = {pair['target_level']} "
+                f"({percent(pair['share'])} of these records).",
+            )
+            for pair in two[:3]
+        ]
+        yield Remark(
+            f"Part of what DiSCO finds about {check['target']} may be common knowledge",
+            "If so, name it in the scenario as something that does not count.",
+            items,
+        )
+
+
+def _blind_spots(evidence: Evidence) -> Table:
+    used = dict.fromkeys(m["measure"] for s in scenarios(evidence) for m in s["measurements"])
+    rows = []
+    for name in used:
+        entry = entry_of(evidence, name)
+        fails = entry.get("fails", ())
+        rows.append(
+            [
+                cell(name, None, entry.get("says", "")),
+                cell(entry.get("baseline") or "–"),
+                cell(entry.get("blind_spot", "")),
+                cell(f"{len(fails)} of 5", len(fails), "; ".join(fails)),
+            ]
+        )
+    return Table(
+        "Measures of risk used here: what they are compared with, what they cannot see, and how "
+        "many of five properties they fail on published counter-examples",
+        [
+            Column("Measure"),
+            Column("Baseline", wide=True),
+            Column("Cannot see", wide=True),
+            Column("Fails", wide=True),
+        ],
+        rows,
+    )

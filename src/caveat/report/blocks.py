@@ -1,0 +1,174 @@
+"""The pieces a report is made of; the HTML and the Markdown are two ways to print the same pieces.
+
+All texts are plain: what prints them escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+__all__ = [
+    "Block",
+    "Cell",
+    "Code",
+    "Column",
+    "Figure",
+    "Heading",
+    "Items",
+    "Remark",
+    "Section",
+    "Table",
+    "Text",
+    "cell",
+]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph, with a few words in bold in front of it."""
+
+    text: str
+    lead: str = ""
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list: of each item the words in bold, and the text."""
+
+    items: Sequence[tuple[str, str]]
+    numbered: bool = False
+    kind: ClassVar[str] = "items"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading inside a section."""
+
+    text: str
+    id: str
+    kind: ClassVar[str] = "heading"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something set apart: a title, a text, and what explains it."""
+
+    title: str
+    text: str
+    items: Sequence[tuple[str, str]] = ()
+    kind: ClassVar[str] = "remark"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to be typed."""
+
+    text: str
+    kind: ClassVar[str] = "code"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    title
+        Its heading.
+    numeric
+        Whether it is set to the right and sorted by number.
+    wide
+        Whether it holds sentences.
+    """
+
+    title: str
+    numeric: bool = False
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: what is printed, what it is sorted by, and a second line in small print."""
+
+    text: str
+    sort: float | str | None = None
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    caption
+        What it shows.
+    columns, rows
+        The columns, and the cells by row.
+    folded
+        Whether the page shows it only when asked; Markdown has it in full.
+    """
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    folded: bool = False
+    kind: ClassVar[str] = "table"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One or more charts.
+
+    Parameters
+    ----------
+    id
+        A name, unique in the report.
+    caption
+        What they show and how to read them.
+    summary
+        What can be seen, in words: for those who cannot see it.
+    charts
+        Title and Vega-Lite specification of each.
+    key
+        What the signs mean: (sign, colour, words).
+    table
+        The same numbers; it takes the place of the charts in Markdown.
+    layout
+        "one" chart over the full width, a "grid" of small ones, or "scroll" if its width is fixed.
+    """
+
+    id: str
+    caption: str
+    summary: str
+    charts: Sequence[tuple[str, Mapping[str, Any]]]
+    table: Table
+    key: Sequence[tuple[str, str, str]] = ()
+    layout: str = "one"
+    kind: ClassVar[str] = "figure"
+
+
+Block = Text | Items | Heading | Remark | Code | Table | Figure
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report with an entry in the table of contents."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+
+def cell(text: object, sort: float | str | None = None, small: str = "") -> Cell:
+    """Return a cell; what is not there sorts last.
+
+    Examples
+    --------
+    >>> cell("repU")
+    Cell(text='repU', sort=None, small='')
+    """
+    return Cell("" if text is None else str(text), sort, small)

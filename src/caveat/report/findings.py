@@ -1,0 +1,232 @@
+"""What the evidence comes to: the decision in five lines, and where measures disagree and why.
+
+Every sentence follows from numbers in the evidence by a rule stated here; thresholds have names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from caveat.report.numbers import count, number, percent, probability
+from caveat.report.reading import (
+    Evidence,
+    about,
+    and_list,
+    badness,
+    entry_of,
+    is_risk,
+    limited,
+    risks,
+    scenarios,
+    shown,
+    sure,
+)
+
+__all__ = ["decision"]
+
+# From this probability on an attacker is nearly certain; below this share in per cent, or this much
+# above what it is compared with, a measure finds next to nothing.
+NEARLY_CERTAIN = 0.9
+NEXT_TO_NOTHING = 5.0
+Measured = Mapping[str, Any]
+
+
+def decision(evidence: Evidence) -> list[tuple[str, str]]:
+    """Return the five lines: released, worst finding, limits, utility, not covered."""
+    return [
+        ("What is released", _released(evidence)),
+        ("The worst finding", _worst(evidence)),
+        ("The limits you set", _limits(evidence)),
+        ("What utility costs", _utility(evidence)),
+        ("What this does not cover", _uncovered(evidence)),
+    ]
+
+
+def _released(evidence: Evidence) -> str:
+    release = evidence["release"]
+    rows = release["rows"]
+    unit = release["unit"] or "record"
+    size = f"{min(rows):,}" if rows and min(rows) == max(rows) else "various numbers of"
+    tables = count(release["copies"], "synthetic table")
+    columns = count(len(release["columns"]), "column")
+    text = f"{tables} of {size} rows (one row is one {unit}) and {columns}"
+    if release["synthesised_by"] == "elsewhere":
+        text += ", made elsewhere"
+    text += f", from {release['original_rows']:,} original records"
+    if release["not_released"]:
+        text += f"; {count(len(release['not_released']), 'column is', 'columns are')} not released"
+    parts = [f"Access: {release['access']}."] if release["access"] else []
+    parts += [f"For: {release['recipients']}."] if release["recipients"] else []
+    parts += [f"Purpose: {release['purpose']}."] if release["purpose"] else []
+    return " ".join([f"{text}.", *parts])
+
+
+def strongest(evidence: Evidence) -> Measured | None:
+    """Return the measurement of the surest strong attacker; of equals the one who learns most."""
+    found = [m for s, m in risks(evidence) if s["attacker"] == "strong" and sure(m) is not None]
+    return max(found, key=lambda m: (sure(m) or 0.0, -(sure(m, "baseline") or 0.0)), default=None)
+
+
+def _worst(evidence: Evidence) -> str:
+    strong = strongest(evidence)
+    if strong is not None:
+        return _strong_sentence(evidence, strong)
+    return _worst_without_strong(evidence)
+
+
+def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
+    after, before = sure(strong) or 0.0, sure(strong, "baseline")
+    subject = f"the true {strong['target']}" if strong.get("target") else "the true value"
+    text = (
+        "An attacker who knows how the table was made and every record but one gives probability "
+        f"{probability(after)} to {subject} of the person most at risk"
+    )
+    text += f" (before the release: {probability(before)})." if before is not None else "."
+    shares = [
+        m for _, m in risks(evidence) if m["measure"] == "strongShare" and m["value"] is not None
+    ]
+    if shares:
+        worst = max(shares, key=lambda m: badness(evidence, m))
+        target = f" for {worst['target']}" if worst.get("target") else ""
+        share = percent(worst["value"])
+        text += f" She is nearly certain (0.9 or more){target} for {share} of the records examined"
+        if worst.get("baseline") is not None:
+            text += f"; {percent(worst['baseline'])} before"
+        text += "."
+    return text
+
+
+def _worst_without_strong(evidence: Evidence) -> str:
+    measured = [
+        (s, m)
+        for s, m in risks(evidence)
+        if m["value"] is not None and is_risk(evidence, m["measure"])
+    ]
+    if not measured:
+        return (
+            "No measure of risk has a value: nothing can be said about what the release gives away."
+        )
+    broken = [(s, m) for s, m in measured if m.get("excess")]
+    if broken:
+        scenario, m = max(broken, key=lambda found: found[1]["excess"])
+        text = f"Furthest above its limit is {_named(evidence, m)} ({scenario['name']})."
+    else:
+        scenario, m = max(measured, key=lambda found: _rise(found[1]))
+        if _rise(m) <= 0:
+            return (
+                "No measure finds more than could be had without the release. That is no "
+                "all-clear: no strong attacker was computed."
+            )
+        text = f"Furthest above its baseline is {_named(evidence, m)} ({scenario['name']})."
+    says = entry_of(evidence, m["measure"]).get("says", "")
+    return f"{text} It counts {says}. No strong attacker was computed: the worst may be worse."
+
+
+def _rise(m: Measured) -> float:
+    """Return how far a share is above what could be had without the release."""
+    return float(m["value"]) - float(m.get("baseline") or 0.0)
+
+
+def _named(evidence: Evidence, m: Measured) -> str:
+    target = f" for {about(m)}" if about(m) else ""
+    text = f"{m['measure']}{target}: {shown(evidence, m)}"
+    if m.get("baseline") is not None:
+        text += f", baseline {shown(evidence, m, 'baseline')}"
+    return text
+
+
+def _limits(evidence: Evidence) -> str:
+    entries = limited(evidence)
+    if not entries:
+        return (
+            "None was set. The numbers below have nothing to be held against but their baselines."
+        )
+    met = [e for e in entries if e["verdict"] == "met"]
+    broken = [e for e in entries if e["verdict"] == "not met"]
+    unknown = [e for e in entries if e["verdict"] == "not measured"]
+    compared = count(len(entries), "comparison")
+    text = f"{len(met)} of {compared} with a limit {'is' if len(met) == 1 else 'are'} met"
+    text += f", {len(broken)} not met" if broken else ""
+    text += (
+        f", {len(unknown)} could not be measured, which does not count as met" if unknown else ""
+    )
+    text += "."
+    if broken:
+        worst = sorted(broken, key=lambda e: -e["excess"])
+        named = [
+            " ".join(filter(None, (e["measure"], e["about"], e["value"], f"({e['limit']})")))
+            for e in worst
+        ]
+        text += f" Not met: {and_list(named, most=3)}."
+    return text
+
+
+def _utility(evidence: Evidence) -> str:
+    utility = evidence["utility"]
+    parts = [_general(evidence)]
+    scored = [v for v in utility["variables"] if v.get("S_pMSE") is not None]
+    if scored:
+        worst = max(scored, key=lambda v: v["S_pMSE"])
+        parts.append(
+            f"Worst single variable: {worst['name']} (S_pMSE {number(worst['S_pMSE'], '', '×')})."
+        )
+    pairs = [p for p in utility["pairs"] if p.get("S_pMSE") is not None]
+    if pairs:
+        pair = max(pairs, key=lambda p: p["S_pMSE"])
+        parts.append(
+            f"Worst pair: {' and '.join(pair['names'])} ({number(pair['S_pMSE'], '', '×')})."
+        )
+    overlaps = [m["mean_overlap"] for m in utility["models"] if m.get("mean_overlap") is not None]
+    if overlaps:
+        parts.append(
+            f"In {count(len(overlaps), 'model')} confidence intervals overlap by "
+            f"{number(min(overlaps), '', '')} at the worst (1 is the same, 0 or below is apart)."
+        )
+    text = " ".join(part for part in parts if part)
+    return text or "No measure of utility has a value."
+
+
+def _general(evidence: Evidence) -> str:
+    """Return what the propensity score says, or else the first measure there is."""
+    measured = [m for m in evidence["utility"]["measurements"] if m["value"] is not None]
+    chosen = next((m for m in measured if m["measure"] == "S_pMSE"), None)
+    if chosen is None:
+        chosen = next(iter(measured), None)
+    if chosen is None:
+        return ""
+    name, unit = chosen["measure"], chosen["unit"]
+    text = f"{name} is {number(chosen['value'], name, unit)}"
+    if name == "S_pMSE":
+        text += " (1 is expected of a right synthesis, above 10 is poor"
+    else:
+        text += f" ({number(chosen['best'], name, unit)} for identical tables"
+    if chosen.get("resample") is not None:
+        text += f"; {number(chosen['resample'], name, unit)} for a fresh sample of the original"
+    return f"{text})."
+
+
+def _uncovered(evidence: Evidence) -> str:
+    kinds = {s["attacker"] for s in scenarios(evidence)}
+    parts = []
+    if "strong" not in kinds:
+        parts.append("the strong attacker")
+    if "ordinary" not in kinds:
+        parts.append("ordinary attacks (prediction, singling out, linkage)")
+    if not evidence["release"]["control_rows"]:
+        parts.append("a control (people who were not in the data)")
+    targets = {t for s in scenarios(evidence) for t in s["targets"]}
+    free = [c for c in evidence["release"]["columns"] if c not in targets]
+    text = f"Not measured: {and_list(parts)}. " if parts else ""
+    if free and targets:
+        text += (
+            f"{count(len(free), 'column was', 'columns were')} no attacker's target "
+            f"({and_list(free, most=4)}). "
+        )
+    undefined = sum(m["value"] is None for _, m in risks(evidence))
+    if undefined:
+        text += f"{count(undefined, 'value')} could not be computed. "
+    return (
+        text + "Nor does it cover attackers who know other things than named below, or later "
+        "releases of the same data."
+    )

@@ -1,0 +1,108 @@
+"""The map of risk and utility: other settings of the release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from caveat.report import charts
+from caveat.report.blocks import Block, Cell, Column, Figure, Section, Table, Text, cell
+from caveat.report.numbers import count, number
+from caveat.report.reading import Evidence, entry_of
+from caveat.report.style import COLOURS, PALE
+
+__all__ = ["map_section"]
+
+MAP_KEY = (
+    ("dot", COLOURS[1], "this release"),
+    ("dot", COLOURS[0], "not beaten: no other setting is better in both"),
+    ("dot", PALE, "beaten"),
+)
+
+
+def map_section(evidence: Evidence) -> Section:
+    """Return the section with the map of risk and utility."""
+    found = evidence["map"]
+    title = "Risk and utility of other settings"
+    points = [] if found is None else found["points"]
+    whole = [p for p in points if None not in (p["risk_mean"], p["risk_worst"], p["utility_mean"])]
+    if not whole:
+        return Section("map", title, [Text("No map was asked for: other settings were not tried.")])
+    risk, utility = found["risk"], found["utility"]
+    unit = found["risk_unit"]
+    limit = (
+        f" The dashed line is the limit, {number(found['limit'], risk, unit)}."
+        if found["limit"] is not None
+        else ""
+    )
+    chosen = [p for p in whole if p["chosen"]]
+    table = _map_table(found)
+    summary = f"{count(len(whole), 'setting')}; " + "; ".join(
+        f"{p['setting']}: {risk} {number(p['risk_mean'], risk, unit)}, {utility} "
+        f"{number(p['utility_mean'], utility, '')}"
+        for p in whole[:12]
+    )
+    blocks: list[Block] = [
+        Text(
+            f"Other settings were tried on several seeds each: {risk} against the attacker "
+            f"“{found['scenario']}”, and {utility}. "
+            + (
+                "This release is one of them."
+                if chosen
+                else "The setting of this release is not among them."
+            )
+        ),
+        Figure(
+            "chart-map",
+            "Risk against utility: dots are means over the releases of a setting, ticks the worst "
+            f"of them.{limit} Point at a dot to see its setting.",
+            f"{summary}.",
+            [
+                (
+                    "",
+                    charts.risk_utility(
+                        whole,
+                        f"{risk}{' in %' if unit == '%' else ''} (risk)",
+                        f"{utility} ({entry_of(evidence, utility).get('direction') or 'utility'})",
+                        found["limit"],
+                    ),
+                )
+            ],
+            table,
+            MAP_KEY,
+        ),
+        table,
+    ]
+    return Section("map", title, blocks)
+
+
+def _map_table(found: Mapping[str, Any]) -> Table:
+    risk, utility, unit = found["risk"], found["utility"], found["risk_unit"]
+
+    def value(point: Mapping[str, Any], field: str, name: str, unit: str) -> Cell:
+        return cell(number(point[field], name, unit), point[field])
+
+    return Table(
+        "Settings tried",
+        [
+            Column("Setting"),
+            Column("Releases", numeric=True),
+            Column(f"{risk}, mean", numeric=True),
+            Column(f"{risk}, worst", numeric=True),
+            Column(f"{utility}, mean", numeric=True),
+            Column("Not beaten"),
+            Column("This release"),
+        ],
+        [
+            [
+                cell(p["setting"]),
+                cell(p["seeds"], p["seeds"]),
+                value(p, "risk_mean", risk, unit),
+                value(p, "risk_worst", risk, unit),
+                value(p, "utility_mean", utility, ""),
+                cell("yes" if p["pareto"] else "no"),
+                cell("yes" if p["chosen"] else ""),
+            ]
+            for p in found["points"]
+        ],
+    )

@@ -1,0 +1,147 @@
+"""Ways to look at the evidence that several parts of the report need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from caveat.report.numbers import limit_text, number, verdict
+
+__all__ = [
+    "Evidence",
+    "about",
+    "and_list",
+    "badness",
+    "entry_of",
+    "is_probability_or_share",
+    "is_reference",
+    "is_risk",
+    "limited",
+    "listed",
+    "risks",
+    "scenarios",
+    "shown",
+    "sure",
+    "unit_of",
+]
+
+Evidence = Mapping[str, Any]
+# The strongest attacker is read first, the weakest last.
+ORDER = {"strong": 0, "ordinary": 1, "release": 2}
+
+
+def entry_of(evidence: Evidence, measure: str) -> Mapping[str, Any]:
+    """Return what the evidence says about a measure; nothing if it says nothing."""
+    found: Mapping[str, Any] = evidence.get("measures", {}).get(measure, {})
+    return found
+
+
+def unit_of(evidence: Evidence, measure: str) -> str:
+    """Return the unit of a measure."""
+    return str(entry_of(evidence, measure).get("unit") or "")
+
+
+def shown(evidence: Evidence, measurement: Mapping[str, Any], what: str = "value") -> str:
+    """Return one number of a measurement as text."""
+    name = measurement["measure"]
+    return number(measurement.get(what), name, unit_of(evidence, name))
+
+
+def scenarios(evidence: Evidence) -> list[Mapping[str, Any]]:
+    """Return the scenarios, the strongest attackers first."""
+    return sorted(evidence.get("scenarios", ()), key=lambda s: ORDER.get(s["attacker"], 3))
+
+
+def risks(evidence: Evidence) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return all measurements of risk, each with its scenario."""
+    for scenario in scenarios(evidence):
+        for measurement in scenario["measurements"]:
+            yield scenario, measurement
+
+
+def is_reference(evidence: Evidence, measure: str) -> bool:
+    """Whether a measure describes one of the tables only and finds no risk."""
+    return bool(entry_of(evidence, measure).get("direction") == "reference")
+
+
+def is_probability_or_share(evidence: Evidence, measurement: Mapping[str, Any]) -> bool:
+    """Whether a measurement can stand on an axis from 0 to 100 per cent."""
+    name = measurement["measure"]
+    return name == "posterior" or (unit_of(evidence, name) == "%" and name != "strongGain")
+
+
+def is_risk(evidence: Evidence, measure: str) -> bool:
+    """Whether more of the measure is more risk, in per cent."""
+    entry = entry_of(evidence, measure)
+    return entry.get("direction") == "higher is riskier" and entry.get("unit") == "%"
+
+
+def badness(evidence: Evidence, measurement: Mapping[str, Any]) -> tuple[float, float]:
+    """Return how bad a measurement is among those of the same measure; more is worse."""
+    value = measurement.get("value")
+    if value is None:
+        return (-2.0, 0.0)
+    direction = str(entry_of(evidence, measurement["measure"]).get("direction", ""))
+    sign = -1.0 if direction in ("lower is riskier", "higher is better") else 1.0
+    return (float(measurement.get("excess") or 0.0), sign * float(value))
+
+
+def sure(measurement: Mapping[str, Any], what: str = "value") -> float | None:
+    """Return the probability that a strong attacker gives to the truth, if the measure is one."""
+    value = measurement.get(what)
+    if value is None:
+        return None
+    if measurement["measure"] == "posterior":
+        return float(value)
+    return float(value) / 100 if measurement["measure"] == "strongWorst" else None
+
+
+def limited(evidence: Evidence) -> list[Mapping[str, Any]]:
+    """Return everything that has a limit: measure, about what, value, limit and verdict."""
+    found: list[Mapping[str, Any]] = []
+    sources = [(s["name"], s["measurements"]) for s in scenarios(evidence)]
+    sources.append(("utility", evidence["utility"].get("measurements", ())))
+    for where, measurements in sources:
+        for m in measurements:
+            if m.get("limit") is None:
+                continue
+            unit = m.get("unit") or unit_of(evidence, m["measure"])
+            found.append(
+                {
+                    "where": where,
+                    "measure": m["measure"],
+                    "about": about(m),
+                    "value": number(m.get("value"), m["measure"], unit),
+                    "limit": limit_text(m["limit"], m["measure"], unit),
+                    "verdict": verdict(m),
+                    "excess": m.get("excess"),
+                    "raw": m.get("value"),
+                }
+            )
+    return found
+
+
+def about(measurement: Mapping[str, Any]) -> str:
+    """Return what a measurement is about: its target or its model."""
+    return str(measurement.get("target") or measurement.get("model") or "")
+
+
+def and_list(words: Sequence[str], most: int = 8) -> str:
+    """Return words as a list in a sentence; beyond some number only how many more there are.
+
+    Examples
+    --------
+    >>> and_list(["a"]), and_list(["a", "b", "c"]), and_list(list("abcd"), most=2)
+    ('a', 'a, b and c', 'a, b and 2 more')
+    """
+    words = list(words)
+    if len(words) > most + 1:
+        words = [*words[:most], f"{len(words) - most} more"]
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return names as a plain list, or a dash."""
+    return ", ".join(words) if words else "–"

@@ -1,0 +1,164 @@
+"""The decision in five lines, and where measures disagree."""
+
+from __future__ import annotations
+
+import pytest
+from tests.report.sample import large, small
+
+from caveat.report.disagreement import disagreements
+from caveat.report.findings import decision
+from caveat.report.numbers import NBSP
+
+
+def lines(content):
+    return {lead: text.replace(NBSP, " ") for lead, text in decision(content)}
+
+
+def without(content, *attackers):
+    content["scenarios"] = [s for s in content["scenarios"] if s["attacker"] not in attackers]
+    return content
+
+
+def test_there_are_five_lines_in_order():
+    assert [lead for lead, _ in decision(small())] == [
+        "What is released",
+        "The worst finding",
+        "The limits you set",
+        "What utility costs",
+        "What this does not cover",
+    ]
+
+
+def test_the_release():
+    assert lines(small())["What is released"] == (
+        "1 synthetic table of 1,600 rows (one row is one person) and 5 columns, from 2,000 "
+        "original records; 1 column is not released. Access: public. For: students. "
+        "Purpose: teaching."
+    )
+
+
+def test_the_strong_attacker_is_the_worst_finding():
+    assert lines(small())["The worst finding"] == (
+        "An attacker who knows how the table was made and every record but one gives probability "
+        "0.999 to the true marital of the person most at risk (before the release: 0.125). She is "
+        "nearly certain (0.9 or more) for marital for 12.7 % of the records examined; 10.0 % "
+        "before."
+    )
+
+
+def test_without_a_strong_attacker_the_limit_broken_by_most_is_the_worst():
+    text = lines(without(small(), "strong"))["The worst finding"]
+    assert text.startswith(
+        "Furthest above its limit is DiSCO for marital: 7.2 %, baseline 1.5 % (a neighbour)."
+    )
+    assert "No strong attacker was computed" in text
+
+
+def test_without_limits_the_rise_over_the_baseline_counts():
+    content = without(small(), "strong")
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            m["limit"] = m["excess"] = None
+    text = lines(content)["The worst finding"]
+    for m in content["utility"]["measurements"]:
+        m["limit"] = m["excess"] = None
+    # singlingOut rises by 6.0, DiSCO by 5.75, inference and repU by 4.5.
+    assert text.startswith("Furthest above its baseline is singlingOut: 8.5 %, baseline 2.5 %")
+    assert lines(content)["The limits you set"].startswith("None was set.")
+
+
+def test_nothing_found_is_no_all_clear():
+    content = without(small(), "strong")
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            m["limit"] = m["excess"] = None
+            m["baseline"] = m["value"]
+    assert "That is no all-clear" in lines(content)["The worst finding"]
+    content["scenarios"] = []
+    assert lines(content)["The worst finding"].startswith("No measure of risk has a value")
+
+
+def test_limits_are_counted_and_the_broken_ones_named():
+    assert lines(small())["The limits you set"].replace(NBSP, " ") == (
+        "3 of 6 comparisons with a limit are met, 2 not met, 1 could not be measured, which does "
+        "not count as met. Not met: strongShare marital 12.7 % (at most 5.0 %) and DiSCO marital "
+        "7.2 % (at most 5.0 %)."
+    )
+
+
+def test_utility_is_compared_with_a_fresh_sample():
+    text = lines(small())["What utility costs"]
+    assert text.startswith(
+        "S_pMSE is 1.75 (1 is expected of a right synthesis, above 10 is poor; 1.02 for a fresh "
+        "sample of the original). Worst single variable: marital (S_pMSE 2.00). Worst pair: age "
+        "and marital (6.25)."
+    )
+
+
+def test_what_was_not_measured_is_said():
+    content = without(small(), "strong", "ordinary")
+    content["release"]["control_rows"] = 0
+    text = lines(content)["What this does not cover"]
+    assert text.startswith(
+        "Not measured: the strong attacker, ordinary attacks (prediction, singling out, linkage) "
+        "and a control (people who were not in the data). 3 columns were no attacker's target "
+        "(sex, age and region)."
+    )
+
+
+def test_certain_disclosure_that_the_usual_measures_do_not_see():
+    found = {remark.title: remark for remark in disagreements(large())}
+    remark = found["Nearly certain about bmi, and other measures do not see it"]
+    text = remark.text.replace(NBSP, " ")
+    assert "probability > 0.999, up from 0.120 before the release" in text
+    assert "repU is 0 % and DiSCO is 3.9 %" in text
+    spots = dict(remark.items)
+    assert list(spots) == ["repU", "DiSCO"]
+    assert spots["repU"].startswith("Only the named keys are looked at")
+    # TCAP is at 24 %, so it does see something.
+    assert "TCAP" not in text
+
+
+def test_an_average_that_hides_the_worst_record():
+    titles = [remark.title for remark in disagreements(small())]
+    assert "The average for marital is calm, the worst record is not" in titles
+    # A mean rise of 31.5 points is not calm.
+    assert not any("calm" in remark.title for remark in disagreements(large()))
+
+
+def test_ordinary_attacks_that_fail():
+    found = {remark.title: remark.text.replace(NBSP, " ") for remark in disagreements(small())}
+    text = found["Ordinary attacks on marital fail, the strong one does not"]
+    assert "singlingOut 8.5 % (control 8.2 %) and inference 48.0 % (control 47.5 %)" in text
+
+
+def test_a_limit_broken_no_more_than_for_outsiders():
+    found = {remark.title: remark.text.replace(NBSP, " ") for remark in disagreements(small())}
+    text = found["Above the limit, but no more than for people who were not in the data"]
+    assert text.startswith("DiSCO 7.2 % (control 6.5 %).")
+    content = small()
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            m["control"] = 0.0 if m["control"] is not None else None
+    assert not any("Above the limit" in remark.title for remark in disagreements(content))
+
+
+def test_a_high_value_that_is_no_gain():
+    content = small()
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            if m["measure"] == "inference":
+                m |= {"value": 80.0, "baseline": 81.0}
+    found = {remark.title: remark.text.replace(NBSP, " ") for remark in disagreements(content)}
+    text = found["High, and yet no higher than without the release"]
+    assert text.startswith("inference 80.0 % (baseline 81.0 %).")
+
+
+@pytest.mark.parametrize("before", [95.0, 90.0])
+def test_a_record_that_was_obvious_before_is_no_finding(before):
+    content = small()
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            if m["measure"] == "strongWorst":
+                m["baseline"] = before
+    assert not any("Nearly certain" in remark.title for remark in disagreements(content))

@@ -123,7 +123,7 @@ _MODEL = ("family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
 _POINT = (
     "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst", "pareto", "chosen",
 )  # fmt: skip
-_SETTINGS = ("method", "minbucket", "cp", "max_depth", "proper", "smoothing", "trees")
+_SETTINGS = ("method", "minbucket", "minsplit", "cp", "max_depth", "proper", "smoothing", "trees")
 _MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
@@ -131,6 +131,30 @@ _PROTECTIONS = (
     "add_noise", "code_extremes", "distance_filter", "group_rare_levels", "label", "microaggregate",
     "pram", "remove_replicated_uniques", "round_numbers", "smooth", "spectral",
 )  # fmt: skip
+_LABELS = re.compile(
+    r"\d+ columns?|\d+ nearest|(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
+)
+# Notes that say how a number was found or why there is none, and hold no value of the data.
+_NOTES = re.compile(
+    "|".join(
+        (
+            r"of [\d,]+ records drawn at random",
+            r"of these and the [\d,]+ most vulnerable records",
+            r"of the [\d,]+ most vulnerable records",
+            r"of all records",
+            r"the first table alone",
+            r"exact, for an attacker who knows the filter",
+            r"of the release before its protections, which do not look at the original: a bound",
+            r"simulated: averaged over [\d,]+ draws of the parameters",
+            r"simulated: [\d,]+ releases in each world; she looks at how often each candidate's "
+            r"whole record occurs, and a stronger attack may exist",
+            rf"no exact likelihood: (?:{'|'.join(_PROTECTIONS)}) looks at the original: the "
+            r"release is no plain draw",
+            r"there is no record to count",
+            r"the tables were synthesised elsewhere: how is not known, and this attacker knows it",
+        )
+    )
+)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
 _WITHHELD = "withheld"
@@ -176,7 +200,7 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
                     **_pick(m, _UTILITY),
                     "label": "",
                     "model": public.formula(m["model"]),
-                    "notes": _reason(m),
+                    "notes": _public_notes(m),
                 }
                 for m in utility["measurements"]
             ],
@@ -210,9 +234,10 @@ def _pick(entry: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     return {name: entry[name] for name in fields if name in entry}
 
 
-def _reason(measurement: dict[str, Any]) -> list[str]:
-    """Stand in for the reasons of a value that is not there: they may name a level."""
-    return ["it could not be computed"] if measurement["value"] is None else []
+def _public_notes(measurement: dict[str, Any]) -> list[str]:
+    """Return the notes that are known to hold no value; a missing value always has a reason."""
+    known = [note for note in measurement["notes"] if _NOTES.fullmatch(note)]
+    return known or (["it could not be computed"] if measurement["value"] is None else [])
 
 
 def _rounded(value: Any) -> Any:
@@ -238,6 +263,10 @@ class _Public:
 
     def known(self, names: list[str]) -> list[str]:
         return [name for name in names if name in self.names]
+
+    def label(self, label: str) -> str:
+        """Return what tells results of one attack apart, if it is of a form that is known."""
+        return label if label in self.names or _LABELS.fullmatch(label) else ""
 
     def formula(self, formula: str | None) -> str | None:
         """Return a formula that is made of released columns and signs only."""
@@ -296,9 +325,9 @@ class _Public:
             "measurements": [
                 {
                     **_pick(m, _MEASUREMENT),
-                    "label": "",
+                    "label": self.label(m["label"]),
                     "target": m["target"] if m["target"] in self.names else None,
-                    "notes": _reason(m),
+                    "notes": _public_notes(m),
                     "details": {},
                 }
                 for m in scenario["measurements"]

@@ -12,6 +12,7 @@ from tests.report.sample import large, small
 
 from caveat.evidence import _PROTECTIONS, external
 from caveat.protect.pipeline import PROTECTIONS
+from caveat.release.strong import AVERAGED, BEFORE, RUNS
 from caveat.report import markdown, render
 
 
@@ -115,6 +116,19 @@ def test_formulas_and_settings_are_shown_only_if_made_of_public_words():
     assert formulas == [model["formula"], "model 1 (withheld)", "model 2 (withheld)"]
     settings = [p["setting"] for p in public["map"]["points"]]
     assert settings[:3] == ["minbucket 5, round numbers", "setting 2 (withheld)", "minbucket 50"]
+
+
+def test_notes_and_labels_are_shown_only_in_forms_that_are_known():
+    content = small()
+    m = content["scenarios"][0]["measurements"][1]
+    known = ["of 1,234 records drawn at random", BEFORE, RUNS.format(n=100), AVERAGED.format(n=20)]
+    m["notes"] = [known[0], "the level MARKER is rare", *known[1:], f"{known[0]}: MARKER"]
+    m["label"] = "4 columns"
+    content["scenarios"][0]["measurements"][0]["label"] = "MARKER columns"
+    first, second = external(content)["scenarios"][0]["measurements"][:2]
+    assert second["notes"] == known
+    assert second["label"] == "4 columns"
+    assert first["label"] == ""
 
 
 def test_what_is_external_stays_as_it_is():

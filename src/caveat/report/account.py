@@ -156,9 +156,8 @@ def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
             "What the strong attacker assumes",
             "She knows the generator and all other records, but not the seed. Her numbers hold for "
             "columns that a model draws; columns that are copied or derived are not covered by "
-            "them. Where a protection was applied afterwards the release is no plain draw of the "
-            "models, and there may be no exact probability: such values are listed below with "
-            "the reason.",
+            "them. Where protections were applied afterwards the number is a bound, simulated, or "
+            "not there; notes beside it say which.",
         )
     else:
         yield (
@@ -224,13 +223,6 @@ def _remarks(evidence: Evidence) -> Iterator[Block]:
     found = [("", text) for text in evidence["remarks"]]
     found += [(s["name"], text) for s in scenarios(evidence) for text in s["remarks"]]
     found += [("Utility", text) for text in evidence["utility"]["remarks"]]
-    noted = {
-        (f"{s['name']}, {m['measure']}", note)
-        for s, m in risks(evidence)
-        if m["value"] is not None
-        for note in m["notes"]
-    }
-    found += sorted(noted)
     if found:
         yield Heading("Remarks of the run", "remarks")
         yield Items(found)

@@ -128,7 +128,8 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if scenario["targets"]:
         yield "She wants to learn", and_list(scenario["targets"], most=12)
     if given.get("records") is not None:
-        yield "Records examined", _examined(given)
+        some = f"up to {given['records']:,} drawn at random, and those that look most vulnerable"
+        yield "Records examined", "all" if given["records"] == "all" else some
     if given.get("groups"):
         groups = [f"{name} in {n} groups" for name, n in given["groups"].items()]
         yield "Numbers cut into groups", and_list(groups)
@@ -145,19 +146,6 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         excluded.append(f"cells of more than {given['limit']} records")
     if excluded:
         yield "Does not count as disclosure", and_list(excluded)
-
-
-def _examined(given: Mapping[str, Any]) -> str:
-    if given["records"] == "all":
-        return "all"
-    text = f"{given['records']:,}" if isinstance(given["records"], int) else str(given["records"])
-    vulnerable = given.get("most vulnerable")
-    if vulnerable:
-        text += (
-            f"; the {vulnerable} that look most vulnerable are among them, so shares are no "
-            "estimate for the whole table but rather too high"
-        )
-    return text
 
 
 def _worst_of_each(evidence: Evidence, measured: Sequence[Measured]) -> list[Measured]:
@@ -183,6 +171,11 @@ def _name(m: Measured) -> str:
     return f"{m['measure']} ({m['label']})" if more else str(m["measure"])
 
 
+def _how(m: Measured) -> str:
+    """Return how a number was found, as the run noted it."""
+    return "; ".join(m["notes"]) if m["value"] is not None else ""
+
+
 def _compared(evidence: Evidence, m: Measured) -> list[Cell]:
     name, unit = m["measure"], unit_of(evidence, m["measure"])
     reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
@@ -201,7 +194,7 @@ def _table(evidence: Evidence, rows: Sequence[Measured], caption: str) -> Table:
         [
             [
                 cell(_name(m), None, entry_of(evidence, m["measure"]).get("says", "")),
-                cell(about(m) or "–"),
+                cell(about(m) or "–", None, _how(m)),
                 *_compared(evidence, m),
                 cell(entry_of(evidence, m["measure"]).get("blind", "")),
             ]
@@ -218,7 +211,7 @@ def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Tab
         [
             [
                 cell(_name(m)),
-                cell(about(m) or "–"),
+                cell(about(m) or "–", None, _how(m)),
                 cell("all" if m.get("copy") is None else m["copy"]),
                 *_compared(evidence, m),
                 cell(f"{m['n']:,}", m["n"]),

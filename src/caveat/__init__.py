@@ -9,6 +9,7 @@ from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, re
 if TYPE_CHECKING:
     from caveat import datasets
     from caveat.attack import attributes, membership, posterior, privacy_loss, vulnerable
+    from caveat.release import Release
     from caveat.risk import MEASURES, Measurement, Scenario, audit
     from caveat.synthesis import Model, Plan, Synthesizer, load, make_plan, save
     from caveat.table.look import look
@@ -20,6 +21,7 @@ _ROOMS = {
     "Measurement": "caveat.risk",
     "Model": "caveat.synthesis",
     "Plan": "caveat.synthesis",
+    "Release": "caveat.release",
     "Scenario": "caveat.risk",
     "Synthesizer": "caveat.synthesis",
     "attributes": "caveat.attack",
@@ -45,6 +47,7 @@ __all__ = [
     "Missing",
     "Model",
     "Plan",
+    "Release",
     "Scenario",
     "Schema",
     "Synthesizer",

@@ -313,3 +313,12 @@ def test_stata_round_trip_is_the_identity(tmp_path_factory, table) -> None:
     path = Path(tmp_path_factory.getbasetemp()) / "any.dta"
     write(table, path, force=True)
     assert read(path) == table
+
+
+@pytest.mark.parametrize("suffix", ["sav", "zsav", "dta"])
+def test_the_time_of_writing_is_not_in_the_file(tmp_path, suffix):
+    path = tmp_path / f"people.{suffix}"
+    write(Table.from_frame({"age": [31, 47], "sex": ["f", "m"]}), path)
+    head = path.read_bytes()[:400]
+    assert b"01 Jan 20" in head if suffix == "dta" else b"01 Jan 0000:00:00" in head
+    assert read(path)["age"].values.tolist() == [31, 47]

@@ -1,8 +1,9 @@
 """All records at once, by updating trees instead of growing them again.
 
-For plans made of plain trees (and columns looked up by others) the likelihood of the release is a product over trees, and a changed
+For plans made of plain trees the likelihood of the release is a product over trees, and a changed
 record changes only a few of them: that of a column whose own value changes, and those of later
 columns that it predicts. :mod:`caveat.tree.neighbours` follows all changes down one tree together.
+Columns that are looked up by others take part: what a change does to them is cheap to see.
 """
 
 from __future__ import annotations

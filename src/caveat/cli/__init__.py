@@ -16,6 +16,7 @@ from caveat.cli.compare import compare
 from caveat.cli.look import look
 from caveat.cli.measures import measures
 from caveat.cli.report import report
+from caveat.cli.run import run
 from caveat.cli.study import study
 from caveat.cli.synth import model_app, synth
 from caveat.cli.tune import tune
@@ -61,6 +62,7 @@ app.command()(compare)
 app.command()(look)
 app.command()(measures)
 app.command()(report)
+app.command()(run)
 app.command()(study)
 app.command()(synth)
 app.command()(tune)

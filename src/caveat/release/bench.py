@@ -38,6 +38,7 @@ __all__ = [
     "badness",
     "child_seed",
     "measure_settings",
+    "protected",
     "settings_of",
 ]
 
@@ -271,17 +272,10 @@ class Workbench:
 
     def _release(self, original: Table, model: Model, setting: Setting) -> Made:
         drawn = model.tables(threads=1)[0]
-
-        def refill(n: int, number: int) -> Table:
-            return replace(model, seed=child_seed(model.seed, REFILL, number)).tables(n, threads=1)[
-                0
-            ]
-
-        around = Surroundings(original, model.seed, refill, SMOOTHINGS)
-        release, steps = protect(drawn, setting.protect, around)
+        release, steps = protected(drawn, model, setting.protect, original, model.seed)
         return Made(drawn, release, setting.options, setting.protect, steps)
 
-    def _again(self, setting: Setting, world: Table) -> Callable[[int], Table]:
+    def again(self, setting: Setting, world: Table) -> Callable[[int], Table]:
         """Return what makes releases of a setting in another world."""
         refit = bool(setting.options.get("proper")) or setting.options.get("method") == "forest"
         model = self._fit(world, setting, 0)
@@ -337,7 +331,7 @@ class Workbench:
         )
         try:
             result = attack_release(
-                self.original, made, self._records(setting), partial(self._again, setting), attack
+                self.original, made, self._records(setting), partial(self.again, setting), attack
             )
         except CaveatError as error:
             found.values.update(dict.fromkeys(names))
@@ -360,6 +354,18 @@ class Workbench:
             ).first(records)
             return [int(i) for i in first]
         return records
+
+
+def protected(
+    drawn: Table, model: Model, steps: Sequence[Mapping[str, Any]], original: Table, seed: int
+) -> tuple[Table, tuple[Step, ...]]:
+    """Apply protections to what a model has drawn; fresh records for a filter come from it too."""
+
+    def refill(n: int, number: int) -> Table:
+        fresh = replace(model, seed=child_seed(seed, REFILL, number))
+        return fresh.tables(n, threads=1)[0]
+
+    return protect(drawn, steps, Surroundings(original, seed, refill, SMOOTHINGS))
 
 
 def child_seed(seed: int, *key: int) -> int:

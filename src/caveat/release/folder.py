@@ -19,10 +19,9 @@ from typing import Any
 
 from caveat.errors import CaveatError
 
-try:
+fcntl: Any = None
+with suppress(ImportError):  # without such locks what a killed run leaves is not removed
     import fcntl
-except ImportError:  # no such locks on this system: what a killed run leaves is not removed
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
@@ -69,7 +68,7 @@ def release_folder(target: Path, *, force: bool = False) -> Iterator[tuple[Path,
         The draft, and remarks about what a killed run had left. After an error or an interruption
         the draft is removed and the target is as it was.
     """
-    target = Path(os.path.abspath(target))
+    target = Path(target).resolve()
     remarks = _clear_up(target)
     check_target(target, force=force)
     draft = _beside(target, "draft")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,7 @@ def risk_utility_map(
     seeds: int = 3,
     seed: int = 0,
     threads: int | None = None,
+    done: Callable[[float], None] | None = None,
 ) -> RiskUtilityMap:
     """Measure every setting on the same seeds.
 
@@ -96,6 +97,8 @@ def risk_utility_map(
         Root of all randomness.
     threads
         Settings at the same time; all cores by default. The result does not depend on it.
+    done
+        Called with the share of the settings that has become ready.
     """
     if not settings:
         raise CaveatError("there is no setting to try", where="settings", do="give at least one")
@@ -103,11 +106,12 @@ def risk_utility_map(
     numbers = [child_seed(seed, 0, k) for k in range(seeds)]
     start = time.perf_counter()
     points: dict[str, Point] = {}
-    measure_settings(
-        bench,
-        [(setting, numbers) for setting in settings],
-        threads,
-        lambda point, _: points.__setitem__(point.setting.key, point),
-    )
+
+    def keep(point: Point, _: Sequence[int]) -> None:
+        points[point.setting.key] = point
+        if done is not None:
+            done(1 / len(settings))
+
+    measure_settings(bench, [(setting, numbers) for setting in settings], threads, keep)
     ordered = tuple(points[setting.key] for setting in settings)
     return RiskUtilityMap(ordered, question, time.perf_counter() - start)

@@ -68,6 +68,7 @@ def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
         try:
             if program == "stata":
                 pyreadstat.write_dta(frame, path, missing_user_values=missing, **common)
+                _forget_time(path, rb"<timestamp>\x11(.{17})</timestamp>", b"01 Jan 2000 00:00")
                 return
             measures = {name: v.measure for name, v in variables.items()}
             pyreadstat.write_sav(
@@ -79,12 +80,22 @@ def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
                 variable_measure=measures,
                 **common,
             )
+            _forget_time(path, rb"(?s)^\$FL[23].{88}(.{17})", b"01 Jan 0000:00:00")
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
             raise CaveatError(
                 f"{TITLES[program]} cannot hold this table", do="write Parquet or CSV instead"
             ) from None
 
     return save
+
+
+def _forget_time(path: Path, pattern: bytes, instead: bytes) -> None:
+    """Overwrite the time of writing in a header: the same table gives the same bytes."""
+    with path.open("rb+") as file:
+        found = re.search(pattern, file.read(400))
+        if found is not None:
+            file.seek(found.start(1))
+            file.write(instead)
 
 
 def _refuse(program: str, name: str, what: str, do: str) -> CaveatError:

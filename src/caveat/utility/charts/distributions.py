@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import numpy as np
 
-from caveat.table import Kind
+from caveat.utility.bars import fewer_bars, is_spread, suitable_bins
 from caveat.utility.charts.style import SIDES, draw, finish, key, side_colour
 from caveat.utility.comparison import Comparison
-from caveat.utility.groups import pretty
-from caveat.utility.tables import FEW_VALUES, Histogram, histogram
+from caveat.utility.tables import Histogram, histogram
 
 __all__ = ["distributions"]
 
@@ -23,12 +21,6 @@ BAR = 7
 MISSING, GAP = 34, 8
 # From here on an axis says 20k instead of 20000.
 LONG_NUMBER = 20_000
-# More categories than this are drawn together, the rarest ones first.
-MOST_BARS = 12
-# Whole numbers with a range up to this get a bar for each value.
-FEW_WHOLE = 25
-# If the middle 99.5 % of the rows take less than this share of the range, the ends are cut.
-MIDDLE, MIDDLE_SHARE = 0.995, 1 / 3
 
 
 def distributions(
@@ -48,7 +40,7 @@ def distributions(
         About how many bins numbers get.
     """
     chosen = comparison.choose(names)
-    numbers = [name for name in chosen if _is_spread(comparison, name)]
+    numbers = [name for name in chosen if is_spread(comparison, name)]
     grids = [
         [_spread(comparison, name, bins) for name in numbers],
         [_category(histogram(comparison, name)) for name in chosen if name not in numbers],
@@ -59,27 +51,9 @@ def distributions(
     return finish(grid, "Distributions", "per cent of rows; missing cells are bars of their own")
 
 
-def _is_spread(comparison: Comparison, name: str) -> bool:
-    """Whether a variable has so many numbers that it is drawn in bins."""
-    ours, theirs = comparison.columns(name)
-    counts = (ours.counts + theirs.counts)[: len(ours.levels)]
-    return ours.kind.is_number and int(np.count_nonzero(counts)) >= FEW_VALUES
-
-
 def _spread(comparison: Comparison, name: str, bins: int) -> Any:
-    """Draw a number in bins that suit it."""
-    ours, theirs = comparison.columns(name)
-    counts = (ours.counts + theirs.counts)[: len(ours.levels)]
-    values, counts = ours.numbers[counts > 0], counts[counts > 0]
-    if ours.kind is Kind.INTEGER and values[-1] - values[0] <= FEW_WHOLE:
-        limits = np.arange(values[0] - 0.5, values[-1] + 1)
-        return _number(histogram(comparison, name, limits=limits), name)
-    ends = np.cumsum(counts) / counts.sum()
-    low, high = values[np.searchsorted(ends, [(1 - MIDDLE) / 2, (1 + MIDDLE) / 2])]
-    if low < high < low + MIDDLE_SHARE * (values[-1] - values[0]):
-        cut = histogram(comparison, name, limits=pretty(low, high, bins))
-        return _number(cut, f"{name} (ends hold all beyond)")
-    return _number(histogram(comparison, name, bins), name)
+    bars, is_cut = suitable_bins(comparison, name, bins)
+    return _number(bars, f"{name} (ends hold all beyond)" if is_cut else name)
 
 
 def _rows(labels: Sequence[str], ours: Any, theirs: Any) -> list[dict[str, Any]]:
@@ -169,7 +143,7 @@ def _number(bars: Histogram, title: str) -> Any:
 
 def _category(bars: Histogram) -> Any:
     """Draw horizontal pairs of bars; rare categories are put together."""
-    labels, ours, theirs = _fewer(bars)
+    labels, ours, theirs = fewer_bars(bars)
     rows = _rows(labels, ours, theirs)
     return (
         draw(rows)
@@ -198,23 +172,3 @@ def _category(bars: Histogram) -> Any:
             title=bars.name,
         )
     )
-
-
-def _fewer(bars: Histogram) -> tuple[list[str], Any, Any]:
-    """Return at most MOST_BARS categories and all ways to be missing."""
-    ours, theirs = bars.percents
-    n = len(bars.labels) - bars.n_missing
-    order = np.arange(n)
-    rest: list[int] = []
-    if n > MOST_BARS:
-        common = np.argsort(-(ours[:n] + theirs[:n]), kind="stable")
-        order, rest = np.sort(common[: MOST_BARS - 1]), list(common[MOST_BARS - 1 :])
-    missing = np.arange(n, len(bars.labels))
-    labels = [bars.labels[i] for i in order]
-    labels += [f"{len(rest)} others"] if rest else []
-    labels += [f"missing: {bars.labels[i]}" for i in missing]
-
-    def bars_of(values: Any) -> Any:
-        return [*values[order], *([values[rest].sum()] if rest else []), *values[missing]]
-
-    return labels, bars_of(ours), bars_of(theirs)

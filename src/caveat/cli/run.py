@@ -1,0 +1,128 @@
+"""``caveat run``: a release from end to end, from the specification to the folder."""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+
+from caveat.cli import console
+from caveat.errors import CaveatWarning
+from caveat.release.run import Outcome, Release
+
+__all__ = ["run"]
+
+
+def run(
+    spec: Annotated[Path, typer.Argument(help="The specification (release.toml).")],
+    only: Annotated[
+        str | None,
+        typer.Option(help="audit: synthesise nothing, the tables were made elsewhere."),
+    ] = None,
+    synthetic: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --only audit: a table made elsewhere; repeat it."),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the release goes [folder in the specification].")
+    ] = None,
+    date: Annotated[str | None, typer.Option(help="The date on the reports [today].")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an earlier release in this folder.")
+    ] = False,
+) -> None:
+    """Make a release: synthesise, protect, attack, measure, and write the evidence down."""
+    release = Release.from_toml(spec)
+    try:
+        with _stopped_politely(), console.progress() as bar:
+            task = bar.add_task("starting", total=1.0)
+
+            def show(step: str, share: float) -> None:
+                bar.update(task, description=step, completed=share)
+
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", CaveatWarning)
+                outcome = release.run(
+                    folder,
+                    force=force,
+                    threads=threads,
+                    only=only,  # type: ignore[arg-type]
+                    synthetic=synthetic or None,
+                    date=date,
+                    progress=show,
+                )
+    except KeyboardInterrupt:
+        console.error("interrupted; nothing was written")
+        raise typer.Exit(130) from None
+    for warning in caught:
+        console.remark(f"note: {warning.message}")
+    _print(outcome)
+    if outcome.broken:
+        raise typer.Exit(3)
+
+
+@contextmanager
+def _stopped_politely() -> Iterator[None]:
+    """Let the signal that ends a job clear up as Ctrl-C does."""
+
+    def stop(*_: int | FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _print(outcome: Outcome) -> None:
+    content = outcome.evidence
+    synthesis = content["synthesis"] or {"remarks": []}
+    for remark in [*synthesis["remarks"], *content["remarks"]]:
+        console.remark(f"note: {remark}")
+    sections = [(s["name"], s["measurements"]) for s in content["scenarios"]]
+    sections.append(("utility", content["utility"]["measurements"]))
+    limited = [(name, m) for name, found in sections for m in found if m["limit"] is not None]
+    if limited:
+        console.out.print(_limits(limited, content["measures"]), markup=False)
+    else:
+        console.out.print("no limit is set: the evidence says what was measured", markup=False)
+    files = len(content["release"]["files"])
+    tables = "1 synthetic table" if files == 1 else f"{files} synthetic tables"
+    console.out.print(f"\n{outcome.folder}: {tables}, evidence and reports", markup=False,
+                      soft_wrap=True)  # fmt: skip
+    console.out.print("what may leave the building is marked in manifest.json", markup=False)
+
+
+def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str, Any]) -> Grid:
+    grid = Grid(box=None, title="limits", title_justify="left", title_style="bold")
+    for i, name in enumerate(("", "measure", "target", "value", "limit", "")):
+        grid.add_column(name, justify="right" if i in (3, 4) else "left", header_style="dim")
+    for name, m in limited:
+        unit = measures[m["measure"]]["unit"]
+        value = "none" if m["value"] is None else f"{m['value']:.4g}{unit and f' {unit}'}"
+        ends = m["limit"]
+        limit = " and ".join(
+            f"{sign} {ends[end]:g}"
+            for end, sign in (("least", "≥"), ("most", "≤"))
+            if ends[end] is not None
+        )
+        verdict = {None: "not measured", 0: "met"}.get(m["excess"], "broken")
+        grid.add_row(name, m["measure"], _about(m), value, limit, verdict)
+    return grid
+
+
+def _about(m: Mapping[str, Any]) -> str:
+    """Return what tells a measurement from others of the same measure."""
+    parts = [m.get("target"), m.get("model"), m.get("label") if "target" in m else None]
+    if (m.get("copy") or 1) > 1:
+        parts.append(f"table {m['copy']}")
+    return ", ".join(dict.fromkeys(part for part in parts if part))

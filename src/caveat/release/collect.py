@@ -1,0 +1,116 @@
+"""What all parts of the evidence share: plain values, limits, and the entries of measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import CaveatError
+from caveat.release.limits import Limit
+from caveat.risk import MEASURES as RISKS
+from caveat.risk.measurement import Measurement, undefined
+from caveat.utility import MEASURES as UTILITIES
+
+__all__ = ["Done", "entries_of", "entry", "held_to", "limits_of", "plain", "said", "without_value"]
+
+Done = Callable[[float], None]
+"""Called with the share of a step that has become ready."""
+
+NOT_FINITE = "a part of it is not a finite number and is left out"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: mappings, lists, texts, finite numbers; else its text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return str(value)
+
+
+def held_to(limits: Sequence[Limit], measure: str, value: float | None) -> dict[str, Any]:
+    """Return the limit of a measure and by how much a value exceeds it."""
+    limit = next((limit for limit in limits if limit.measure == measure), None)
+    if limit is None:
+        return {"limit": None, "excess": None}
+    # What could not be measured does not meet a limit, and does not exceed it by anything either.
+    return {"limit": _ends(limit), "excess": None if value is None else limit.excess(value)}
+
+
+def limits_of(limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    """Return limits ready for JSON."""
+    return [{"measure": limit.measure, **_ends(limit)} for limit in limits]
+
+
+def _ends(limit: Limit) -> dict[str, float | None]:
+    return {
+        "most": limit.most if math.isfinite(limit.most) else None,
+        "least": limit.least if math.isfinite(limit.least) else None,
+    }
+
+
+def entry(
+    measure: str,
+    result: Measurement,
+    limits: Sequence[Limit],
+    *,
+    target: str | None = None,
+    copy: int | None = None,
+    label: str = "",
+) -> dict[str, Any]:
+    """Return one measurement of risk as the evidence holds it."""
+    content = result.to_dict()
+    safe = plain(content)
+    if any(v is None and content["details"][k] is not None for k, v in safe["details"].items()):
+        safe["notes"].append(NOT_FINITE)
+    return {
+        "measure": measure,
+        "label": label,
+        "target": target,
+        "copy": copy,
+        **held_to(limits, measure, result.value),
+        **safe,
+    }
+
+
+def without_value(
+    measures: Sequence[str], reason: str, limits: Sequence[Limit], **more: Any
+) -> list[dict[str, Any]]:
+    """Return measurements that could not be made, each with the reason."""
+    return [entry(name, undefined(reason), limits, **more) for name in measures]
+
+
+def said(error: CaveatError) -> str:
+    """Return the reason that an error gives, without the advice for a command."""
+    return f"{error.where}: {error.what}" if error.where else error.what
+
+
+def entries_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what the tables of measures say about some of them."""
+    found = {}
+    for name in dict.fromkeys(names):
+        measure = UTILITIES[name] if name in UTILITIES else RISKS[name]
+        found[name] = {
+            "says": measure.says,
+            "attacker": measure.attacker,
+            "formula": measure.formula,
+            "source": measure.source,
+            "blind_spot": measure.blind_spot,
+            "blind": measure.blind,
+            "baseline": measure.baseline,
+            "direction": measure.direction,
+            "unit": measure.unit,
+            "family": measure.family,
+            "fails": sorted(str(prop) for prop in measure.fails),
+            "kind": "utility" if name in UTILITIES else "risk",
+        }
+    return found

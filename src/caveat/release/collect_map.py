@@ -1,0 +1,88 @@
+"""The map of risk and utility around the release, as evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from caveat.release.analyses import MapSpec
+from caveat.release.bench import Question, Setting, child_seed
+from caveat.release.collect import Done
+from caveat.release.making import Material
+from caveat.release.map import risk_utility_map
+from caveat.release.spec import ReleaseSpec
+from caveat.risk import MEASURES
+from caveat.synthesis.methods import Settings
+
+__all__ = ["collect_map"]
+
+MAP = 1_000_016  # first word of the seeds
+
+
+def collect_map(
+    material: Material, spec: ReleaseSpec, wanted: MapSpec, threads: int | None, done: Done
+) -> dict[str, Any]:
+    """Measure the settings of the map, and that of the release among them."""
+    scenario = next(one for one in spec.scenarios if one.name == wanted.scenario)
+    settings, chosen = _settings(spec, wanted)
+    question = Question(
+        measures=(wanted.risk, wanted.utility),
+        keys=scenario.keys,
+        targets=scenario.targets,
+        circumstances=scenario.circumstances,
+        models=spec.utility.models,
+        unknown=scenario.targets if scenario.attacker == "strong" else None,
+        prior=scenario.prior,
+    )
+    found = risk_utility_map(
+        material.fitted, settings, question, seeds=wanted.seeds,
+        seed=child_seed(material.seed, MAP), threads=threads, done=done,
+    )  # fmt: skip
+    best = found.pareto(wanted.risk, wanted.utility)
+    limit = next((one for one in scenario.limits if one.measure == wanted.risk), None)
+    return {
+        "scenario": scenario.name,
+        "risk": wanted.risk,
+        "utility": wanted.utility,
+        "risk_unit": MEASURES[wanted.risk].unit if wanted.risk in MEASURES else "",
+        "limit": limit.most if limit is not None and math.isfinite(limit.most) else None,
+        "points": [
+            {
+                "setting": str(point.setting),
+                "seeds": len(point.values),
+                "risk_mean": point.mean(wanted.risk),
+                "risk_worst": point.worst(wanted.risk),
+                "utility_mean": point.mean(wanted.utility),
+                "utility_worst": point.worst(wanted.utility),
+                "pareto": is_best,
+                "chosen": point.setting.key == chosen.key,
+            }
+            for point, is_best in zip(found.points, best, strict=True)
+        ],
+    }
+
+
+def _settings(spec: ReleaseSpec, wanted: MapSpec) -> tuple[list[Setting], Setting]:
+    """Return the settings of the map and which of them is the release's own.
+
+    Protections are those of the release unless the map varies them. What the release leaves at its
+    default is written out, so that the two can be compared.
+    """
+    usual = Settings()
+    own = {
+        name: spec.synthesis.get(name, getattr(usual, name, None))
+        for name in wanted.settings
+        if name != "protect" and (name in spec.synthesis or hasattr(usual, name))
+    }
+    base: Mapping[str, Any] = {**spec.synthesis, **own}
+    steps = tuple(spec.protect)
+    settings = wanted.all_settings(base)
+    if "protect" not in wanted.settings:
+        settings = [replace(setting, protect=steps) for setting in settings]
+    shown = settings[0].shown
+    chosen = Setting(base, steps, shown)
+    if chosen.key not in {setting.key for setting in settings}:
+        settings.append(chosen)
+    return settings, chosen

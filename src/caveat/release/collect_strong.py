@@ -1,0 +1,292 @@
+"""The strong attacker: she knows the generator and all other records.
+
+Where the release is a draw with an exact likelihood, every figure is exact for the records that are
+attacked: a random sample for the shares, and the most vulnerable for the worst. Where there is no
+such likelihood, the worst is simulated if that is possible in a reasonable time, and named so;
+everything else has no value, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack import Attributes, attributes, membership
+from caveat.attack.measures import gain_of, members_of, share_of, worst_of
+from caveat.attack.posterior import drawn_columns
+from caveat.attack.updates import can_update
+from caveat.attack.worlds import Worlds, affected_columns
+from caveat.errors import CaveatError
+from caveat.release.at_risk import AtRisk, Signs
+from caveat.release.bench import Question, Setting, Workbench, child_seed
+from caveat.release.collect import Done, entry, said, without_value
+from caveat.release.collected import Collected
+from caveat.release.making import Material
+from caveat.release.scenarios import ScenarioSpec
+from caveat.release.spec import ReleaseSpec
+from caveat.release.strong import BEFORE, Attack, Made, attack_release
+from caveat.risk.measurement import Measurement
+from caveat.synthesis import Plan
+
+__all__ = ["allot", "collect_strong"]
+
+VULNERABLE = 20
+"""Of so many records beside the sample the worst is looked for."""
+LEAST = 10
+"""Records that are attacked whatever it costs."""
+SIMULATED = 5
+"""Records that are attacked by simulation."""
+SIMULATIONS = 100
+
+# The work that a scenario may take when "all" is not asked for, in records x candidates x trees x
+# rows: about a minute of one core each. It is counted, not timed: the same run attacks the same
+# records on every machine. A fit from scratch costs about so many updates.
+MOST_WORK = 600_000_000
+MOST_MEMBERS = 1_000_000_000
+FROM_SCRATCH = 16
+
+SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
+ABOUT_TARGETS = ("strongShare", "strongWorst", "strongGain")
+ELSEWHERE = "the tables were synthesised elsewhere: how is not known, and this attacker knows it"
+
+
+def collect_strong(
+    material: Material,
+    spec: ReleaseSpec,
+    scenario: ScenarioSpec,
+    number: int,
+    signs: Signs,
+    threads: int | None,
+    done: Done,
+) -> Collected:
+    """Attack the targets and the membership of records; all tables together."""
+    asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
+    targets = (scenario.targets or ()) if asked else ()
+    members = "membershipShare" in scenario.measures
+    circumstances = {
+        "records": scenario.records,
+        "prior": scenario.prior,
+        "membership": members,
+    }
+    plan = material.plan
+    if plan is None:
+        nothing = [m for t in targets for m in without_value(asked, ELSEWHERE, scenario.limits,
+                                                              target=t)]  # fmt: skip
+        if members:
+            nothing += without_value(["membershipShare"], ELSEWHERE, scenario.limits)
+        return Collected(circumstances, nothing)
+    run = _Run(material, spec, scenario, plan, signs, child_seed(material.seed, SAMPLE, number),
+               threads, done)  # fmt: skip
+    measurements, at_risk = run.targets(targets, asked)
+    if members:
+        measurements += run.members(share=1 if not targets else 0.5)
+    return Collected(circumstances, measurements, remarks=run.remarks, at_risk=at_risk)
+
+
+def allot(costs: Sequence[float], wanted: int, work: float) -> list[int]:
+    """Share work out: how many records of each sort, where one costs so much.
+
+    Sorts that need less than an equal share leave the rest to the others.
+
+    Examples
+    --------
+    >>> allot([1, 10, 100], wanted=50, work=600)
+    [50, 27, 10]
+    """
+    numbers = [0] * len(costs)
+    left, waiting = work, sorted(range(len(costs)), key=lambda i: costs[i])
+    for place, i in enumerate(waiting):
+        share = left / (len(waiting) - place)
+        numbers[i] = max(min(wanted, int(share / costs[i])), min(wanted, LEAST))
+        left = max(left - numbers[i] * costs[i], 0.0)
+    return numbers
+
+
+@dataclass
+class _Run:
+    """One scenario while it is carried out."""
+
+    material: Material
+    spec: ReleaseSpec
+    scenario: ScenarioSpec
+    plan: Plan
+    signs: Signs
+    seed: int
+    threads: int | None
+    done: Done
+
+    def __post_init__(self) -> None:
+        self.remarks: list[str] = []
+        fitted = self.material.fitted
+        self.order = np.random.default_rng(self.seed).permutation(fitted.n_rows)
+        worlds = Worlds(fitted, self.plan, [])
+        self.unit = fitted.n_rows * (1 if can_update(worlds) else FROM_SCRATCH)
+        steps = [step for step in self.material.steps[0] if step.name != "label"]
+        self.notes = (BEFORE,) if steps else ()
+        self.reason = ""
+        if drawn := drawn_columns(self.plan):
+            self.reason = f"the parameters of the models are drawn (column {drawn[0]})"
+        reading = [step.name for step in steps if step.reads_original]
+        if reading:
+            self.reason = f"{reading[0]} looks at the original: the release is no plain draw"
+
+    def targets(
+        self, targets: Sequence[str], asked: Sequence[str]
+    ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
+        """Attack every target."""
+        measurements: list[dict[str, Any]] = []
+        at_risk: list[AtRisk] = []
+        fitted = self.material.fitted
+        costs = [
+            fitted[name].n_levels * len(affected_columns(self.plan, [name])) * self.unit
+            for name in targets
+        ]
+        everyone = fitted.n_rows
+        wanted = everyone
+        numbers = [everyone] * len(targets)
+        if self.scenario.records != "all":
+            wanted = min(self.scenario.records + VULNERABLE, everyone)
+            numbers = allot(costs, wanted, MOST_WORK)
+        share = (0.5 if "membershipShare" in self.scenario.measures else 1.0) / max(len(targets), 1)
+        for target, n in zip(targets, numbers, strict=True):
+            if self.reason:
+                measurements += self._simulated(target, asked)
+                self.done(share)
+                continue
+            found, risky = self._exact(target, asked, n, n < wanted, share)
+            measurements += found
+            at_risk += risky
+        at_risk.sort(key=lambda one: (-one.rise, -self.signs.score(one.record)))
+        return measurements, at_risk
+
+    def _chosen(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return a random sample and the most vulnerable records, n together."""
+        everyone = len(self.order)
+        if n >= everyone:
+            return np.arange(everyone), np.zeros(0, np.int64)
+        part = max(1, round(n * VULNERABLE / (VULNERABLE + 200)))
+        part = VULNERABLE if n > VULNERABLE * 3 else min(part, n - 1)
+        return np.sort(self.order[: n - part]), self.signs.first(part)
+
+    def _exact(
+        self, target: str, asked: Sequence[str], n: int, fewer: bool, share: float
+    ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
+        sample, exposed = self._chosen(n)
+        both = np.unique(np.concatenate([sample, exposed]))
+        limits = self.scenario.limits
+        try:
+            found = attributes(
+                self.material.fitted, list(self.material.drawn), target, generator=self.plan,
+                records=both.tolist(), prior=self.scenario.prior, threads=self.threads,
+                done=lambda ready: self.done(share * ready),
+            )  # fmt: skip
+        except CaveatError as error:
+            return without_value(asked, said(error), limits, target=target), []
+        if fewer:
+            self.remarks.append(
+                f"{target}: {len(both):,} records are attacked and not more, since each has "
+                f'{self.material.fitted[target].n_levels:,} candidates; records = "all" attacks '
+                "everyone"
+            )
+        random = _only(found, sample)
+        of_sample = (f"of {len(sample):,} records drawn at random", *self.notes)
+        of_all = (
+            f"of these and the {len(exposed):,} most vulnerable records" if len(exposed)
+            else "of all records",
+            *self.notes,
+        )  # fmt: skip
+        everyone = len(sample) == len(self.order)
+        results = {
+            "strongShare": _noted(share_of(random), of_all if everyone else of_sample),
+            "strongWorst": _noted(worst_of(found), of_all),
+            "strongGain": _noted(gain_of(random), of_all if everyone else of_sample),
+        }
+        at_risk = [
+            AtRisk(self.scenario.name, int(record), target, "strongWorst", 100 * float(p),
+                   100 * float(before))
+            for record, p, before in zip(
+                found.records, found.probability, found.prior_probability, strict=True
+            )
+            if p > before
+        ]  # fmt: skip
+        return [entry(name, results[name], limits, target=target) for name in asked], at_risk
+
+    def _simulated(self, target: str, asked: Sequence[str]) -> list[dict[str, Any]]:
+        """Simulate the worst over a few records; shares over so few would say nothing."""
+        limits, reason = self.scenario.limits, f"no exact likelihood: {self.reason}"
+        out = without_value([n for n in asked if n != "strongWorst"], reason, limits, target=target)
+        if "strongWorst" not in asked:
+            return out
+        try:
+            result = self._worst_by_simulation(target)
+        except CaveatError as error:
+            why = f"{reason}; {said(error)}"
+            return out + without_value(["strongWorst"], why, limits, target=target)
+        return [entry("strongWorst", result, limits, target=target), *out]
+
+    def _worst_by_simulation(self, target: str) -> Measurement:
+        material, protect = self.material, self.spec.protect
+        if material.releases[0].n_rows != material.fitted.n_rows and len(protect):
+            raise CaveatError("a release with another number of rows is not simulated")
+        made = Made(
+            material.drawn[0], material.releases[0], self.spec.synthesis, protect,
+            material.steps[0],
+        )  # fmt: skip
+        bench = Workbench(material.fitted, Question(()))
+        again = partial(bench.again, Setting(self.spec.synthesis, tuple(protect)))
+        records = self.signs.first(SIMULATED).tolist()
+        attack = Attack(
+            (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
+        )
+        found = attack_release(material.fitted, made, records, again, attack)
+        value, error = 100 * found.values["posterior"], 100 * found.errors.get("posterior", 0.0)
+        notes = [f"of the {len(records)} most vulnerable records", found.how]
+        if len(material.releases) > 1:
+            notes.append("the first table alone")
+        return Measurement(
+            value,
+            interval=(max(value - 1.96 * error, 0.0), min(value + 1.96 * error, 100.0)),
+            n=len(records),
+            notes=tuple(notes),
+            details={"Monte Carlo error": error, "largest gain": found.values["gain"]},
+        )
+
+    def members(self, share: float) -> list[dict[str, Any]]:
+        """Ask of all records, or of a sample, whether they were in the data."""
+        limits, names = self.scenario.limits, ["membershipShare"]
+        if self.reason:
+            return without_value(names, f"no exact likelihood: {self.reason}", limits)
+        everyone = len(self.order)
+        n = everyone
+        if self.scenario.records != "all":
+            n = allot([len(self.plan.columns) * self.unit], everyone, MOST_MEMBERS)[0]
+        records = np.sort(self.order[:n])
+        try:
+            found = membership(
+                self.material.fitted, list(self.material.drawn), generator=self.plan,
+                records=records.tolist(), threads=self.threads,
+                done=lambda ready: self.done(share * ready),
+            )  # fmt: skip
+        except CaveatError as error:
+            return without_value(names, said(error), limits)
+        whom = f"of {n:,} records drawn at random" if n < everyone else "of all records"
+        return [entry(names[0], _noted(members_of(found), (whom, *self.notes)), limits)]
+
+
+def _only(found: Attributes, records: NDArray[np.int64]) -> Attributes:
+    chosen = np.isin(found.records, records)
+    return replace(
+        found,
+        records=found.records[chosen],
+        prior=found.prior[chosen],
+        log_likelihood=found.log_likelihood[chosen],
+    )
+
+
+def _noted(result: Measurement, notes: tuple[str, ...]) -> Measurement:
+    return replace(result, notes=(*notes, *result.notes))

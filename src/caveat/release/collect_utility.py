@@ -1,0 +1,188 @@
+"""What analysts can still do, as evidence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.release.bench import child_seed
+from caveat.release.collect import Done, held_to, limits_of, plain, said
+from caveat.release.making import Material
+from caveat.release.spec import ReleaseSpec
+from caveat.utility import BEST, MEASURES, Utility, check_rules, compare
+from caveat.utility.analyses import Z95, ModelComparison
+from caveat.utility.bars import bars_of
+
+__all__ = ["collect_utility"]
+
+RESAMPLES = 1_000_015  # first word of the seeds
+
+
+def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
+    """Compare the released tables with the fitted records, beside values to judge this by."""
+    fitted, releases = material.fitted.select(material.columns()), list(material.releases)
+    models, refused = [], {}
+    for model in spec.utility.models:
+        # A model that cannot be fitted to the release is a finding, not the end of the run.
+        try:
+            compare(fitted, releases, models=[model], measures=[], resamples=0)
+            models.append(model)
+        except CaveatError as error:
+            refused[model] = said(error)
+    jobs = max(len(spec.utility.measures), 1)
+    found = compare(
+        fitted,
+        releases,
+        models=models,
+        targets=spec.utility.targets,
+        rules=dict(spec.utility.rules),
+        holdout=material.control,
+        measures=spec.utility.measures,
+        seed=child_seed(material.seed, RESAMPLES),
+        progress=lambda _: done(1 / jobs),
+    )
+    return {
+        "limits": limits_of(spec.utility.limits),
+        "measurements": [*_measurements(found, spec), *_without_model(refused, spec)],
+        "variables": _variables(found),
+        "pairs": _pairs(found),
+        "models": [_model(model) for model in found.models],
+        "rules": _rules(found, spec),
+        "remarks": [*found.remarks, *(f"{model}: {why}" for model, why in refused.items())],
+    }
+
+
+def _measurements(found: Utility, spec: ReleaseSpec) -> list[dict[str, Any]]:
+    entries = []
+    for result in found.results:
+        measure, whole = result.measure, result.measurement
+        _, _, about = result.label.partition(": ")
+        entries.append(
+            {
+                "measure": measure.name,
+                "label": result.label,
+                "model": about or None,
+                "value": result.value,
+                "interval": None if whole.interval is None else list(whole.interval),
+                "copies": [copy.value for copy in result.copies],
+                "resample": plain(result.references.resample),
+                "second_copy": plain(result.references.second_copy),
+                "holdout": plain(result.references.holdout),
+                "best": BEST[measure.name],
+                "unit": measure.unit,
+                **held_to(spec.utility.limits, measure.name, result.value),
+                "notes": list(whole.notes),
+            }
+        )
+    return entries
+
+
+def _without_model(refused: dict[str, str], spec: ReleaseSpec) -> list[dict[str, Any]]:
+    """Return the measures of models that could not be fitted, with the reason."""
+    names = [name for name in spec.utility.measures if "model" in MEASURES[name].needs]
+    return [
+        {
+            "measure": name,
+            "label": f"{name}: {model}",
+            "model": model,
+            "value": None,
+            "interval": None,
+            "copies": [],
+            "resample": None,
+            "second_copy": None,
+            "holdout": None,
+            "best": BEST[name],
+            "unit": MEASURES[name].unit,
+            **held_to(spec.utility.limits, name, None),
+            "notes": [why],
+        }
+        for model, why in refused.items()
+        for name in names
+    ]
+
+
+def _variables(found: Utility) -> list[dict[str, Any]]:
+    comparison = found.first
+    one_way = {names[0]: value for names, value in found.tables(1).ranked()}
+    several = len(comparison.names) > 1
+    in_pairs = found.tables(2).variable_scores() if several else {}
+    return [
+        {
+            "name": variable.name,
+            "kind": variable.kind,
+            "S_pMSE": one_way.get(variable.name),
+            "in_pairs": in_pairs.get(variable.name),
+            "total_variation": plain(variable.total_variation),
+            "vanished": variable.vanished,
+            "missing_similarity": plain(variable.missing_similarity),
+            "ordered": comparison.original[variable.name].kind.has_order,
+            "groups": [
+                {"label": label, "original": ours, "synthetic": theirs}
+                for label, ours, theirs in bars_of(comparison, variable.name)
+            ],
+        }
+        for variable in found.variables
+    ]
+
+
+def _pairs(found: Utility) -> list[dict[str, Any]]:
+    """Return all two-way tables, the worst first, those without a value last."""
+    if len(found.first.names) < 2:
+        return []
+    tables = found.tables(2)
+    ranked = tables.ranked()
+    known = {names for names, _ in ranked}
+    undefined = [(names, None) for names in tables.tables if names not in known]
+    return [{"names": list(names), "S_pMSE": value} for names, value in [*ranked, *undefined]]
+
+
+def _model(model: ModelComparison) -> dict[str, Any]:
+    rows = []
+    left_out = []
+    for row in model.coefficients.rows():
+        ours, theirs = Z95 * row["original_se"], Z95 * row["synthetic_se"]
+        numbers = {
+            "original": row["original"],
+            "original_low": row["original"] - ours,
+            "original_high": row["original"] + ours,
+            "synthetic": row["synthetic"],
+            "synthetic_low": row["synthetic"] - theirs,
+            "synthetic_high": row["synthetic"] + theirs,
+            "standardised": row["standardised"],
+            "overlap": row["overlap"],
+        }
+        if not all(math.isfinite(value) for value in numbers.values()):
+            left_out.append(row["term"])
+            continue
+        same = {key: bool(row[key]) for key in ("same_sign", "same_significance")}
+        rows.append({"term": row["term"], **numbers, **same})
+    notes = list(model.notes)
+    if left_out:
+        notes.append(f"{len(left_out)} coefficients have no finite standard error")
+    return {
+        "formula": model.formula,
+        "family": model.family,
+        "n_original": model.n_original,
+        "n_synthetic": float(model.n_synthetic),
+        "mean_overlap": plain(model.mean_overlap),
+        "lack_of_fit": plain(model.lack_of_fit),
+        "df": model.df,
+        "coefficients": rows,
+        "notes": notes,
+    }
+
+
+def _rules(found: Utility, spec: ReleaseSpec) -> list[dict[str, Any]]:
+    results = check_rules(found.first, spec.utility.rules)
+    return [
+        {
+            "name": name,
+            "original": result.original,
+            "synthetic": result.synthetic,
+            "independent": result.chance,
+            "original_n": result.original_n,
+            "synthetic_n": result.synthetic_n,
+        }
+        for name, result in results.items()
+    ]

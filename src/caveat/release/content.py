@@ -1,0 +1,164 @@
+"""What the evidence says about the release itself: what it is, and how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from caveat import __version__
+from caveat.release.collect import entries_of, limits_of, plain
+from caveat.release.collected import Collected
+from caveat.release.folder import sha256_of
+from caveat.release.making import Material
+from caveat.release.scenarios import ScenarioSpec
+from caveat.release.spec import ReleaseSpec
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.methods.cart import Cart
+
+__all__ = [
+    "described_inputs",
+    "described_protection",
+    "described_release",
+    "described_scenario",
+    "described_synthesis",
+    "measures_used",
+    "software",
+]
+
+PACKAGES = ("numba", "numpy", "pandas", "polars", "pyarrow", "pyreadstat", "scikit-learn", "scipy",
+            "statsmodels")  # fmt: skip
+
+
+def described_release(
+    spec: ReleaseSpec, material: Material, files: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what is released, for whom, and how many records are behind it."""
+    release, control = spec.release, material.control
+    columns = material.releases[0].names
+    return {
+        "title": release.title,
+        "unit": release.unit,
+        "purpose": release.purpose,
+        "recipients": release.recipients,
+        "access": release.access,
+        "copies": len(material.releases),
+        "rows": [table.n_rows for table in material.releases],
+        "columns": list(columns),
+        "not_released": [name for name in material.original if name not in columns],
+        "original_rows": material.original.n_rows,
+        "fitted_rows": None if material.model is None else material.fitted.n_rows,
+        "control_rows": 0 if control is None else control.n_rows,
+        "files": files,
+        "synthesised_by": "elsewhere" if material.model is None else "caveat",
+    }
+
+
+def described_inputs(spec: ReleaseSpec, material: Material) -> dict[str, Any]:
+    """Return names and checksums of the specification and the data; no paths."""
+    return {
+        "spec": {"name": spec.path.name, "sha256": hashlib.sha256(spec.text).hexdigest()},
+        "data": {
+            "name": spec.data.path.name,
+            "sha256": sha256_of(spec.data.path),
+            "rows": material.original.n_rows,
+            "columns": len(material.original.names),
+        },
+    }
+
+
+def software() -> dict[str, Any]:
+    """Return the versions of everything that a number may depend on."""
+    return {
+        "caveat": __version__,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any] | None:
+    """Return what was done by whom to which column, without a value of any record."""
+    if material.model is None:
+        return None
+    plan = material.model.plan
+    apart = ("order", "derived", "rules")
+    return {
+        "order": list(plan.columns),
+        "settings": plain({k: v for k, v in spec.synthesis.items() if k not in apart}),
+        "columns": [
+            {
+                "name": name,
+                "method": entry.settings.method,
+                "predictors": list(entry.predictors),
+                **_leaves(material.model.columns[name]),
+            }
+            for name, entry in plan.columns.items()
+        ],
+        "derived": plain(spec.synthesis.get("derived", {})),
+        "rules": [str(rule) for rule in plan.rules],
+        "remarks": list(plan.remarks),
+    }
+
+
+def _leaves(model: ColumnModel) -> dict[str, int]:
+    trees = [part.tree for part in (model.kinds, model.values) if isinstance(part, Cart)]
+    return {"leaves": sum(tree.n_leaves for tree in trees)} if trees else {}
+
+
+def described_protection(material: Material) -> list[dict[str, Any]]:
+    """Return what each protection was told and what it did, to every table."""
+    described = []
+    for same in zip(*material.steps, strict=True):
+        several = len(same) > 1
+        counts = {
+            f"{name}, table {i}" if several else name: value
+            for i, step in enumerate(same, 1)
+            for name, value in step.counts.items()
+        }
+        notes = list(dict.fromkeys(note for step in same for note in step.notes))
+        if same[0].reads_original:
+            notes.append("what it did depends on original records")
+        described.append(
+            {
+                "name": same[0].name,
+                "arguments": plain(same[0].parameters),
+                "counts": plain(counts),
+                "notes": notes,
+            }
+        )
+    return described
+
+
+def described_scenario(
+    scenario: ScenarioSpec, material: Material, found: Collected
+) -> dict[str, Any]:
+    """Return one attacker with what was measured."""
+    targets = scenario.targets
+    if targets is None:
+        targets = () if scenario.attacker == "strong" else material.columns(scenario.keys)
+    return {
+        "name": scenario.name,
+        "attacker": scenario.attacker,
+        "keys": list(scenario.keys),
+        "targets": list(targets),
+        "circumstances": found.circumstances,
+        "limits": limits_of(scenario.limits),
+        "measurements": found.measurements,
+        "checks": found.checks,
+        "remarks": found.remarks,
+    }
+
+
+def measures_used(
+    scenarios: Sequence[Mapping[str, Any]],
+    utility: Mapping[str, Any],
+    found_map: Mapping[str, Any] | None,
+) -> dict[str, dict[str, Any]]:
+    """Return the entries of all measures that were computed."""
+    names = [m["measure"] for scenario in scenarios for m in scenario["measurements"]]
+    names += [m["measure"] for m in utility["measurements"]]
+    if found_map is not None:
+        names.append(found_map["utility"])
+    return entries_of(names)

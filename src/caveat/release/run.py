@@ -1,0 +1,345 @@
+"""A release from end to end: one specification in, one folder of tables and evidence out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from caveat import evidence
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.release.at_risk import Signs, worst_records
+from caveat.release.collect import Done
+from caveat.release.collect_audit import collect_audit
+from caveat.release.collect_map import collect_map
+from caveat.release.collect_ordinary import collect_ordinary
+from caveat.release.collect_strong import collect_strong
+from caveat.release.collect_utility import collect_utility
+from caveat.release.collected import Collected
+from caveat.release.content import (
+    described_inputs,
+    described_protection,
+    described_release,
+    described_scenario,
+    described_synthesis,
+    measures_used,
+    software,
+)
+from caveat.release.folder import release_folder, sha256_of, write_manifest
+from caveat.release.making import Material, synthesise
+from caveat.release.scenarios import ScenarioSpec
+from caveat.release.spec import ReleaseSpec
+from caveat.table import Table, write
+
+__all__ = ["Outcome", "Release"]
+
+ELSEWHERE = (
+    "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
+    "account of the synthesis and no map",
+    "whom the synthesis left out is not known: no measure has a control, and control in [release] "
+    "is not used",
+)
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the step that goes on and the share of the whole run that is done."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run leaves.
+
+    Parameters
+    ----------
+    folder
+        Where everything is.
+    evidence
+        The content of ``evidence.json``.
+    """
+
+    folder: Path
+    evidence: Mapping[str, Any]
+
+    @property
+    def broken(self) -> list[Mapping[str, Any]]:
+        """The measurements that do not meet their limit, or that could not be made."""
+        scenarios = self.evidence["scenarios"]
+        every = [m for scenario in scenarios for m in scenario["measurements"]]
+        every += self.evidence["utility"]["measurements"]
+        return [m for m in every if m["limit"] is not None and m["excess"] != 0]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release that can be run.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    """
+
+    spec: ReleaseSpec
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Release:
+        """Read the specification; the data are read by the run."""
+        return cls(ReleaseSpec.from_toml(path))
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        force: bool = False,
+        threads: int | None = None,
+        only: Literal["audit"] | None = None,
+        synthetic: Sequence[str | Path] | None = None,
+        date: str | None = None,
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Make the release, attack it, measure it and write the folder, whole or not at all.
+
+        Parameters
+        ----------
+        folder
+            Where the release goes; ``[output]`` says it otherwise.
+        force
+            Whether an earlier release in this folder is replaced.
+        threads
+            Threads; all cores by default. The result does not depend on it.
+        only
+            "audit": nothing is synthesised; the tables were made elsewhere.
+        synthetic
+            These tables; ``[data]`` names them otherwise.
+        date
+            The date on the reports; that of today by default.
+        progress
+            Hears of the steps.
+        """
+        if only not in (None, "audit"):
+            raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
+        if synthetic is not None and only != "audit":
+            raise CaveatError(
+                "tables that were made elsewhere are audited, not made again",
+                where="synthetic",
+                do="add --only audit",
+            )
+        target = Path(folder) if folder is not None else self.spec.output.folder
+        with (
+            release_folder(target, force=force) as (draft, left),
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("always", CaveatWarning)
+            run = _Run(self.spec, draft, threads, _Steps(_weights(self.spec, only), progress))
+            content = run.audit(synthetic) if only else run.whole()
+            run.write(content, caught, date or dt.date.today().isoformat())
+        for remark in left:
+            warnings.warn(remark, CaveatWarning, stacklevel=2)
+        return Outcome(target, content)
+
+
+class _Steps:
+    """Turns the progress of steps into that of the run.
+
+    Parameters
+    ----------
+    weights
+        About how long each step takes, beside the others.
+    tell
+        Hears of it.
+    """
+
+    def __init__(self, weights: Mapping[str, float], tell: Progress | None) -> None:
+        self.weights = weights
+        self.total = sum(weights.values())
+        self.tell = tell
+        self.lock = threading.Lock()  # columns are fitted side by side and report so
+        self.before = 0.0
+        self.current = 0.0
+
+    def step(self, name: str) -> Done:
+        """Begin a step; return what is called with the shares of it that become ready."""
+        self.before += self.current
+        self.current, inside = self.weights[name], 0.0
+
+        def done(share: float) -> None:
+            nonlocal inside
+            with self.lock:
+                inside = min(inside + share, 1.0)
+                self._say(name, self.before + inside * self.weights[name])
+
+        self._say(name, self.before)
+        return done
+
+    def _say(self, name: str, done: float) -> None:
+        if self.tell is not None:
+            self.tell(name, min(done / self.total, 1.0))
+
+
+def _weights(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
+    """Return the steps of a run with about the seconds that each takes."""
+    weights = {"read": 2.0}
+    if not only:
+        weights |= {"hold out": 0.1, "fit": 5.0, "draw": 1.0, "protect": 1.0 + len(spec.protect)}
+    for scenario in spec.scenarios:
+        seconds = {"release": 1.0, "strong": 60.0, "ordinary": 4.0 * len(scenario.attacks)}
+        weights[_title(scenario)] = seconds[scenario.attacker]
+    weights["utility"] = 15.0
+    if spec.map is not None and not only:
+        weights["map"] = 4.0 * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
+    return weights | {"write": 5.0}
+
+
+def _title(scenario: ScenarioSpec) -> str:
+    return f"scenario: {scenario.name}"
+
+
+class _Run:
+    """One run; the folder it writes to is a draft."""
+
+    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: _Steps) -> None:
+        self.spec = spec
+        self.draft = draft
+        self.threads = threads
+        self.steps = steps
+        given = spec.release.seed
+        # Long enough that nobody finds it by trying: who has the seed can draw the release again.
+        self.seed = secrets.randbits(128) if given is None else given
+        self.files: list[dict[str, Any]] = []
+
+    def whole(self) -> dict[str, Any]:
+        """Synthesise and measure."""
+        self.steps.step("read")
+        table = self.spec.read_data()
+        self.spec.check(table)
+        material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step)
+        remarks = []
+        if material.control is not None:
+            remarks.append(
+                f"{material.control.n_rows:,} of {table.n_rows:,} records were drawn at random and "
+                "held out before anything was fitted: they are the control"
+            )
+        return self._content(material, remarks, self._map(material))
+
+    def audit(self, synthetic: Sequence[str | Path] | None) -> dict[str, Any]:
+        """Measure tables that were made elsewhere."""
+        self.steps.step("read")
+        table = self.spec.read_data()
+        releases = tuple(self.spec.read_synthetic(synthetic))
+        common = [name for name in table if all(name in other for other in releases)]
+        if not common:
+            raise CaveatError(
+                "the original and the synthetic tables have no column in common",
+                where=self.spec.document.where("data"),
+                do="check the files",
+            )
+        self.spec.check(table, released=common)
+        paths = self.spec.data.synthetic if synthetic is None else [Path(p) for p in synthetic]
+        for copy, (path, release) in enumerate(zip(paths, releases, strict=True), 1):
+            self._list(path, path.suffix.lstrip("."), copy, release)
+        material = Material(table, np.arange(table.n_rows), table, None, releases, self.seed)
+        return self._content(material, list(ELSEWHERE), None)
+
+    def _map(self, material: Material) -> Callable[[], dict[str, Any] | None]:
+        wanted = self.spec.map
+        if wanted is None:
+            return lambda: None
+        return lambda: collect_map(
+            material, self.spec, wanted, self.threads, self.steps.step("map")
+        )
+
+    def _content(
+        self,
+        material: Material,
+        remarks: list[str],
+        make_map: Callable[[], dict[str, Any] | None] | None,
+    ) -> dict[str, Any]:
+        self.material = material
+        scenarios, risky = [], []
+        for number, scenario in enumerate(self.spec.scenarios):
+            signs = Signs(material, scenario.keys)
+            found = self._attack(material, scenario, number, signs)
+            scenarios.append(described_scenario(scenario, material, found))
+            risky.append((found.at_risk, signs))
+        utility = collect_utility(material, self.spec, self.steps.step("utility"))
+        found_map = None if make_map is None else make_map()
+        return {
+            "format": evidence.FORMAT,
+            "release": described_release(self.spec, material, self.files),
+            "software": software(),
+            "inputs": described_inputs(self.spec, material),
+            "seed": str(self.seed),
+            "synthesis": described_synthesis(self.spec, material),
+            "protection": described_protection(material),
+            "measures": measures_used(scenarios, utility, found_map),
+            "scenarios": scenarios,
+            "records_at_risk": worst_records(risky, material.rows),
+            "utility": utility,
+            "map": found_map,
+            "remarks": remarks,
+        }
+
+    def _attack(
+        self, material: Material, scenario: ScenarioSpec, number: int, signs: Signs
+    ) -> Collected:
+        done = self.steps.step(_title(scenario))
+        if scenario.attacker == "strong":
+            return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
+        if scenario.attacker == "ordinary":
+            return collect_ordinary(material, scenario, number, done)
+        return collect_audit(material, scenario, signs, done)
+
+    def _list(self, path: Path, form: str, copy: int, table: Table) -> None:
+        """Enter a synthetic table in the list of files."""
+        self.files.append(
+            {
+                "name": path.name,
+                "copy": copy,
+                "format": form,
+                "rows": table.n_rows,
+                "sha256": sha256_of(path),
+            }
+        )
+
+    def write(
+        self, content: dict[str, Any], caught: Sequence[warnings.WarningMessage], date: str
+    ) -> None:
+        """Fill the draft folder."""
+        self.steps.step("write")
+        said = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
+        known = content["synthesis"]["remarks"] if content["synthesis"] else []
+        # Threads may warn in any order.
+        content["remarks"] += sorted(said - set(known))
+        confidential: dict[str, bool] = {}
+        if content["synthesis"] is not None:
+            for copy, table in enumerate(self.material.releases, 1):
+                for form in self.spec.output.formats:
+                    name = f"synthetic-{copy}.{form}"
+                    # A level that only the dictionary knows would tell that somebody has it.
+                    write(table.compact(), self.draft / name)
+                    self._list(self.draft / name, form, copy, table)
+                    confidential[name] = False
+        self._text("evidence.json", evidence.text_of(content))
+        (self.draft / "release.toml").write_bytes(self.spec.text)
+        confidential |= {"evidence.json": True, "release.toml": True}
+        for name, text, secret in reports(content, self.spec.output.reports, date):
+            self._text(name, text)
+            confidential[name] = secret
+        write_manifest(self.draft, confidential)
+
+    def _text(self, name: str, text: str) -> None:
+        (self.draft / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def reports(
+    content: dict[str, Any], wanted: Sequence[str], date: str
+) -> list[tuple[str, str, bool]]:
+    """Return the reports: name, text, and whether it is confidential."""
+    del content, wanted, date
+    return []

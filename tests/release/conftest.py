@@ -1,0 +1,80 @@
+"""A small release that several tests run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from caveat.datasets import survey
+from caveat.table import write
+
+SPEC = """\
+[release]
+title = "A survey"
+unit = "person"
+access = "public"
+seed = 1
+control = 0.25
+
+[data]
+path = "survey.csv"
+
+[synthesis]
+minbucket = 20
+drop = ["person", "interviewed", "occupation", "bmi"]
+
+[[scenario]]
+name = "a neighbour"
+keys = ["sex", "age", "region"]
+targets = ["marital"]
+limits = { DiSCO = 5, repU = 90 }
+
+[[scenario]]
+name = "everything else"
+attacker = "strong"
+keys = ["sex", "age", "region"]
+targets = ["marital"]
+records = 60
+limits = { strongWorst = 50 }
+
+[[scenario]]
+name = "ordinary means"
+attacker = "ordinary"
+keys = ["sex", "age", "region"]
+targets = ["marital"]
+attacks = ["singling-out", "inference"]
+n_attacks = 200
+
+[utility]
+measures = ["S_pMSE two-way", "total variation"]
+models = ["height ~ age + sex"]
+rules = { "minor" = { if = "age < 18", then = "marital == 'single'" } }
+limits = { "S_pMSE two-way" = 50 }
+
+[output]
+formats = ["csv", "parquet"]
+"""
+
+
+@pytest.fixture(scope="session")
+def survey_file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "survey.csv"
+    write(survey(rows=400), path)
+    return path
+
+
+@pytest.fixture
+def specification(tmp_path, survey_file):
+    """Write a specification beside the data; texts in it may be replaced."""
+
+    def make(*changes: tuple[str, str], name: str = "release.toml") -> Path:
+        (tmp_path / "survey.csv").write_bytes(survey_file.read_bytes())
+        text = SPEC
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return make

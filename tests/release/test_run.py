@@ -1,0 +1,298 @@
+"""The run: what its evidence says is what the parts say, and the same seed gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from caveat import Release, evidence
+from caveat.attack import attributes
+from caveat.cli import app
+from caveat.datasets import buyer_beware
+from caveat.errors import CaveatError
+from caveat.release.collect_strong import allot
+from caveat.release.making import hold_out
+from caveat.risk import audit
+from caveat.table import Table, read, write
+from caveat.utility import compare
+
+DATE = "2024-05-01"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def measured(content: dict, scenario: str, measure: str, target: str | None = None) -> list[dict]:
+    (found,) = (s for s in content["scenarios"] if s["name"] == scenario)
+    return [m for m in found["measurements"] if m["measure"] == measure and m["target"] == target]
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory, survey_file):
+    from tests.release.conftest import SPEC
+
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "survey.csv").write_bytes(survey_file.read_bytes())
+    (folder / "release.toml").write_text(SPEC)
+    return Release.from_toml(folder / "release.toml").run(threads=1, date=DATE)
+
+
+@pytest.fixture(scope="module")
+def parts(outcome):
+    """The tables behind the outcome, made by hand."""
+    release = Release.from_toml(outcome.folder.parent / "release.toml")
+    rows, fitted, control = hold_out(release.spec.read_data(), 100, 1)
+    return rows, fitted, control, release.spec
+
+
+def test_the_folder_holds_what_the_manifest_says(outcome):
+    files = files_of(outcome.folder)
+    manifest = json.loads(files.pop("manifest.json"))
+    assert {entry["name"] for entry in manifest["files"]} == set(files)
+    for entry in manifest["files"]:
+        content = files[entry["name"]]
+        assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+        assert entry["bytes"] == len(content)
+        public = entry["name"].startswith("synthetic") or "external" in entry["name"]
+        assert entry["confidential"] is not public
+    spec = outcome.folder.parent / "release.toml"
+    assert files["release.toml"] == spec.read_bytes()
+    content = evidence.read(outcome.folder / "evidence.json")
+    assert content == outcome.evidence
+    assert content["inputs"]["spec"]["sha256"] == hashlib.sha256(spec.read_bytes()).hexdigest()
+    tables = [read(outcome.folder / f"synthetic-1.{form}") for form in ("csv", "parquet")]
+    for entry in content["release"]["files"]:
+        assert entry["sha256"] == hashlib.sha256(files[entry["name"]]).hexdigest()
+    assert [table.n_rows for table in tables] == content["release"]["rows"] * 2 == [300, 300]
+    assert tables[0].names == tuple(content["release"]["columns"])
+    assert content["release"]["not_released"] == ["person", "interviewed", "occupation", "bmi"]
+
+
+def test_the_evidence_holds_no_path_and_no_date(outcome):
+    text = (outcome.folder / "evidence.json").read_text()
+    assert str(outcome.folder.parent) not in text
+    assert DATE not in text
+
+
+def test_two_runs_and_other_threads_give_the_same_bytes(outcome, tmp_path):
+    release = Release.from_toml(outcome.folder.parent / "release.toml")
+    again = release.run(tmp_path / "again", threads=2, date=DATE)
+    assert files_of(again.folder) == files_of(outcome.folder)
+
+
+def test_only_the_reports_know_the_date(outcome, tmp_path):
+    release = Release.from_toml(outcome.folder.parent / "release.toml")
+    other = files_of(release.run(tmp_path / "later", date="2031-01-01").folder)
+    for name, content in files_of(outcome.folder).items():
+        if not name.startswith("report") and name != "manifest.json":
+            assert other[name] == content, name
+
+
+def test_the_control_is_drawn_by_the_seed_and_takes_no_part(parts, outcome):
+    rows, fitted, control, _ = parts
+    assert (fitted.n_rows, control.n_rows) == (300, 100)
+    assert len(np.unique(rows)) == 300
+    other, _, _ = hold_out(Table.from_frame({"x": range(400)}), 100, 2)
+    assert len(np.intersect1d(rows, other)) < 300
+    assert outcome.evidence["release"]["control_rows"] == 100
+    assert any("held out" in remark for remark in outcome.evidence["remarks"])
+
+
+def test_the_attacker_with_the_release_has_the_numbers_of_an_audit(parts, outcome):
+    _, fitted, control, _ = parts
+    release = read(outcome.folder / "synthetic-1.csv")
+    found = audit(fitted, release, keys=["sex", "age", "region"], targets=["marital"],
+                  control=control)  # fmt: skip
+    for measure in ("DiSCO", "TCAP"):
+        (entry,) = measured(outcome.evidence, "a neighbour", measure, "marital")
+        expected = found[measure, "marital"]
+        assert entry["value"] == expected.value
+        assert entry["control"] == expected.control is not None
+        assert entry["interval"] == list(expected.interval)
+    (entry,) = measured(outcome.evidence, "a neighbour", "DiSCO", "marital")
+    assert entry["limit"] == {"most": 5.0, "least": None}
+    assert entry["excess"] == (entry["value"] - 5) / 5 > 0
+    assert measured(outcome.evidence, "a neighbour", "repU")[0]["excess"] == 0
+
+
+def test_the_strong_attacker_has_the_exact_posterior(parts, outcome):
+    _, fitted, _, spec = parts
+    release = read(outcome.folder / "synthetic-1.csv")
+    found = attributes(fitted, release, "marital", generator=dict(spec.synthesis),
+                       prior="conditional")  # fmt: skip
+    (worst,) = measured(outcome.evidence, "everything else", "strongWorst", "marital")
+    (share,) = measured(outcome.evidence, "everything else", "strongShare", "marital")
+    assert share["n"] == 60
+    assert worst["value"] <= 100 * found.probability.max()
+    named = [r for r in outcome.evidence["records_at_risk"] if r["measure"] == "strongWorst"]
+    assert named
+    rows = {int(row) + 1: i for i, row in enumerate(parts[0])}
+    for record in named:
+        i = rows[record["row"]]
+        assert record["value"] == pytest.approx(100 * found.probability[i], abs=1e-6)
+        assert record["prior"] == pytest.approx(100 * found.prior_probability[i])
+    assert max(record["value"] for record in named) == worst["value"]
+    # The sample is drawn at random: its share is near that of everybody.
+    everyone = 100 * (found.probability >= 0.9).mean()
+    assert share["interval"][0] <= everyone <= share["interval"][1]
+
+
+def test_utility_stands_beside_its_references(parts, outcome):
+    _, fitted, _, _ = parts
+    release = read(outcome.folder / "synthetic-1.csv")
+    names = release.names
+    found = compare(fitted.select(names), release, measures=["S_pMSE two-way"], resamples=0)
+    utility = outcome.evidence["utility"]
+    (entry,) = (m for m in utility["measurements"] if m["measure"] == "S_pMSE two-way")
+    assert entry["value"] == pytest.approx(found["S_pMSE two-way"].value)
+    assert entry["resample"] is not None
+    assert entry["holdout"] is not None
+    assert entry["excess"] == 0
+    assert len(utility["pairs"]) == len(names) * (len(names) - 1) / 2
+    assert [pair["S_pMSE"] for pair in utility["pairs"]] == sorted(
+        (pair["S_pMSE"] for pair in utility["pairs"]), reverse=True
+    )
+    for variable in utility["variables"]:
+        for side in ("original", "synthetic"):
+            assert sum(group[side] for group in variable["groups"]) == pytest.approx(100)
+    (model,) = utility["models"]
+    assert [c["term"] for c in model["coefficients"]] == ["Intercept", "sex[T.male]", "age"]
+    assert utility["rules"][0]["name"] == "minor"
+
+
+def test_buyer_beware_gives_the_same_bytes_and_finds_the_record(tmp_path):
+    write(buyer_beware(), tmp_path / "data.csv")
+    (tmp_path / "release.toml").write_text(
+        "[release]\nseed = 3\ncopies = 2\n[data]\npath = 'data.csv'\n"
+        "[[scenario]]\nname = 'strong'\nattacker = 'strong'\ntargets = ['var4']\nrecords = 'all'\n"
+        "[utility]\nmeasures = ['S_pMSE two-way']\n"
+        "[map]\nsettings = { minbucket = [5, 75] }\nseeds = 2\n"
+    )
+    release = Release.from_toml(tmp_path / "release.toml")
+    one, two = (release.run(tmp_path / f"run{n}", threads=n, date=DATE) for n in (1, 2))
+    assert files_of(one.folder) == files_of(two.folder)
+    (worst,) = measured(one.evidence, "strong", "strongWorst", "var4")
+    assert worst["value"] == pytest.approx(100)
+    assert worst["n"] == 1000
+    # Record 1111 is the last row and the only one of its kind (Latner, Neunhoeffer, Drechsler).
+    assert one.evidence["records_at_risk"][0]["row"] == 1000
+    assert [p["chosen"] for p in one.evidence["map"]["points"]] == [True, False]
+
+
+def test_work_is_shared_out_between_targets():
+    assert allot([1.0, 1.0], wanted=220, work=1e9) == [220, 220]
+    assert allot([1, 10, 100], wanted=50, work=600) == [50, 27, 10]  # 50 + 275 + what is left
+    assert allot([1e9], wanted=5, work=1) == [5]
+
+
+def test_without_a_seed_one_is_drawn_recorded_and_can_be_given(specification, tmp_path):
+    bare = specification(("seed = 1\n", ""))
+    first = Release.from_toml(bare).run(tmp_path / "first", date=DATE)
+    second = Release.from_toml(bare).run(tmp_path / "second", date=DATE)
+    seed = first.evidence["seed"]
+    assert int(seed) > 2**90
+    assert seed != second.evidence["seed"]
+    given = specification(("seed = 1\n", f"seed = {seed}\n"))
+    third = Release.from_toml(given).run(tmp_path / "third", date=DATE)
+    names = ("synthetic-1.csv", "synthetic-1.parquet")
+    one, three = files_of(first.folder), files_of(third.folder)
+    assert all(one[name] == three[name] for name in names)
+    assert first.evidence["scenarios"] == third.evidence["scenarios"]
+
+
+def test_what_has_no_likelihood_has_no_value_but_a_reason(specification):
+    path = specification(
+        ('[[scenario]]\nname = "a n', '[[protect]]\nname = "remove_replicated_uniques"\n'
+         'keys = ["sex", "age"]\n\n[[scenario]]\nname = "a n'),
+    )  # fmt: skip
+    content = Release.from_toml(path).run().evidence
+    for measure in ("strongShare", "strongGain"):
+        (entry,) = measured(content, "everything else", measure, "marital")
+        assert entry["value"] is None
+        assert "remove_replicated_uniques looks at the original" in entry["notes"][0]
+    (worst,) = measured(content, "everything else", "strongWorst", "marital")
+    assert worst["value"] is None or worst["details"]["Monte Carlo error"] >= 0
+    assert worst["value"] is not None or worst["excess"] is None
+    (member,) = measured(content, "everything else", "membershipShare")
+    assert member["value"] is None
+    assert content["protection"][0]["name"] == "remove_replicated_uniques"
+
+
+def test_protections_that_look_at_the_release_alone_are_bounded(specification):
+    path = specification(
+        ('[[scenario]]\nname = "a n', '[[protect]]\nname = "round_numbers"\nbase = { age = 5 }\n\n'
+         '[[scenario]]\nname = "a n'),
+    )  # fmt: skip
+    content = Release.from_toml(path).run().evidence
+    (worst,) = measured(content, "everything else", "strongWorst", "marital")
+    assert worst["value"] > 0
+    assert any("a bound" in note for note in worst["notes"])
+
+
+def test_steps_are_told_in_order_and_nothing_confidential(specification):
+    marker = 987_654
+    path = specification()
+    data = path.parent / "survey.csv"
+    lines = data.read_text().splitlines()
+    at = lines[0].split(",").index("income")
+    cells = lines[1].split(",")
+    cells[at] = str(marker)
+    data.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n")
+    told = []
+    Release.from_toml(path).run(progress=lambda step, share: told.append((step, share)))
+    steps = list(dict.fromkeys(step for step, _ in told))
+    assert steps == [
+        "read", "hold out", "fit", "draw", "protect", "scenario: a neighbour",
+        "scenario: everything else", "scenario: ordinary means", "utility", "write",
+    ]  # fmt: skip
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] < 1
+    assert str(marker) not in str(told)
+
+
+def test_tables_made_elsewhere_are_audited(specification, outcome, tmp_path):
+    theirs = outcome.folder / "synthetic-1.csv"
+    release = Release.from_toml(specification())
+    found = release.run(tmp_path / "audit", only="audit", synthetic=[theirs], date=DATE)
+    content = found.evidence
+    assert content["release"]["synthesised_by"] == "elsewhere"
+    assert (
+        content["release"]["files"][0]["sha256"] == hashlib.sha256(theirs.read_bytes()).hexdigest()
+    )
+    assert (content["synthesis"], content["map"], content["release"]["fitted_rows"]) == (None,) * 3
+    assert any("made elsewhere" in r or "synthesised elsewhere" in r for r in content["remarks"])
+    for measure in ("strongShare", "strongWorst", "strongGain"):
+        (entry,) = measured(content, "everything else", measure, "marital")
+        assert entry["value"] is None
+        assert "how is not known" in entry["notes"][0]
+    (entry,) = measured(content, "a neighbour", "DiSCO", "marital")
+    expected = audit(
+        release.spec.read_data(), read(theirs), keys=["sex", "age", "region"], targets=["marital"]
+    )
+    assert entry["value"] == expected["DiSCO", "marital"].value
+    assert entry["control"] is None
+    assert not list(found.folder.glob("synthetic*"))
+    with pytest.raises(CaveatError, match="no synthetic table is named"):
+        release.run(tmp_path / "none", only="audit")
+    with pytest.raises(CaveatError, match="--only audit"):
+        release.run(tmp_path / "none", synthetic=[theirs])
+
+
+def test_the_command_prints_the_limits_and_exits_with_3(specification, tmp_path):
+    path = specification()
+    result = CliRunner().invoke(app, ["run", str(path), "--folder", str(tmp_path / "a b")])
+    assert result.exit_code == 3, result.output
+    assert "DiSCO" in result.output
+    assert "broken" in result.output
+    assert (tmp_path / "a b" / "evidence.json").exists()
+    met = specification(("DiSCO = 5, ", ""), ("limits = { strongWorst = 50 }\n", ""))
+    result = CliRunner().invoke(app, ["run", str(met), "--folder", str(tmp_path / "met")])
+    assert result.exit_code == 0, result.output

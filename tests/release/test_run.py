@@ -54,6 +54,10 @@ def parts(outcome):
 def test_the_folder_holds_what_the_manifest_says(outcome):
     files = files_of(outcome.folder)
     manifest = json.loads(files.pop("manifest.json"))
+    assert set(files) == {
+        "evidence.json", "release.toml", "report-external.html", "report-external.md",
+        "report.html", "report.md", "synthetic-1.csv", "synthetic-1.parquet",
+    }  # fmt: skip
     assert {entry["name"] for entry in manifest["files"]} == set(files)
     for entry in manifest["files"]:
         content = files[entry["name"]]
@@ -90,7 +94,9 @@ def test_only_the_reports_know_the_date(outcome, tmp_path):
     release = Release.from_toml(outcome.folder.parent / "release.toml")
     other = files_of(release.run(tmp_path / "later", date="2031-01-01").folder)
     for name, content in files_of(outcome.folder).items():
-        if not name.startswith("report") and name != "manifest.json":
+        if name.startswith("report"):
+            assert content.replace(DATE.encode(), b"2031-01-01") == other[name], name
+        elif name != "manifest.json":
             assert other[name] == content, name
 
 

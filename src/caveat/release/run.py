@@ -6,7 +6,7 @@ import datetime as dt
 import secrets
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -339,7 +339,13 @@ class _Run:
 
 def reports(
     content: dict[str, Any], wanted: Sequence[str], date: str
-) -> list[tuple[str, str, bool]]:
+) -> Iterator[tuple[str, str, bool]]:
     """Return the reports: name, text, and whether it is confidential."""
-    del content, wanted, date
-    return []
+    from caveat.report import markdown, render  # the charts' library takes long to load
+
+    for version in wanted:
+        public = version == "external"
+        stem = "report-external" if public else "report"
+        for write_report, ending in ((render, "html"), (markdown, "md")):
+            text = write_report(content, version="external" if public else "internal", date=date)
+            yield f"{stem}.{ending}", text, not public

@@ -1,0 +1,175 @@
+"""The folder of a release is whole or not there, whatever happens to the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.release.folder import release_folder, write_manifest
+
+# A run that stops at a step and says so; where asked it stops after the tables were written.
+STOPPING = """
+import sys, time
+from caveat import evidence
+from caveat.release import Release
+spec, step = sys.argv[1:]
+def wait():
+    print("here", flush=True)
+    time.sleep(600)
+if step == "files":
+    evidence.text_of = lambda content: wait()
+def progress(name, share):
+    if name == step:
+        wait()
+Release.from_toml(spec).run(force=True, progress=progress)
+"""
+
+
+def start(spec: Path, step: str) -> subprocess.Popen:
+    """Start a run and return once it has come to the step."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", STOPPING, str(spec), step], stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "here\n", run.stderr and run.stderr.read()
+    return run
+
+
+def make_release(folder: Path, text: str = "old") -> dict[str, bytes]:
+    """Write a release by hand."""
+    folder.mkdir()
+    (folder / "evidence.json").write_text(text)
+    write_manifest(folder, {"evidence.json": True})
+    return contents(folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+@pytest.mark.parametrize("step", ["utility", "files"])
+def test_a_killed_run_leaves_the_previous_release_and_the_next_clears_up(specification, step):
+    spec = specification()
+    target = spec.parent / "release"
+    before = make_release(target)
+    run = start(spec, step)
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+    assert contents(target) == before
+    assert len(hidden(spec.parent)) == 1
+    with release_folder(target, force=True) as (draft, remarks):
+        assert remarks == ["what an interrupted run had left was removed"]
+        assert hidden(spec.parent) == [draft.name]
+        (draft / "evidence.json").write_text("new")
+        write_manifest(draft, {"evidence.json": True})
+    assert (target / "evidence.json").read_text() == "new"
+    assert hidden(spec.parent) == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_behind(specification, sent):
+    spec = specification()
+    before = make_release(spec.parent / "release")
+    code = (
+        "import sys; from caveat.cli import run, main; from caveat.release.run import _Steps\n"
+        "whole = _Steps.step\n"
+        "def step(self, name):\n"
+        "    if name == 'utility': print('here', flush=True); import time; time.sleep(600)\n"
+        "    return whole(self, name)\n"
+        "_Steps.step = step\n"
+        "main()\n"
+    )
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, "run", str(spec), "--force"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "here\n"
+    os.kill(run.pid, sent)
+    _, errors = run.communicate()
+    assert run.returncode == 130
+    assert errors == "caveat: interrupted; nothing was written\n"
+    assert contents(spec.parent / "release") == before
+    assert hidden(spec.parent) == []
+
+
+def test_an_error_leaves_everything_as_it_was(tmp_path):
+    before = make_release(tmp_path / "release")
+
+    def fail() -> None:
+        with release_folder(tmp_path / "release", force=True) as (draft, _):
+            (draft / "evidence.json").write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert contents(tmp_path / "release") == before
+    assert hidden(tmp_path) == []
+
+
+def test_a_release_that_a_killed_run_had_moved_aside_is_put_back(tmp_path):
+    target = tmp_path / "release"
+    before = make_release(target)
+    target.rename(tmp_path / ".release.caveat-old-0123456789ab")
+    with pytest.raises(CaveatError, match="exists already"), release_folder(target):
+        pass
+    assert contents(target) == before
+    assert hidden(tmp_path) == []
+
+
+def test_two_runs_do_not_write_one_folder(tmp_path):
+    with release_folder(tmp_path / "release") as (draft, _):
+        with pytest.raises(CaveatError, match="another run"), release_folder(tmp_path / "release"):
+            pass
+        assert draft.exists()
+        (draft / "x").write_text("x")
+    assert contents(tmp_path / "release") == {"x": b"x"}
+
+
+def test_what_no_run_has_written_is_not_replaced(tmp_path):
+    target = tmp_path / "release"
+    make_release(target)
+    (target / "notes of the board.txt").write_text("keep me")
+    with pytest.raises(CaveatError, match=r"no run has written: notes of the board\.txt"):
+        release_folder(target, force=True).__enter__()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.tex").write_text("years")
+    with pytest.raises(CaveatError, match=r"no run has written: thesis\.tex"):
+        release_folder(tmp_path / "thesis", force=True).__enter__()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CaveatError, match="a file, not a folder"):
+        release_folder(tmp_path / "file", force=True).__enter__()
+    with pytest.raises(CaveatError, match="no such folder"):
+        release_folder(tmp_path / "absent" / "release").__enter__()
+    assert (tmp_path / "thesis" / "thesis.tex").read_text() == "years"
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch):
+    def refuse(self, *_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(CaveatError, match=r"cannot be written \(Permission denied\)"):
+        release_folder(tmp_path / "release").__enter__()
+
+
+def test_an_empty_folder_may_be_filled(tmp_path):
+    (tmp_path / "release").mkdir()
+    with release_folder(tmp_path / "release") as (draft, _):
+        (draft / "a").write_text("a")
+        write_manifest(draft, {"a": False})
+    content = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert [entry["name"] for entry in content["files"]] == ["a"]

@@ -13,6 +13,7 @@ from caveat.cli import console
 from caveat.cli.attack import attack
 from caveat.cli.audit import audit
 from caveat.cli.compare import compare
+from caveat.cli.init import init
 from caveat.cli.look import look
 from caveat.cli.measures import measures
 from caveat.cli.report import report
@@ -59,6 +60,7 @@ def _options(
 app.command()(attack)
 app.command()(audit)
 app.command()(compare)
+app.command()(init)
 app.command()(look)
 app.command()(measures)
 app.command()(report)

@@ -20,7 +20,7 @@ from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
 from caveat.table import Table
 
-__all__ = ["PROTECTIONS", "Surroundings", "check_steps", "protect"]
+__all__ = ["PROTECTIONS", "Surroundings", "arguments_of", "check_steps", "protect"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> None:
                 where="protect",
                 do=f"choose among {', '.join(PROTECTIONS)}",
             )
-        known, anything = _arguments(name)
+        known, anything = arguments_of(name)
         for argument in step:
             if argument != "name" and argument not in known and not anything:
                 raise CaveatError(
@@ -107,8 +107,9 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> None:
                 )
 
 
-def _arguments(name: str) -> tuple[list[str], bool]:
-    parameters = inspect.signature(PROTECTIONS[name]).parameters.values()
+def arguments_of(name: str) -> tuple[list[str], bool]:
+    """Return what a specification may tell a protection, and whether it may tell it more."""
+    _, *parameters = inspect.signature(PROTECTIONS[name]).parameters.values()  # the release first
     known = [p.name for p in parameters if p.name not in GIVEN and p.kind is not p.VAR_KEYWORD]
     return known, any(p.kind is p.VAR_KEYWORD for p in parameters)
 

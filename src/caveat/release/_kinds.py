@@ -232,10 +232,11 @@ class Many:
 
 @dataclass(frozen=True)
 class Named:
-    """A table with names of the user's, and the same kind of value for each."""
+    """A table with the same kind of value for each name; some have a list of allowed names."""
 
     item: Kind
     noun: str
+    names: Choice | None = None
 
     @property
     def words(self) -> str:
@@ -244,11 +245,18 @@ class Named:
     def problem(self, value: Any, entry: Entry) -> Problem | None:
         if not isinstance(value, dict):
             return _wrong(self, entry)
-        problems = (self.item.problem(item, (*entry, name)) for name, item in value.items())
-        return next(filter(None, problems), None)
+        for name, item in value.items():
+            unknown = None if self.names is None else self.names.problem(name, entry)
+            if unknown is not None:
+                return unknown._replace(entry=(*entry, name))
+            found = self.item.problem(item, (*entry, name))
+            if found is not None:
+                return found
+        return None
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": self.item.schema()}
+        names = {} if self.names is None else {"propertyNames": self.names.schema()}
+        return {"type": "object", "additionalProperties": self.item.schema(), **names}
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caveat.release._document import Document
-from caveat.release._kinds import hint
-from caveat.release._lines import Entry
+from caveat.release._kinds import Many, hint
 from caveat.release.bench import Setting, settings_of
-from caveat.release.entries import SYNTHESIS
+from caveat.release.entries import PROTECT, SYNTHESIS
 from caveat.release.limits import ATTACKS, Limit
 from caveat.release.scenarios import ScenarioSpec, limits_at
 from caveat.utility import MEASURES
@@ -85,11 +84,6 @@ def read_utility(document: Document, *, copies: int) -> UtilitySpec:
         "rules": ('rules = { child = { if = "age < 16", then = "income == 0" } }', not rules),
         "copies": ("copies = 2 to [release]", copies < 2),
     }
-    for measure in given.get("limits", {}):
-        if measure not in MEASURES:
-            entry = ("utility", "limits", measure)
-            what = f"utility.limits: there is no measure of utility {measure!r}"
-            document.fail(entry, what, hint(measure, tuple(MEASURES), "caveat measures"))
     limits = limits_at(document, ("utility", "limits"), given.get("limits", {}))
     wanted = [("limits", limit.measure) for limit in limits]
     wanted += [("measures", name) for name in given.get("measures", ())]
@@ -148,15 +142,11 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
 
 
 def check_tried(document: Document, section: str) -> None:
-    """Refuse settings to try that are none, or whose values are not allowed."""
+    """Refuse settings to try whose values are not allowed."""
     settings = document.content[section]["settings"]
-    known = tuple(name for name in SYNTHESIS.keys if name not in ("order", "drop", "rules"))
     for name, values in settings.items():
-        entry: Entry = (section, "settings", name)
-        if name not in (*known, "protect"):
-            what = f"{section}.settings: there is no setting {name!r}"
-            document.fail(entry, what, hint(name, (*known, "protect")))
-        for i, value in enumerate(values if name in known else ()):
-            document.refuse(SYNTHESIS.keys[name].kind.problem(value, (*entry, i)))
+        kind = SYNTHESIS.keys[name].kind if name != "protect" else Many(PROTECT, "protections")
+        for i, value in enumerate(values):
+            document.refuse(kind.problem(value, (section, "settings", name, i)))
     with document.at(section, "settings"):
         settings_of({}, settings)

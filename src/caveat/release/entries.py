@@ -55,10 +55,11 @@ LIMIT = Either(
         ),
     )
 )
-LIMITS = Named(LIMIT, "measures with the most that is allowed")
+ALLOWED = "measures with the most that is allowed"
 UTILITY = Choice(tuple(UTILITIES), "measure of utility", "caveat measures")
 ANY_RISK = tuple(name for attacker in ATTACKERS for name in measures_of(attacker))
 RISK = Choice(ANY_RISK, "measure of risk", "caveat measures")
+ANY_MEASURE = Choice((*ATTACKS, *ANY_RISK, *UTILITIES), "measure", "caveat measures")
 
 RELEASE = Group(
     {
@@ -188,8 +189,10 @@ PER_COLUMN = "columns with numbers"
 def _not_for(attacker: str, keys: dict[str, Key]) -> dict[str, Any]:
     """Return the JSON schema that keeps keys of other attackers away."""
     foreign = [name for name, key in keys.items() if key.only and attacker not in key.only]
+    usual = attacker == keys["attacker"].default
     return {
-        "if": {"properties": {"attacker": {"const": attacker}}},
+        "if": {"properties": {"attacker": {"const": attacker}}}
+        | ({} if usual else {"required": ["attacker"]}),
         "then": {"properties": dict.fromkeys(foreign, False)},
     }
 
@@ -205,8 +208,10 @@ _SCENARIO = {
     "keys": Key(SOME_NAMES, "Columns she knows about a person. The strong attacker knows all but "
                 "the target.", otherwise="must be named, but for the strong attacker"),
     "targets": Key(SOME_NAMES, "Columns she wants to learn.",
-                   otherwise="every released column that is no key"),
-    "limits": Key(LIMITS, "The most, or least, that measures may come to.", otherwise="none"),
+                   otherwise="every released column that is no key; none for the strong "
+                   "attacker, who then asks about membership only"),
+    "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to.",
+                  otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
                     "always measured.", otherwise="the standard set of the attacker"),
     "groups": Key(Named(Whole(2), PER_COLUMN), "Groups that numeric columns are cut into.",
@@ -263,14 +268,17 @@ UTILITY_PART = Group(
                        otherwise="none"),
         "rules": Key(Named(EDIT_RULE, "edit rules by name"), "Edit rules whose violations are "
                      "counted on both sides.", otherwise="none"),
-        "limits": Key(LIMITS, "The most, or least, that measures may come to.", otherwise="none"),
+        "limits": Key(Named(LIMIT, ALLOWED, UTILITY), "The most, or least, that measures may come "
+                      "to.", otherwise="none"),
     },
 )  # fmt: skip
 
 TRIED = Named(
     Many(Either((Plain(), Many(PROTECT, "protections"))), "values", least=1),
     "settings with values to try",
-)
+    Choice((*(n for n in SYNTHESIS.keys if n not in ("order", "drop", "rules")), "protect"),
+           "setting"),
+)  # fmt: skip
 MAP = Group(
     {
         "settings": Key(TRIED, "Settings of [synthesis] with the values to try, and `protect` with "
@@ -289,7 +297,8 @@ TUNE = Group(
     {
         "keys": Key(NAMES, "As in a scenario.", otherwise="none"),
         "targets": Key(NAMES, "As in a scenario.", otherwise="every column that is no key"),
-        "limits": Key(LIMITS, "What every release must meet.", required=True),
+        "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet.",
+                      required=True),
         "objective": Key(UTILITY, "The utility that should be as good as possible.", required=True),
         "settings": Key(TRIED, "As in [map].", required=True),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",

@@ -24,8 +24,6 @@ __all__ = ["ScenarioSpec", "limits_at", "read_scenarios"]
 
 CIRCUMSTANCES = ("groups", "tolerance", "exclude_levels", "exclude_missing", "exclude_pairs",
                  "limit", "denominator", "population")  # fmt: skip
-NEEDS_KEYS = ("classifier", "linkability", "inference", "outliers")
-NEEDS_TARGETS = ("classifier", "inference")
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,8 @@ class ScenarioSpec:
     keys
         Columns she knows; may be empty for a strong attacker, who knows all but the target.
     targets
-        Columns she wants to learn; None for every released column that is no key.
+        Columns she wants to learn; None for every released column that is no key, and for a strong
+        attacker who asks about membership only.
     limits
         What must hold.
     measures
@@ -180,8 +179,7 @@ class _Reading:
         return named
 
     def _check_columns(self) -> None:
-        needs_keys = self.attacker != "strong"
-        if needs_keys and "keys" not in self.given:
+        if self.attacker != "strong" and "keys" not in self.given:
             self._fail("keys", "no key is named", "say which columns an attacker may know")
         keys = self.given.get("keys", ())
         circumstances = {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
@@ -233,11 +231,8 @@ class _Reading:
         ]:
             if name in possible:
                 continue
-            if name in MEASURES:
-                here = " here" if name in measures_of(self.attacker) else ""
-                what = f"the attacker {self.attacker!r} has no measure {name}{here}"
-            else:
-                what = f"there is no measure {name!r}"
+            here = " here" if name in measures_of(self.attacker) else ""
+            what = f"the attacker {self.attacker!r} has no measure {name}{here}"
             self.document.fail(
                 (*self.entry, key, place), f"scenario.{key}: {what}", self._advice(name, possible)
             )
@@ -251,7 +246,7 @@ class _Reading:
         if attacks and attacks[0] not in self.given.get("attacks", ()):
             return f"add {attacks[0]!r} to attacks"
         needs = {"tolerance", "target", "generator", "fraction", "control"}
-        lacking = sorted(needs & MEASURES[name].needs) if name in MEASURES else []
+        lacking = sorted(needs & MEASURES[name].needs)
         adding = {
             "tolerance": "tolerance = { age = 2 }",
             "target": "targets",

@@ -1,0 +1,217 @@
+"""``caveat init``: a few questions, and a release specification."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from caveat.cli import console
+from caveat.cli.reading import seen_from
+from caveat.errors import CaveatError
+from caveat.release._kinds import hint
+from caveat.release.entries import ACCESS
+from caveat.release.schema import json_schema
+from caveat.release.spec import ReleaseSpec
+from caveat.risk import MEASURES
+from caveat.table import Table, read
+from caveat.table.atomic import atomic_output, check_output
+from caveat.table.files import READABLE
+from caveat.table.look import Profile
+from caveat.table.look import look as look_at
+from caveat.table.look.starter import released
+from caveat.table.look.wishes import Wishes, candidates
+
+__all__ = ["init"]
+
+SCHEMA = "release.schema.json"
+
+
+def init(
+    data: Annotated[Path | None, typer.Argument(help="The confidential file.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The specification.")] = Path(
+        "release.toml"
+    ),
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            help=f"Ask nothing; write {SCHEMA} beside the specification, for editors.",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Write a release specification after a few questions."""
+    if schema:
+        target = out.with_name(SCHEMA)
+        with atomic_output(target, force=force) as draft:
+            draft.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+        console.remark(f"written: {target}")
+        return
+    if not _is_terminal():
+        raise CaveatError(
+            "init asks questions and needs a terminal",
+            do="use caveat look FILE --out release.toml, which asks nothing",
+        )
+    force = force or _may_replace(out)
+    check_output(out, force=force)
+    table, file = _data(data)
+    profile = look_at(table)
+    wishes = _ask(profile, f"{file.stem}, synthetic")
+    text = profile.starter(seen_from(out, file), {}, wishes)
+    with atomic_output(out, force=force) as draft:
+        draft.write_text(text, encoding="utf-8")
+    _say(f"\nwritten: {out}")
+    ReleaseSpec.from_toml(out).check(table)
+    _say("Read it line by line: what the look only suspects stands in comments.")
+    _say(f"Then: caveat run {out}")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _may_replace(out: Path) -> bool:
+    return out.is_file() and typer.confirm(f"{out} exists already. Replace it?", default=False)
+
+
+def _data(given: Path | None) -> tuple[Table, Path]:
+    """Return the table and its file; asked for until it can be read, unless it was named."""
+    if given is not None:
+        return read(given), given
+    here = [path for path in sorted(Path().iterdir()) if path.is_file()]
+    here = [path for path in here if path.name.lower().endswith(READABLE)]
+    found: list[Table] = []
+
+    def readable(answer: str) -> Path:
+        found.append(read(answer))
+        return Path(answer)
+
+    file = _question("The confidential file", readable, str(here[0]) if len(here) == 1 else None)
+    return found[-1], file
+
+
+def _ask(profile: Profile, title: str) -> Wishes:
+    """Ask what the look cannot know."""
+    names = released(profile)
+    likely = candidates(profile, names)
+    left_out = [column.name for column in profile.columns if column.name not in names]
+    _say(f"{profile.rows:,} rows. Columns that would be released: {', '.join(names)}.")
+    if left_out:
+        _say(f"Left out, or computed from others: {', '.join(left_out)}.")
+    title = _question("\nTitle of the release", _filled, title)
+    unit = _question("What is a row (person, household, visit …)", _filled, "person")
+    purpose = _question("What is the release for", str.strip, "")
+    recipients = _question("Who gets it", str.strip, "")
+    access = _question(f"How do they get it ({', '.join(ACCESS)})", _one_of(ACCESS), "secure")
+    copies = _question("How many synthetic tables", _whole, "1")
+    control = _question(
+        "Share of records to hold out, to attack people who were not in the data (0 for none)",
+        _share,
+        "0",
+    )
+    _say("\nWhat an attacker may know about a person, with commas; results depend wholly on it.")
+    if likely:
+        _say(f"People often know: {', '.join(likely)}.")
+    keys = _question("Keys", _columns(names, least=1), ", ".join(likely[:3]) or None)
+    others = [name for name in names if name not in keys]
+    targets = _question("What she wants to learn (empty: everything else)", _columns(others), "")
+    limits = {}
+    for measure in ("repU", "DiSCO"):
+        _say(f"\n{measure}: {MEASURES[measure].says}, in percent of all records.")
+        most = _question(f"The most that {measure} may come to (empty: no limit)", _percent, "")
+        if most is not None:
+            limits[measure] = most
+    wanted = targets or tuple(others[:1])
+    strong = wanted and typer.confirm(
+        f"Add the strongest attacker, who knows all other records, after {', '.join(wanted)}?",
+        default=True,
+    )
+    return Wishes(
+        title=title, unit=unit, purpose=purpose, recipients=recipients, access=access,
+        copies=copies, control=control, keys=keys, targets=targets, limits=limits,
+        strong=wanted if strong else (),
+    )  # fmt: skip
+
+
+def _say(text: str) -> None:
+    console.out.print(text, markup=False, soft_wrap=True)
+
+
+def _question(text: str, understand: Callable[[str], Any], default: str | None) -> Any:
+    """Ask until the answer is understood; the answer to an empty line is the default."""
+    while True:
+        answer = typer.prompt(text, default=default, show_default=bool(default))
+        try:
+            return understand(str(answer))
+        except (CaveatError, ValueError) as error:
+            console.error(str(error))
+
+
+def _filled(answer: str) -> str:
+    if not answer.strip():
+        raise ValueError("an answer is needed")
+    return answer.strip()
+
+
+def _one_of(words: Sequence[str]) -> Callable[[str], str]:
+    def understand(answer: str) -> str:
+        if answer.strip() not in words:
+            raise ValueError(f"{answer.strip()!r} is none of them; {hint(answer, words)}")
+        return answer.strip()
+
+    return understand
+
+
+def _number(answer: str, what: str) -> float:
+    try:
+        number = float(answer.strip().removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{what} is expected")
+    return number
+
+
+def _whole(answer: str) -> int:
+    number = _number(answer, "a whole number")
+    if number < 1 or number != int(number):
+        raise ValueError("a whole number, 1 or more, is expected")
+    return int(number)
+
+
+def _share(answer: str) -> float | None:
+    number = _number(answer, "a share such as 0.2")
+    if not 0 <= number < 1:
+        raise ValueError("a share from 0 to below 1 is expected")
+    return number or None
+
+
+def _percent(answer: str) -> float | None:
+    if not answer.strip():
+        return None
+    number = _number(answer, "a number of percent")
+    if not 0 <= number <= 100:
+        raise ValueError("a number from 0 to 100 is expected")
+    return number
+
+
+def _columns(known: Sequence[str], least: int = 0) -> Callable[[str], tuple[str, ...]]:
+    def understand(answer: str) -> tuple[str, ...]:
+        # Names with commas stand in quotation marks, as in a CSV file.
+        (row,) = list(csv.reader([answer], skipinitialspace=True)) or [[]]
+        names = tuple(dict.fromkeys(name.strip() for name in row if name.strip()))
+        for name in names:
+            if name not in known:
+                raise ValueError(f"there is no column {name!r} to choose; {hint(name, known)}")
+        if len(names) < least:
+            raise ValueError("name at least one column")
+        return names
+
+    return understand

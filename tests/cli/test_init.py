@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from caveat.cli import app
 from caveat.datasets import survey
 from caveat.release import ReleaseSpec
-from caveat.table import write
+from caveat.table import Table, write
 
 Ask = Callable[..., Result]
 
@@ -50,10 +50,9 @@ def test_the_defaults_make_a_specification(ask: Ask, folder: Path) -> None:
     assert spec.data.name == "survey.csv"
     assert spec.release.title == "survey, synthetic"
     assert (spec.release.access, spec.release.control) == ("secure", None)
-    assert [s.attacker for s in spec.scenarios] == ["release", "strong"]
+    assert [s.attacker for s in spec.scenarios] == ["release"]
     assert spec.scenarios[0].keys == ("sex", "age", "region")
     assert spec.scenarios[0].targets is None
-    assert spec.scenarios[1].targets == ("interviewed",)
     assert spec.scenarios[0].limits == ()
 
 
@@ -62,7 +61,7 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
     answers = [
         "nothing.csv", "survey.csv", 'A "title"', "", "person", "teaching", "students",
         "pubic", "public", "0", "two", "2", "1.5", "nan", "0.2", "sex, aeg", ",", "sex, age",
-        "age", "income, marital", "120", "5 %", "inf", "", "n",
+        "age", "income, marital", "120", "5 %", "inf", "", "income",
     ]  # fmt: skip
     answers.remove("")  # the unit
     result = ask(answers, "--out", "specs/mine.toml")
@@ -86,11 +85,24 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
     assert spec.release.title == 'A "title"'
     assert (spec.release.unit, spec.release.purpose) == ("person", "teaching")
     assert (spec.release.copies, spec.release.control) == (2, 0.2)
-    (scenario,) = spec.scenarios
+    scenario, strong = spec.scenarios
+    assert (strong.attacker, strong.targets) == ("strong", ("income",))
     assert scenario.keys == ("sex", "age")
     assert scenario.targets == ("income", "marital")
     assert [str(limit) for limit in scenario.limits] == ["repU ≤ 5"]
     spec.check(spec.read_data())
+
+
+def test_odd_names_can_be_typed(ask: Ask, folder: Path) -> None:
+    table = survey(rows=300).select(["sex", "age", "region", "income"])
+    odd = {"sex": 'sex, or "gender"', "age": "age, in years"}
+    renamed = Table({odd.get(name, name): table[name] for name in table}, table.backend)
+    write(renamed, folder / "survey.csv", force=True)
+    result = ask(DEFAULTS)
+    assert result.exit_code == 0, result.output
+    assert 'Keys ["sex, or ""gender""", "age, in years", region]' in result.output
+    spec = ReleaseSpec.from_toml(folder / "release.toml")
+    assert spec.scenarios[0].keys == ('sex, or "gender"', "age, in years", "region")
 
 
 def test_nothing_is_overwritten_unasked(ask: Ask, folder: Path) -> None:
@@ -143,8 +155,8 @@ def test_in_a_terminal(folder: Path) -> None:
                     seen += os.read(ours, 4096)
                 except OSError:  # the other side is closed
                     break
-            # Every question ends with a colon; the empty answer takes what is shown.
-            if seen.rstrip(b" ").endswith(b":") and seen.count(b"\n") >= asked:
+            # Every question ends like this; the empty answer takes what is shown.
+            if seen.endswith(b": ") and seen.count(b"\n") >= asked:
                 os.write(ours, b"\n")
                 asked = seen.count(b"\n") + 1
         assert process.wait(timeout=30) == 0, seen.decode()
@@ -154,7 +166,7 @@ def test_in_a_terminal(folder: Path) -> None:
     text = seen.decode()
     assert "Keys [sex, age, region]: " in text
     assert "written: release.toml" in text
-    assert ReleaseSpec.from_toml(folder / "release.toml").scenarios[1].attacker == "strong"
+    assert ReleaseSpec.from_toml(folder / "release.toml").scenarios[0].attacker == "release"
 
 
 def test_the_schema_for_editors(folder: Path) -> None:

@@ -119,7 +119,7 @@ def _ask(profile: Profile, title: str) -> Wishes:
     _say("\nWhat an attacker may know about a person, with commas; results depend wholly on it.")
     if likely:
         _say(f"People often know: {', '.join(likely)}.")
-    keys = _question("Keys", _columns(names, least=1), ", ".join(likely[:3]) or None)
+    keys = _question("Keys", _columns(names, least=1), _listed(likely[:3]) or None)
     others = [name for name in names if name not in keys]
     targets = _question("What she wants to learn (empty: everything else)", _columns(others), "")
     limits = {}
@@ -128,15 +128,16 @@ def _ask(profile: Profile, title: str) -> Wishes:
         most = _question(f"The most that {measure} may come to (empty: no limit)", _percent, "")
         if most is not None:
             limits[measure] = most
-    wanted = targets or tuple(others[:1])
-    strong = wanted and typer.confirm(
-        f"Add the strongest attacker, who knows all other records, after {', '.join(wanted)}?",
-        default=True,
+    _say("\nThe strongest attacker knows all other records, and how the release is made.")
+    strong = _question(
+        "Columns that she wants to learn (a minus: leave her out)",
+        _columns(others, none="-"),
+        _listed(targets) or "-",
     )
     return Wishes(
         title=title, unit=unit, purpose=purpose, recipients=recipients, access=access,
         copies=copies, control=control, keys=keys, targets=targets, limits=limits,
-        strong=wanted if strong else (),
+        strong=strong,
     )  # fmt: skip
 
 
@@ -202,8 +203,20 @@ def _percent(answer: str) -> float | None:
     return number
 
 
-def _columns(known: Sequence[str], least: int = 0) -> Callable[[str], tuple[str, ...]]:
+def _listed(names: Sequence[str]) -> str:
+    """Return names as they are typed: those with commas or quotation marks in quotation marks."""
+    odd = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names]
+    return ", ".join(
+        q if set(name) & {",", '"'} else name for name, q in zip(names, odd, strict=True)
+    )
+
+
+def _columns(
+    known: Sequence[str], least: int = 0, none: str = ""
+) -> Callable[[str], tuple[str, ...]]:
     def understand(answer: str) -> tuple[str, ...]:
+        if answer.strip() == none:
+            answer = ""
         # Names with commas stand in quotation marks, as in a CSV file.
         (row,) = list(csv.reader([answer], skipinitialspace=True)) or [[]]
         names = tuple(dict.fromkeys(name.strip() for name in row if name.strip()))

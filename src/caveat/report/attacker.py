@@ -127,9 +127,12 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "She knows", and_list(scenario["keys"], most=12)
     if scenario["targets"]:
         yield "She wants to learn", and_list(scenario["targets"], most=12)
-    if given.get("records") is not None:
-        some = f"up to {given['records']:,} drawn at random, and those that look most vulnerable"
-        yield "Records examined", "all" if given["records"] == "all" else some
+    records = given.get("records")
+    if records == "all":
+        yield "Records examined", "all"
+    elif records is not None:
+        some = f"up to {records:,} drawn at random, and those that look most vulnerable"
+        yield "Records examined", some
     if given.get("groups"):
         groups = [f"{name} in {n} groups" for name, n in given["groups"].items()]
         yield "Numbers cut into groups", and_list(groups)

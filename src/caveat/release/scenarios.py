@@ -20,10 +20,13 @@ from caveat.release.entries import SCENARIO
 from caveat.release.limits import Limit, read_limits
 from caveat.risk import MEASURES, Scenario
 
-__all__ = ["ScenarioSpec", "limits_at", "read_scenarios"]
+__all__ = ["NEEDS_TARGETS", "ScenarioSpec", "limits_at", "read_scenarios"]
 
 CIRCUMSTANCES = ("groups", "tolerance", "exclude_levels", "exclude_missing", "exclude_pairs",
                  "limit", "denominator", "population")  # fmt: skip
+
+NEEDS_TARGETS = ("classifier", "inference")
+"""Ordinary attacks that ask about one target at a time."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ rules = ["if age < 18 then marital = 'single'"]
 derived = { bmi = "weight / (height / 100) ** 2" }
 
 [[protect]]
-name = "remove_replicated_uniques"
-keys = ["sex", "age", "region"]
+name = "code_extremes"
+top = { age = 80 }
 
 [[scenario]]
 name = "a colleague"

@@ -11,13 +11,12 @@ from caveat.release.bench import child_seed
 from caveat.release.collect import Done, entry, said, without_value
 from caveat.release.collected import Collected
 from caveat.release.making import Material
-from caveat.release.scenarios import ScenarioSpec
+from caveat.release.scenarios import NEEDS_TARGETS, ScenarioSpec
 
 __all__ = ["collect_ordinary"]
 
 ORDINARY = 1_000_014  # first word of the seeds
-NEEDS_TARGET = ("classifier", "inference")
-TAKES_TARGET = (*NEEDS_TARGET, "outliers")
+TAKES_TARGET = (*NEEDS_TARGETS, "outliers")
 
 
 def collect_ordinary(
@@ -48,7 +47,7 @@ def collect_ordinary(
 
 
 def _targets(material: Material, scenario: ScenarioSpec, kind: str) -> tuple[str | None, ...]:
-    if kind in NEEDS_TARGET:
+    if kind in NEEDS_TARGETS:
         return scenario.targets or material.columns(scenario.keys)
     return scenario.targets or (None,) if kind in TAKES_TARGET else (None,)
 

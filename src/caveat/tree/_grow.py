@@ -9,22 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.tree._control import DEFAULT, Control
-from caveat.tree._growing import (
-    FEATURE,
-    IMPROVE,
-    LEFT,
-    RIGHT,
-    START,
-    STOP,
-    THRESHOLD,
-    Rules,
-    grow_nodes,
-)
+from caveat.tree._growing import FEATURE, IMPROVE, LEFT, RIGHT, START, STOP, THRESHOLD, grow_nodes
 from caveat.tree._kernel import announce
-from caveat.tree._leaves import leaf_distributions
-from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes
-from caveat.tree._pruning import level_sets, prune
-from caveat.tree._response import encode_response, exact_weights, root_risk
+from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes, check_kind
+from caveat.tree._pruning import COLLAPSED, LEVEL_SET, finish
+from caveat.tree._response import encode_response, exact_weights
 from caveat.tree._room import make_room
 from caveat.tree._threads import in_pool
 from caveat.tree._tree import Tree
@@ -118,67 +107,68 @@ def grow_tree(
     seed: int = 1,
 ) -> Tree:
     """Do what `grow` says, with a random choice of `n_candidates` predictors at each node."""
-    all_codes = check_codes(response_codes, n_levels, "response_codes", predictors.n_rows)
+    n_rows = predictors.n_rows
+    answers = check_kind(response_codes, n_levels, "response_codes", n_rows)
     values = _check_values(values, n_levels)
-    weights = _check_weights(weights, predictors.n_rows)
+    weights = _check_weights(weights, n_rows)
     _check_sizes(predictors, n_levels, values)
-    fitted = _check_rows(rows, predictors.n_rows)
-    codes = all_codes if rows is None else all_codes[fitted]
-    weight = weights if rows is None or weights is None else weights[fitted]
+    fitted = _check_rows(rows, n_rows)
     masses = exact_weights(weights)
-    used = masses if rows is None or weights is None else masses[fitted]
-    risk = root_risk(codes, n_levels, values, used)
-    table = predictors.table
-    features = predictors.features
-    response = encode_response(codes, n_levels, values, weight)
+    if rows is not None or answers.dtype.itemsize > 4:
+        check_codes(answers, n_levels, "response_codes", n_rows)
+    codes, weight, used = answers.astype(np.uint32), weights, masses
+    if rows is not None:
+        codes = codes[fitted]
+        weight = None if weights is None else weights[fitted]
+        used = masses if weights is None else masses[fitted]
+    response, risk = encode_response(codes, n_levels, values, weight, used)
+    del codes  # its memory is needed for what follows
+    if risk < 0:
+        check_codes(answers, n_levels, "response_codes", n_rows)
+    table, features = predictors.table, predictors.features
     room = make_room(len(fitted), table.codes.shape[1], features, response, control)
-    rules = Rules(
-        control.minbucket,
-        control.smallest_split,
-        control.max_depth,
-        control.cp * risk,
+    alpha = control.cp * risk
+    rules = (
+        control.minbucket, control.smallest_split, control.max_depth, alpha,
         predictors.n_columns if n_candidates is None else n_candidates,
-    )
-    random = np.arange(-1, predictors.n_columns, dtype=np.int64).view(np.uint64)
-    random[0] = seed
+    )  # fmt: skip
+    random = predictors.order
+    if n_candidates is not None:
+        random = random.copy()
+        random[0] = seed
     if predictors.start:
         fitted += np.uint32(predictors.start)
     announce(grow_nodes)
-    n_nodes = grow_nodes(
-        table.codes, features, tuple(response), tuple(rules), fitted, random, tuple(room)
-    )
-    collapsed = prune(room.nodes, room.measures, n_nodes, rules.alpha, values is None)
-    n_nodes = len(collapsed)
-    nodes, improve = room.nodes[:, :n_nodes].copy(), room.measures[IMPROVE, :n_nodes].copy()
-    del room, response  # their memory is needed for what follows
-    level_set, bits = level_sets(nodes, table.codes, features, fitted)
-    if predictors.start:
-        fitted -= np.uint32(predictors.start)
-    for node in collapsed.nonzero()[0]:
+    n_nodes = grow_nodes(table.codes, features, tuple(response), rules, fitted, random, tuple(room))
+    nodes, measures = room.nodes, room.measures
+    del room, response  # likewise
+    most = min(n_levels * (n_nodes // 2 + 1), len(fitted))
+    leaf_offsets = np.empty(n_nodes // 2 + 2, np.int64)
+    leaf_codes, leaf_weights = np.empty(most, np.int32), np.empty(most)
+    n_nodes, filled, bits = finish(
+        nodes, measures, n_nodes, alpha, values is None, table.codes, features, fitted,
+        predictors.start, answers.astype(np.uint32), masses, n_levels, leaf_offsets, leaf_codes,
+        leaf_weights,
+    )  # fmt: skip
+    nodes = nodes[:, :n_nodes].copy()
+    for node in measures[COLLAPSED, :n_nodes].nonzero()[0]:
         fitted[nodes[START, node] : nodes[STOP, node]].sort()
-    is_leaf = nodes[FEATURE] < 0
-    leaf_offsets, leaf_codes, leaf_weights = leaf_distributions(
-        nodes[START, is_leaf],
-        nodes[STOP, is_leaf],
-        all_codes[fitted].astype(np.uint32, copy=False),
-        masses[fitted] if len(masses) else masses,
-        n_levels,
-    )
-    _raise_to_codes(nodes, predictors)
+    if predictors.binned:
+        _raise_to_codes(nodes, predictors)
     return Tree(
         nodes[FEATURE],
         nodes[THRESHOLD],
-        level_set,
+        nodes[LEVEL_SET],
         bits,
         nodes[LEFT],
         nodes[RIGHT],
         nodes[START],
         nodes[STOP],
-        improve,
+        measures[IMPROVE, :n_nodes].copy(),
         fitted.view(np.int32),
-        leaf_offsets,
-        leaf_codes,
-        leaf_weights,
+        leaf_offsets[: n_nodes // 2 + 2].copy(),
+        leaf_codes[:filled].copy(),
+        leaf_weights[:filled].copy(),
         values,
         predictors.n_levels,
         predictors.ordered,
@@ -233,10 +223,10 @@ def _check_rows(rows: NDArray[np.integer] | None, n_rows: int) -> NDArray[np.uin
 
 
 def _check_sizes(predictors: Predictors, n_levels: int, values: NDArray[np.float64] | None) -> None:
-    if values is not None:
+    if values is not None or n_levels <= 2:
         return
     if n_levels > EXACT_LEVELS:
         raise ValueError(f"n_levels must not exceed {EXACT_LEVELS} for classes")
     nominal = ~predictors.ordered
-    if n_levels > 2 and np.any(predictors.n_levels[nominal] * np.int64(n_levels) > MOST_CELLS):
+    if np.any(predictors.n_levels[nominal] * np.int64(n_levels) > MOST_CELLS):
         raise ValueError("predictors hold a nominal column with too many levels for these classes")

@@ -26,10 +26,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
+_ANNOUNCED: set[Any] = set()
+
+
 def announce(function: Any) -> None:
     """Log one line before a kernel is compiled; nothing if machine code of it is on disk."""
-    if function.signatures:
+    if function in _ANNOUNCED:
         return
+    _ANNOUNCED.add(function)
     folder = function.stats.cache_path
     if folder and any(Path(folder).glob(f"*{function.__name__}-*.nbc")):
         return

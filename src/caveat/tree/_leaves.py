@@ -5,33 +5,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._kernel import kernel, sort_by_key
+from caveat.tree._growing import FEATURE, START, STOP
+from caveat.tree._kernel import inner, kernel, sort_by_key
 
-__all__ = ["draw_codes", "find_leaves", "leaf_distributions", "share_of_codes"]
+__all__ = ["draw_codes", "fill_leaves", "find_leaves", "share_of_codes"]
 
 
-@kernel
-def leaf_distributions(starts, stops, codes, weight, n_levels):
-    """Return offsets, codes and weights of the responses in each leaf, codes rising in a leaf.
+@inner
+def fill_leaves(nodes, n_nodes, rows, codes, weight, n_levels, offsets, leaf_codes, leaf_weights):
+    """Write offsets, codes and weights of the responses in each leaf, codes rising in a leaf.
 
-    `codes` and `weight` are in the order of the tree's rows; no weights means one for each row.
+    `codes` and `weight` are those of the table; no weights means one for each row. Returns how many
+    codes all leaves have together.
     """
-    n = len(codes)
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    leaf_codes = np.empty(n, np.int32)
-    leaf_weights = np.empty(n)
+    most = min(len(rows), n_levels)
     mass = np.zeros(n_levels)
-    order = np.empty(min(n, n_levels), np.int64)
-    touched = np.empty(min(n, n_levels))
-    filled = 0
-    for leaf in range(len(starts)):
+    order = np.empty(most, np.int64)
+    touched = np.empty(most)
+    leaf = filled = 0
+    offsets[0] = 0
+    for node in range(n_nodes):
+        if nodes[FEATURE, node] >= 0:
+            continue
         distinct = np.int64(0)
-        for i in range(starts[leaf], stops[leaf]):
-            code = codes[i]
+        for i in range(nodes[START, node], nodes[STOP, node]):
+            row = rows[i]
+            code = codes[row]
             if mass[code] == 0.0:
                 touched[distinct] = code
                 distinct += 1
-            mass[code] += weight[i] if len(weight) else 1.0
+            mass[code] += weight[row] if len(weight) else 1.0
         sort_by_key(order, touched, distinct)
         for i in range(distinct):
             code = np.int32(touched[i])
@@ -39,8 +42,9 @@ def leaf_distributions(starts, stops, codes, weight, n_levels):
             leaf_weights[filled] = mass[code]
             mass[code] = 0.0
             filled += 1
-        offsets[leaf + 1] = filled
-    return offsets, leaf_codes[:filled].copy(), leaf_weights[:filled].copy()
+        leaf += 1
+        offsets[leaf] = filled
+    return filled
 
 
 @kernel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXACT_LEVELS", "SEARCH_BINS", "Predictors", "check_codes"]
+__all__ = ["EXACT_LEVELS", "SEARCH_BINS", "Predictors", "check_codes", "check_kind"]
 
 EXACT_LEVELS = 65_535
 """Ordered predictors with more levels than this are searched in equal-frequency bins."""
@@ -58,8 +58,12 @@ class Predictors:
     table: _Table
     columns: NDArray[np.int32]
     features: NDArray[np.int32]  # column, codes to search and nominal (0 or 1) of each predictor
+    order: NDArray[np.uint64]  # room for the state of a generator, then the predictors in order
     start: int
     stop: int
+    n_levels: NDArray[np.int32]  # declared for each predictor
+    ordered: NDArray[np.bool_]
+    binned: tuple[int, ...]  # positions of those that are searched in bins, not value by value
 
     def __init__(
         self,
@@ -79,23 +83,6 @@ class Predictors:
     def n_columns(self) -> int:
         """Number of predictors."""
         return len(self.columns)
-
-    @property
-    def n_levels(self) -> NDArray[np.int32]:
-        """Declared number of levels of each predictor."""
-        return self.table.n_levels[self.columns]
-
-    @property
-    def ordered(self) -> NDArray[np.bool_]:
-        """Whether each predictor is ordered."""
-        return self.table.ordered[self.columns]
-
-    @property
-    def binned(self) -> tuple[int, ...]:
-        """Positions of the predictors that are searched in bins, not value by value."""
-        if not self.table.bin_ends:
-            return ()
-        return tuple(i for i, c in enumerate(self.columns) if int(c) in self.table.bin_ends)
 
     def select(self, indices: Sequence[int]) -> Predictors:
         """Return the predictors at these positions, in this order, without copying."""
@@ -129,8 +116,12 @@ def _fill(
         ("table", table),
         ("columns", columns),
         ("features", features),
+        ("order", np.arange(-1, len(columns), dtype=np.int64).view(np.uint64)),
         ("start", start),
         ("stop", stop),
+        ("n_levels", table.n_levels[columns]),
+        ("ordered", table.ordered[columns]),
+        ("binned", tuple(i for i, c in enumerate(columns.tolist()) if c in table.bin_ends)),
     ):
         object.__setattr__(part, name, value)
 
@@ -173,6 +164,19 @@ def check_codes(
     codes: NDArray[np.unsignedinteger], n_levels: int, name: str, n_rows: int
 ) -> NDArray[np.unsignedinteger]:
     """Return the codes as an array, or raise ValueError that names the argument."""
+    array = check_kind(codes, n_levels, name, n_rows)
+    if n_rows:
+        if array.dtype.kind == "i" and array.min() < 0:
+            raise ValueError(f"{name} holds negative codes")
+        if array.max() >= n_levels:
+            raise ValueError(f"{name} holds codes beyond the declared {n_levels} levels")
+    return array
+
+
+def check_kind(
+    codes: NDArray[np.unsignedinteger], n_levels: int, name: str, n_rows: int
+) -> NDArray[np.unsignedinteger]:
+    """Do what `check_codes` does without looking at the codes themselves."""
     array = np.asarray(codes)
     if array.ndim != 1 or len(array) != n_rows:
         raise ValueError(f"{name} must be one-dimensional with {n_rows} rows")
@@ -180,11 +184,6 @@ def check_codes(
         raise ValueError(f"{name} must hold integer codes, not {array.dtype}")
     if not 1 <= n_levels < 2**31:
         raise ValueError(f"n_levels of {name} must be at least 1 and below 2**31")
-    if n_rows:
-        if array.dtype.kind == "i" and array.min() < 0:
-            raise ValueError(f"{name} holds negative codes")
-        if array.max() >= n_levels:
-            raise ValueError(f"{name} holds codes beyond the declared {n_levels} levels")
     return array
 
 

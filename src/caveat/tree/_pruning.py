@@ -1,30 +1,48 @@
 # mypy: disable-error-code="no-untyped-def, assignment"
-"""Kernels: collapse what the complexity parameter does not pay for, and write the level sets."""
+"""Kernels: collapse what the complexity parameter does not pay for, and write down the tree."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._growing import FEATURE, IMPROVE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD
+from caveat.tree._growing import DEPTH, FEATURE, IMPROVE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD
 from caveat.tree._kernel import inner, kernel
+from caveat.tree._leaves import fill_leaves
 
-__all__ = ["decide", "level_sets", "prune", "weigh_splits"]
+__all__ = ["COLLAPSED", "LEVEL_SET", "decide", "finish", "weigh_splits"]
 
 
 SAME = 1.0 - 1e-12
 """Complexities nearer to each other than this are equal: what is left is rounding."""
 
 
-@kernel
-def prune(nodes, measures, n_nodes, alpha, by_risk):
-    """Collapse the nodes whose complexity is at most `alpha` and pack the others to the front.
+LEVEL_SET, COLLAPSED = DEPTH, RISK
+"""Rows of the nodes and of their measures that hold something else once a tree is finished."""
 
-    Returns which of the nodes left are collapsed ones.
+
+@kernel
+def finish(
+    nodes, measures, n_nodes, alpha, by_risk, codes, features, rows, start, answers, weight,
+    n_levels, leaf_offsets, leaf_codes, leaf_weights,
+):  # fmt: skip
+    """Collapse the nodes whose complexity is at most `alpha` and write down what is left.
+
+    `rows` become rows of the view, which begins at row `start` of the table; `answers` and `weight`
+    are those of the view. Returns the number of nodes, the length of the leaves' arrays, and the
+    level sets; the rest is written into the arguments, because making arrays here takes longer.
     """
     gain = np.zeros(n_nodes)
     splits = np.zeros(n_nodes, np.int64)
     weigh_splits(nodes, measures, n_nodes, alpha, by_risk, gain, splits)
-    return pack(nodes, measures, n_nodes, splits)
+    n_nodes = pack(nodes, measures, n_nodes, splits)
+    bits = write_level_sets(nodes, n_nodes, codes, features, rows)
+    if start:
+        for i in range(len(rows)):
+            rows[i] -= start
+    filled = fill_leaves(
+        nodes, n_nodes, rows, answers, weight, n_levels, leaf_offsets, leaf_codes, leaf_weights
+    )
+    return n_nodes, filled, bits
 
 
 @inner
@@ -76,9 +94,8 @@ def decide(own, gain, splits, other_gain, other_splits, alpha, low, high):
 
 @inner
 def pack(nodes, measures, n_nodes, splits):
-    """Move the nodes that stay to the front, in preorder, and renumber their children."""
+    """Move the nodes that stay to the front, in preorder, and return how many there are."""
     number = np.empty(n_nodes, np.int32)
-    collapsed = np.zeros(n_nodes, np.bool_)
     n_new = 0
     skip_to = 0  # row position up to which a collapsed node's descendants are left out
     for node in range(n_nodes):
@@ -89,9 +106,10 @@ def pack(nodes, measures, n_nodes, splits):
             nodes[i, n_new] = nodes[i, node]
         for i in range(len(measures)):
             measures[i, n_new] = measures[i, node]
+        measures[COLLAPSED, n_new] = 0.0
         if splits[node] == 0:
             skip_to = nodes[STOP, node]
-            collapsed[n_new] = nodes[FEATURE, node] >= 0
+            measures[COLLAPSED, n_new] = nodes[FEATURE, node] >= 0
             nodes[FEATURE, n_new] = nodes[THRESHOLD, n_new] = -1
             nodes[LEFT, n_new] = nodes[RIGHT, n_new] = -1
             measures[IMPROVE, n_new] = 0.0
@@ -100,20 +118,20 @@ def pack(nodes, measures, n_nodes, splits):
         if nodes[FEATURE, node] >= 0:
             nodes[LEFT, node] = number[nodes[LEFT, node]]
             nodes[RIGHT, node] = number[nodes[RIGHT, node]]
-    return collapsed[:n_new].copy()
+    return n_new
 
 
-@kernel
-def level_sets(nodes, codes, features, rows):
-    """Return the first word of each nominal split's level set (-1 elsewhere) and the words.
+@inner
+def write_level_sets(nodes, n_nodes, codes, features, rows):
+    """Write where the level set of each nominal split begins, -1 elsewhere; return the sets.
 
     A bit is 1 where the level goes left. Levels absent from the node follow the larger child.
     """
-    n_nodes = nodes.shape[1]
-    first = np.full(n_nodes, -1, np.int32)
+    first = nodes[LEVEL_SET]
     n_words = 0
     for node in range(n_nodes):
         f = nodes[FEATURE, node]
+        first[node] = -1
         if f >= 0 and features[2, f]:
             first[node] = n_words
             n_words += (features[1, f] + 63) // 64
@@ -145,4 +163,4 @@ def level_sets(nodes, codes, features, rows):
                 mine[code >> 6] |= bit
             else:
                 mine[code >> 6] &= ~bit
-    return first, bits
+    return bits

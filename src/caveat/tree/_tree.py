@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.tree._leaves import draw_codes, find_leaves, share_of_codes
 from caveat.tree._predictors import Predictors, check_codes
-from caveat.tree._response import sum_of_squares
+from caveat.tree._response import risk_of
 from caveat.tree._storage import check_fields, to_arrays
 from caveat.tree._threads import in_chunks
 
@@ -188,7 +188,7 @@ class Tree:
         risk = np.zeros(self.n_nodes)
         for leaf, node in enumerate(self.leaf_nodes):
             part = slice(self.leaf_offsets[leaf], self.leaf_offsets[leaf + 1])
-            risk[node] = sum_of_squares(self.values[self.leaf_codes[part]], self.leaf_weights[part])
+            risk[node] = risk_of(self.leaf_weights[part], self.values[self.leaf_codes[part]])
         for node in np.flatnonzero(self.feature >= 0)[::-1]:
             risk[node] = risk[self.left[node]] + risk[self.right[node]] + self.improve[node]
         return risk

@@ -19,7 +19,7 @@ from caveat.tree._control import Control
 from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
 from caveat.tree._regrow import change_leaf, grow_again, join
-from caveat.tree._response import _whole_values, encode_response, root_risk
+from caveat.tree._response import NO_VALUES, encode_response, risk_of, whole_values
 from caveat.tree._room import Response, make_room
 from caveat.tree._update import split_classes, split_numbers
 
@@ -107,7 +107,7 @@ def neighbour_likelihoods(
     grids: dict[float, NDArray[np.bool_]] = {}
     impossible[sizes == 0] = len(released)  # a tree without rows gives nothing at all
     for size in np.unique(np.append(sizes[sizes > 0], len(training.rows))).tolist():
-        scale = 1.0 if training.values is None else _whole_values(training.values, size)[1]
+        scale = 1.0 if training.values is None else whole_values(training.values, size)[1]
         grids[scale] = grids.get(scale, np.zeros(len(sizes), np.bool_)) | (sizes == size)
     for scale, mine in grids.items():
         part = changes._replace(gone=changes.gone[mine], come=changes.come[mine])
@@ -174,9 +174,8 @@ class _Walk:
     def _encode(self, scale: float) -> None:
         """Write the responses as the engine wants them: numbers on a grid, or classes."""
         training, come = self.training, self.changes.added_response
-        coded = encode_response(
-            self.training.response[training.rows], training.n_levels, training.values, None
-        )
+        codes = training.response[training.rows].astype(np.uint32)
+        coded, _ = encode_response(codes, training.n_levels, training.values, None, NO_VALUES)
         self.units = (coded.unit, coded.risk_unit)
         self.n_classes = coded.n_classes
         no_class, no_number = np.empty(0, np.uint16), np.empty(0, np.int64)
@@ -186,9 +185,9 @@ class _Walk:
             total = next(
                 t
                 for t in (len(training.rows) + d for d in (0, -1, 1))
-                if _whole_values(training.values, t)[1] == scale
+                if whole_values(training.values, t)[1] == scale
             )
-            grid, _ = _whole_values(training.values, total)
+            grid, _ = whole_values(training.values, total)
             self.units = (1.0 / (scale * scale), 1.0 / (scale * scale))
             self.numbers, self.added_numbers = grid[self.answers], grid[come]
         elif self.n_classes == 2:
@@ -201,8 +200,8 @@ class _Walk:
     def _alphas(self) -> None:
         """Find the complexity that each neighbouring data set prunes at."""
         training, cp = self.training, self.training.control.cp
-        mass = np.bincount(self.answers[training.rows], minlength=training.n_levels)
-        everyone = np.arange(training.n_levels, dtype=np.uint32)
+        mass = np.bincount(self.answers[training.rows], minlength=training.n_levels).astype(float)
+        values = NO_VALUES if training.values is None else training.values
 
         def alpha(gone: int, come: int) -> float:
             changed = mass.copy()
@@ -210,8 +209,7 @@ class _Walk:
                 changed[gone] -= 1
             if come >= 0:
                 changed[come] += 1
-            codes = np.repeat(everyone, changed)
-            return cp * root_risk(codes, training.n_levels, training.values, np.empty(0))
+            return cp * float(risk_of(changed, values))
 
         self.alpha = alpha(-1, -1)
         gone = np.where(self.changes.gone >= 0, self.answers[self.changes.gone], -1)

@@ -82,7 +82,7 @@ def make_room(
 ) -> Room:
     """Allocate what one tree needs; memory that is not touched costs nothing."""
     n_features = features.shape[1]
-    most = int(features[1].max(initial=1))
+    most = max(features[1].tolist(), default=1)
     k = response.n_classes if len(response.classes) else 0
     cells = 0
     if k:

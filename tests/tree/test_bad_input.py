@@ -37,6 +37,8 @@ def test_bad_predictors(columns: Any, n_levels: Any, ordered: Any, name: str) ->
         ({"response_codes": RESPONSE[:5]}, "response_codes"),
         ({"response_codes": RESPONSE + 1}, "response_codes"),
         ({"response_codes": RESPONSE.astype(int) - 1}, "response_codes"),
+        ({"response_codes": RESPONSE.astype(np.int8) - np.int8(1)}, "response_codes"),
+        ({"response_codes": RESPONSE.astype(np.uint64) + 2**32}, "response_codes"),
         ({"response_codes": RESPONSE.astype(float)}, "response_codes"),
         ({"n_levels": 0}, "n_levels"),
         ({"n_levels": 70_000}, "n_levels"),

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from caveat.attack.ordinary.classifiers import CLASSIFIERS
-from caveat.studies.attribute_baseline import CASES, accuracy, load_data
+from caveat.attack.ordinary.encoding import prepare
+from caveat.studies.attribute_baseline import (
+    CASES,
+    LINEAR,
+    _together,
+    accuracy,
+    linear_svm,
+    load_data,
+    releases,
+    unmatched,
+)
 
-# Differences that remain, in points of the mean over the sets of keys:
+# Differences that remain, in points of the mean over the sets of keys; what explains them was
+# measured with benchmarks/attribute_baseline_versions.py in scikit-learn 0.20.3.
 #  NB, LR, FR-NN  none: every printed digit of mean and sd in all six tables.
-#  SVM   0.1 on cmc. On fertility ours is 6.0 and 2.7 higher; the data come scaled to 0 … 1, the
-#        paper does not say how they entered, and none of our readings gives the printed figures.
-#  RF    ten trees, as in scikit-learn 0.20.3: sd over seeds 0.04 to 0.14 on cmc, 0.4 to 0.6 on
-#        fertility.
+#  SVM   0.05 on cmc. The figures printed for fertility are those of a linear kernel, to the digit.
+#  RF    ten trees, as in scikit-learn 0.20.3: sd over seeds 0.04 to 0.18 on cmc, 0.4 to 0.6 on
+#        fertility; the bounds are about three of the largest.
 #  KNN   depends on which of equally near records are taken, so on the order of the rows: over
 #        orders 48.7 to 50.2, 64.4 to 64.7, 56.1 to 60.4, 68.8 to 69.8, 63.7 to 70.3, 62.7 to 66.7.
-#  ENS   0.4 to 3.1 higher than printed; a vote without FR-NN is 0.0 to 3.3 lower.
+#        With 0.20.3 every printed digit of mean and sd in all six tables.
+#  ENS   has KNN and RF among its voters; with 0.20.3 within 0.2, which is the sd over its seeds.
 LARGEST = {
-    "cmc": {"SVM": 0.15, "KNN": 3.1, "RF": 0.5, "ENS": 3.2},
-    "fertility": {"SVM": 6.1, "KNN": 2.0, "RF": 2.0, "ENS": 2.2},
+    "cmc": {"SVM": 0.06, "KNN": 3.1, "RF": 0.5, "ENS": 0.3},
+    "fertility": {"KNN": 2.0, "RF": 1.8, "ENS": 0.6},
 }
 
 
@@ -38,12 +51,22 @@ def data():
 def test_original_rows(case, data):
     table = data[case.data]
     ours = accuracy(case, table, table)
-    printed = dict(zip(CLASSIFIERS, case.original, strict=True))
-    for name in ("NB", "LR", "FR-NN"):
+    printed = {name: case.printed(name)[0] for name in case.rows}
+    exact = ("NB", "LR", "FR-NN", *([LINEAR] if case.linear else []))
+    for name in exact:
         mean, sd = round(np.mean(ours[name]), 1), round(np.std(ours[name]), 1)
         assert (mean, sd) == printed[name], name
     for name, allowed in LARGEST[case.data].items():
         assert abs(np.mean(ours[name]) - printed[name][0]) <= allowed, name
+
+
+def test_linear_kernel_is_not_what_the_tables_of_cmc_print(data):
+    """One reading for all tables would be nicer: there it is 2 to 7 points below the printed."""
+    for case in CASES[:4:3]:
+        tables = prepare(data["cmc"], data["cmc"], None, [*case.keys, case.target])
+        subsets = combinations(case.keys, case.size)
+        found = np.mean([linear_svm(tables, keys, case.target) for keys in subsets])
+        assert found < case.printed("SVM")[0][0] - 1.5
 
 
 def test_printed_numbers_are_those_of_the_other_transcription():
@@ -65,8 +88,43 @@ def test_study_puts_ours_beside_the_printed_tables(data, monkeypatch):
     assert STUDIES["attribute-baseline"] is attribute_baseline.STUDY
     monkeypatch.setattr(attribute_baseline, "CASES", CASES[4:])
     result = attribute_baseline.run(Output(), None, seeds=3)
-    assert len(result.grids) == 2
+    assert len(result.grids) == 4
     rows = {row[0]: row[1:] for row in result.grids[0].rows}
-    assert tuple(rows) == CLASSIFIERS
-    assert rows["FR-NN"][:2] == ("77.0±5.9", "77.0±5.9")
+    assert tuple(rows) == CASES[4].rows
+    assert rows["FR-NN"][:3] == ("77.0±5.9", "77.0±5.9", "0")
+    assert rows[LINEAR][:3] == ("62.7±2.9", "62.7±2.9", "0")
     assert rows["NB"][4] == "62.0±3.3"
+    differences = {row[0]: row[1:3] for row in result.grids[2].rows}
+    assert differences["SVM"] == ("+6.0", "+2.7")
+    assert differences[LINEAR] == differences["NB"] == differences["KNN, 0.20.3"] == ("0", "0")
+    printed, _, farther = result.grids[3].rows
+    assert result.grids[3].title.startswith("The 14 printed")
+    assert all(cell.endswith(" of 3") for cell in farther[1:])
+    assert 0 <= int(printed[2]) <= int(printed[1]) <= 14
+
+
+def test_releases_judged_together():
+    """Noise: one cell far off is found; a row in the middle is nearer than all others."""
+    rng = np.random.default_rng(1)
+    case = replace(CASES[0], synthpop=tuple((50.0 + 9 * (i == 0), 1.0) for i in range(7)))
+    found = [{n: [50 + rng.normal()] for n in CLASSIFIERS} for _ in range(20)]
+    printed, _, farther = _together([case], [found]).rows
+    assert printed[1:3] == ("1", "1")  # NB lies nine standard deviations off
+    assert farther[3] == "0 of 20"
+    case = replace(CASES[0], synthpop=tuple((50.0, 1.0) for _ in range(7)))
+    printed, _, farther = _together([case], [found]).rows
+    assert printed[1:3] == ("0", "0")
+    assert farther[1:3] == ("20 of 20", "20 of 20")
+
+
+def test_women_without_a_match(data):
+    """Table 5, by hand: originals whose keys the first release does not have."""
+    release = releases(data["cmc"], 1)[0]
+    rows = [list(zip(*(t[k].codes.tolist() for k in CASES[2].keys), strict=True))
+            for t in prepare(data["cmc"], release, None, CASES[2].keys)[:2]]  # fmt: skip
+    counts = []
+    for at in combinations(range(5), 2):
+        there = {tuple(row[i] for i in at) for row in rows[1]}
+        counts.append(sum(tuple(row[i] for i in at) not in there for row in rows[0]))
+    assert unmatched(CASES[2], data["cmc"], release) == pytest.approx(np.mean(counts))
+    assert 2 < np.mean(counts) < 12  # 6 printed; over releases 6.6 with sd 0.9

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from caveat.attack.ordinary import epsilon_identifiability
-from caveat.attack.ordinary.distances import _weighted
+from caveat.attack.ordinary.distances import weighted
 from caveat.attack.ordinary.encoding import prepare
 
 NAMES = ["pregnant", "glucose", "pressure", "skin", "insulin", "bmi", "pedigree", "age", "outcome"]
@@ -34,8 +34,8 @@ def test_distances_of_the_printed_record(pima):
     """Raw values divided by the entropy of the rounded values: 6.4966 and 4.1241."""
     release = pl.DataFrame([SYNTHETIC], schema=dict.fromkeys(NAMES, pl.Float64), orient="row")
     tables = prepare(pima, release)
-    ours = _weighted(tables.original, tables.original, scale="raw")
-    theirs = _weighted(tables.original, tables.synthetic, scale="raw")
+    found = weighted(tables.original, tables[:2], scale="raw")
+    ours, theirs = (vectors.values for vectors in found)
     rows = pima.rows()
     record, near = rows.index(RECORD), rows.index(NEAREST)
     steps = np.linalg.norm(ours - ours[record], axis=1)

@@ -27,6 +27,7 @@ from caveat.attack.ordinary import (
     run_kind,
     singling_out,
 )
+from caveat.attack.ordinary.classifiers import majority
 from caveat.attack.ordinary.inference import is_right, rights_by_level
 from caveat.attack.ordinary.linkability import chance_of_link
 from caveat.attack.ordinary.regressors import best_constant
@@ -261,3 +262,9 @@ def test_command_line(tmp_path, original, fresh, control):
     )  # fmt: skip
     assert finding["value"] == pytest.approx(expected.value)
     assert finding["control"] == pytest.approx(expected.control)
+
+
+def test_an_even_vote_goes_to_the_class_named_first():
+    """Four against two; three against three, the first says 2; two each, the first says 0."""
+    ballots = np.array([[0, 1, 1, 1, 1, 0], [2, 1, 2, 1, 2, 1], [0, 1, 2, 2, 1, 0]])
+    assert majority(list(ballots.T), 3).tolist() == [1, 2, 0]

@@ -17,7 +17,7 @@ from caveat.attack.ordinary.encoding import Codes, Floats, Mixed, in_blocks, mix
 from caveat.risk._kernel import kernel
 from caveat.table import Table
 
-__all__ = ["Nearest", "nearest", "nearest_rows"]
+__all__ = ["Ints", "Nearest", "lot", "lots", "nearest", "nearest_rows", "prefixes"]
 
 Ints = NDArray[np.int64]
 
@@ -82,11 +82,8 @@ def nearest(
         return Nearest(np.zeros((query.n, 0)), np.zeros((query.n, 0), np.int64))
     order = np.lexsort(data.codes.T[::-1]) if data.codes.shape[1] else np.arange(n)
     ordered = data.take(order)
-    first, jump = _prefixes(ordered.codes)
-    # A key for each query: two people who find the same equals must not draw the same of them.
-    keys = np.zeros(query.n, np.uint64)
-    if rng is not None:
-        keys = rng.integers(1, 2**64, query.n, dtype=np.uint64, endpoint=False)
+    first, jump = prefixes(ordered.codes)
+    keys = lots(query.n, rng)
     row = order.astype(np.uint64)
     place = np.full(query.n, -1) if own is None else np.argsort(order)[own]
 
@@ -101,7 +98,17 @@ def nearest(
     return Nearest(np.concatenate(distances) / data.width, order[np.concatenate(positions)])
 
 
-def _prefixes(codes: Codes) -> tuple[Ints, Ints]:
+def lots(n: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
+    """Return a key for each query: two people who find the same equals draw each for themselves.
+
+    Without ``rng`` the keys are 0: the first row wins.
+    """
+    if rng is None:
+        return np.zeros(n, np.uint64)
+    return rng.integers(1, 2**64, n, dtype=np.uint64, endpoint=False)
+
+
+def prefixes(codes: Codes) -> tuple[Ints, Ints]:
     """Describe rows sorted by their codes as a tree.
 
     Returns
@@ -121,7 +128,7 @@ def _prefixes(codes: Codes) -> tuple[Ints, Ints]:
 
 
 @kernel
-def _lot(key, row):  # type: ignore[no-untyped-def]
+def lot(key, row):  # type: ignore[no-untyped-def]
     """Return a number for a query and a row that decides between equals; the row itself for 0."""
     if key == 0:
         return row
@@ -156,15 +163,14 @@ def _search(  # type: ignore[no-untyped-def]
                     if d > last:
                         break
                 if j != own[i] and (
-                    d < last
-                    or (d == last and _lot(key, row[j]) < _lot(key, row[position[i, k - 1]]))
+                    d < last or (d == last and lot(key, row[j]) < lot(key, row[position[i, k - 1]]))
                 ):
                     place = k - 1
                     while place > 0 and (
                         distance[i, place - 1] > d
                         or (
                             distance[i, place - 1] == d
-                            and _lot(key, row[position[i, place - 1]]) > _lot(key, row[j])
+                            and lot(key, row[position[i, place - 1]]) > lot(key, row[j])
                         )
                     ):
                         distance[i, place] = distance[i, place - 1]

@@ -7,19 +7,18 @@ in the data, and its entry in MEASURES names the published counter-examples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.ordinary._euclid import Part, Vectors, categories_first, closest, place
 from caveat.attack.ordinary._gower import nearest_rows
-from caveat.attack.ordinary.encoding import Floats, Tables, dense, prepare
-from caveat.attack.ordinary.linkage import euclidean
+from caveat.attack.ordinary.encoding import Floats, Tables, level_values, prepare
 from caveat.errors import CaveatError
 from caveat.risk.cells import key_cells
 from caveat.risk.measurement import Measurement, rate
-from caveat.table import Table
+from caveat.table import Column, Table
 
 __all__ = [
     "closest_record",
@@ -27,6 +26,7 @@ __all__ = [
     "epsilon_identifiability",
     "identical_matches",
     "neighbour_ratio",
+    "weighted",
 ]
 
 
@@ -136,37 +136,45 @@ def epsilon_identifiability(
         with large numbers decide alone.
     """
     tables = _cut(prepare(original, synthetic, control, columns))
-    weigh = partial(_weighted, tables.original, scale=scale)
-    release = weigh(tables.synthetic)
+    release, *known = weighted(tables.original, [tables.synthetic, *tables.people], scale=scale)
     shares = []
-    for people in tables.people:
-        ours = weigh(people)
-        itself = euclidean(ours, ours, 1, own=np.arange(len(ours))).distance
+    for ours in known:
+        itself = closest(ours, ours, own=np.arange(len(ours.values))).distance
         if not itself.shape[1]:
             raise CaveatError("one record has no neighbour", do="give at least two")
-        shares.append(euclidean(ours, release, 1).distance[:, 0] < itself[:, 0])
+        shares.append(closest(ours, release).distance[:, 0] < itself[:, 0])
     n, m = len(tables.original), len(tables.synthetic)
     return _against(shares, baseline=100 * m / (m + n - 1))
 
 
-def _weighted(original: Table, table: Table, *, scale: str) -> Floats:
-    """Return numbers and 0/1 columns of a table, each divided by the entropy of the column."""
-    parts = []
-    for name in original.names:
-        column = original[name]
-        counts = column.counts
-        if column.kind.is_number and scale == "raw":
-            rounded = np.append(np.round(column.numbers), np.inf + np.arange(len(column.missing)))
-            counts = np.bincount(np.unique(rounded, return_inverse=True)[1], counts)
-        entropy = _entropy(counts)
-        if not entropy:
+def weighted(original: Table, tables: Sequence[Table], *, scale: str) -> list[Vectors]:
+    """Return numbers and 0/1 columns, each divided by the entropy of the column."""
+    categories, ordered = categories_first(original)
+    parts: list[Part] = []
+    ends, start = [], 0
+    for name in [*categories, *ordered]:
+        levels = _weighted_levels(original[name], scale)
+        if levels is None:
             continue
-        if column.kind.is_number and scale == "raw" and not column.missing:
-            matrix = column.numbers[table[name].codes][:, None]
-        else:
-            matrix = dense(original, [table], [name])[0]
-        parts.append(matrix / entropy)
-    return np.concatenate(parts, axis=1) if parts else np.zeros((len(table), 1))
+        parts.append(Part(name, start, levels))
+        start += levels.shape[1]
+        if name in categories:
+            ends.append(start)
+    return [place(table, parts, np.array(ends, np.int64)) for table in tables]
+
+
+def _weighted_levels(column: Column, scale: str) -> Floats | None:
+    """Return a row for each level, or nothing for a column without entropy."""
+    counts = column.counts
+    if column.kind.is_number and scale == "raw":
+        rounded = np.append(np.round(column.numbers), np.inf + np.arange(len(column.missing)))
+        counts = np.bincount(np.unique(rounded, return_inverse=True)[1], counts)
+    entropy = _entropy(counts)
+    if not entropy:
+        return None
+    if column.kind.is_number and scale == "raw" and not column.missing:
+        return np.asarray(column.numbers[:, None] / entropy)
+    return level_values(column) / entropy
 
 
 def _entropy(counts: NDArray[Any]) -> float:

@@ -25,6 +25,7 @@ __all__ = [
     "code_matrix",
     "dense",
     "in_blocks",
+    "level_values",
     "mixed",
     "prepare",
     "seeds",
@@ -159,21 +160,24 @@ def dense(train: Table, tables: Sequence[Table], columns: Sequence[str]) -> list
     Means, standard deviations and the categories that get a column are those of ``train``. Missing
     numbers get the mean and a 0/1 column for each way to be missing.
     """
-    lookups: list[tuple[str, Floats]] = []
-    for name in columns:
-        column = train[name]
-        n, counts = len(column.levels), column.counts
-        flags = range(n, column.n_levels) if column.kind.has_order else range(column.n_levels)
-        if column.kind.has_order:
-            values = column.numbers if column.kind.is_number else np.arange(n, dtype=np.float64)
-            lookups.append((name, _standardised(values, counts[:n], column.n_levels)))
-        codes = np.arange(column.n_levels)
-        lookups += [(name, (codes == f).astype(np.float64)) for f in flags if counts[f]]
-    if not lookups:
+    parts = [(name, level_values(train[name])) for name in columns]
+    if not sum(values.shape[1] for _, values in parts):
         return [np.zeros((len(table), 1)) for table in tables]
     return [
-        np.column_stack([lookup[table[name].codes] for name, lookup in lookups]) for table in tables
+        np.concatenate([values[table[name].codes] for name, values in parts], axis=1)
+        for table in tables
     ]
+
+
+def level_values(column: Column) -> Floats:
+    """Return a row for each level of a column: its standardised number or 0/1 columns."""
+    n, counts, codes = len(column.levels), column.counts, np.arange(column.n_levels)
+    flags = codes[n:] if column.kind.has_order else codes
+    values = [(codes == flag).astype(np.float64) for flag in flags if counts[flag]]
+    if column.kind.has_order:
+        numbers = column.numbers if column.kind.is_number else np.arange(n, dtype=np.float64)
+        values.insert(0, _standardised(numbers, counts[:n], column.n_levels))
+    return np.stack(values, axis=1) if values else np.zeros((column.n_levels, 0))
 
 
 def _standardised(values: Floats, counts: NDArray[np.int64], n_levels: int) -> Floats:

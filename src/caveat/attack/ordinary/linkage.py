@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary._gower import Ints, Nearest, nearest_rows
-from caveat.attack.ordinary.encoding import Floats, dense, prepare, seeds
+from caveat.attack.ordinary._euclid import closest, whitened
+from caveat.attack.ordinary._gower import Nearest, nearest
+from caveat.attack.ordinary.encoding import mixed, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
 from caveat.risk.measurement import Measurement, rate
 from caveat.table import Table
 
-__all__ = ["Distance", "Search", "closer_than_neighbour", "euclidean", "record_linkage"]
+__all__ = ["Distance", "closer_than_neighbour", "record_linkage", "search_by"]
 
 Distance = Literal["gower", "mahalanobis"]
 
 
-class Search:
-    """Nearest records in a table by a distance that both sides share.
+def search_by(
+    distance: Distance, scale: Table, tables: Sequence[Table]
+) -> tuple[Callable[..., Nearest], list[Any]]:
+    """Return a search for the nearest row, and the rows of each table as it takes them.
 
     Parameters
     ----------
@@ -31,52 +33,19 @@ class Search:
         taken out.
     scale
         The table that decides ranges, means and covariances.
-    columns
-        The columns to use.
+    tables
+        Tables on common levels.
+
+    Returns
+    -------
+    A function of two sides and of ``rng`` and ``own``, as :func:`~caveat.attack.ordinary._gower.\
+nearest` has them; and the sides.
     """
-
-    def __init__(self, distance: Distance, scale: Table, columns: Sequence[str]) -> None:
-        if distance not in ("gower", "mahalanobis"):
-            raise CaveatError(f"there is no distance {distance!r}", do="gower or mahalanobis")
-        self.distance = distance
-        self.scale = scale
-        self.columns = tuple(columns)
-        if distance == "mahalanobis":
-            self._turn = _whitening(dense(scale, [scale], self.columns)[0])
-
-    def __call__(
-        self,
-        query: Table,
-        data: Table,
-        k: int,
-        *,
-        rng: np.random.Generator | None = None,
-        own: Ints | None = None,
-    ) -> Nearest:
-        """Return the k nearest records in ``data``; as :func:`nearest_rows`."""
-        if self.distance == "gower":
-            return nearest_rows(query, data, self.columns, k, scale=self.scale, rng=rng, own=own)
-        ours, theirs = (
-            part @ self._turn for part in dense(self.scale, [query, data], self.columns)
-        )
-        return euclidean(ours, theirs, k, rng=rng, own=own)
-
-
-def euclidean(
-    query: Floats,
-    data: Floats,
-    k: int,
-    *,
-    rng: np.random.Generator | None = None,
-    own: Ints | None = None,
-) -> Nearest:
-    """Return the k nearest rows by Euclidean distance; as :func:`nearest_rows`."""
-    order = np.arange(len(data)) if rng is None else rng.permutation(len(data))
-    wanted = min(k + (own is not None), len(data))
-    with threadpool_limits(1):
-        search = NearestNeighbors(n_neighbors=wanted).fit(data[order])
-        distance, position = search.kneighbors(query)
-    return _without(Nearest(distance, order[position]), own, k)
+    if distance == "gower":
+        return partial(nearest, k=1), mixed(tables, scale.names, scale)
+    if distance == "mahalanobis":
+        return closest, whitened(scale, tables)
+    raise CaveatError(f"there is no distance {distance!r}", do="choose gower or mahalanobis")
 
 
 def record_linkage(
@@ -114,9 +83,8 @@ def record_linkage(
             "the release has another number of rows than the original",
             do="record linkage is for releases whose rows belong to original rows",
         )
-    search = Search(distance, tables.synthetic, tables.original.names)
-    found = search(tables.original, tables.synthetic, 1, rng=seeds(seed, 1)[0]).position[:, 0]
-    success = found == np.arange(n)
+    find, sides = search_by(distance, tables.synthetic, [tables.original, tables.synthetic])
+    success = find(*sides, rng=seeds(seed, 1)[0]).position[:, 0] == np.arange(n)
     return attack_rate(success, baseline=1 / n, trace=lambda: success.astype(np.float64))
 
 
@@ -140,34 +108,17 @@ def closer_than_neighbour(
     of the original. Independent data of the same size score about a half.
     """
     tables = prepare(original, synthetic, control, columns)
-    search = Search(distance, tables.original, tables.original.names)
+    find, (release, *sides) = search_by(
+        distance, tables.original, [tables.synthetic, *tables.people]
+    )
     shares = []
-    for people in tables.people:
-        itself = search(people, people, 1, own=np.arange(len(people))).distance
+    for people, side in zip(tables.people, sides, strict=True):
+        itself = find(side, side, own=np.arange(len(people))).distance
         if not itself.shape[1]:
             raise CaveatError("one record has no neighbour", do="give at least two")
-        found = search(tables.synthetic, people, 1)
+        found = find(release, side)
         shares.append(found.distance[:, 0] < itself[found.position[:, 0], 0])
     more = {}
     if len(shares) > 1:
         more = {"control": 100 * float(shares[1].mean()), "control_n": len(shares[1])}
     return rate(int(shares[0].sum()), len(shares[0]), baseline=50.0, **more)
-
-
-def _whitening(matrix: Floats) -> Floats:
-    """Return the matrix after which columns are uncorrelated with variance 1; rank may be less."""
-    covariance = np.atleast_2d(np.cov(matrix, rowvar=False))
-    values, vectors = np.linalg.eigh(covariance)
-    kept = values > max(float(values.max(initial=0.0)), 1e-300) * 1e-10
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
-
-
-def _without(found: Nearest, own: Ints | None, k: int) -> Nearest:
-    """Leave each query's own record out, or the farthest one if it was not among them."""
-    if own is None:
-        return found
-    hit = found.position == own[:, None]
-    hit[~hit.any(axis=1), -1] = True
-    shape = (len(found.position), -1)
-    distance, position = found.distance[~hit].reshape(shape), found.position[~hit].reshape(shape)
-    return Nearest(distance[:, :k], position[:, :k])

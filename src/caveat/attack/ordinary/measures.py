@@ -64,7 +64,7 @@ ENTRIES = (
         says="people whose target a vote of six models trained on the release names rightly",
         attacker="trains naive Bayes, SVM, nearest neighbours, forest, logistic regression and "
         "FR-NN on the release, and knows the keys of people in the original",
-        formula="100/n · #(majority vote = t_j), ties in parts; mean over the sets of keys",
+        formula="100/n · #(majority vote = t_j), in a tie the one named first; mean over keys",
         source="Hittmeir, Mayer, Ekelhart (2020), section 4, Tables 6 to 11",
         blind_spot="An average over all records: the few for whom the release is decisive vanish "
         "in it. High accuracy may be true of the population: compare with the control.",

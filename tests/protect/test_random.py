@@ -110,22 +110,51 @@ def test_a_turn_copies_nobody_and_permutations_keep_the_mean():
     assert permuted.mean(axis=0) == pytest.approx(points.mean(axis=0), abs=1e-12)
 
 
-@pytest.mark.parametrize(("way", "factor"), [("P", 1), ("J", 2), ("O", 2)])
-def test_limit_of_the_mean(way, factor):
+EIGENVALUES = np.array([16.0, 4.0, 1.0])
+TURN = np.linalg.qr(np.array([[2.0, 1, 0], [-1, 1, 1], [0, 2, 1]]))[0]
+SIGMA = TURN @ np.diag(EIGENVALUES) @ TURN.T
+RUNS, SIZE = 2000, 1000
+
+
+@pytest.fixture(scope="module", params=["P", "J", "O"])
+def spectral_runs(request):
+    """Means, and covariances in the basis of the eigenvectors, of released normal samples."""
+    root = TURN * np.sqrt(EIGENVALUES)
+    means, covariances = [], []
+    for run in range(RUNS):
+        points = np.random.default_rng([7, run]).normal(size=(SIZE, 3)) @ root.T
+        released = disturb(points, request.param, np.random.default_rng([8, run]))
+        means.append(released.mean(axis=0))
+        covariances.append(np.cov((released @ TURN).T))
+    return request.param, np.array(means), np.array(covariances)
+
+
+def assert_covariance(found: np.ndarray, expected: np.ndarray, runs: int) -> None:
+    """Compare a covariance matrix of normal draws with the true one, entry by entry."""
+    own = np.diag(expected)
+    error = np.sqrt((np.outer(own, own) + expected**2) / runs)
+    assert (np.abs(found - expected) < 4 * error).all()
+
+
+def test_limit_of_the_mean_is_a_covariance_matrix(spectral_runs):
     # sqrt(n) (mean - mu) has covariance Sigma, 2 Sigma, 2 Sigma
-    n, runs, sigma = 200, 1500, np.array([3.0, 2.0, 1.0])
-    means = np.array([
-        disturb(
-            np.random.default_rng([7, r]).normal(size=(n, 3)) * np.sqrt(sigma),
-            way,
-            np.random.default_rng([8, r]),
-        ).mean(axis=0)
-        for r in range(runs)
-    ])  # fmt: skip
-    ratio = n * means.var(axis=0) / sigma
-    assert ratio == pytest.approx(factor, rel=4 * np.sqrt(2 / runs))
-    correlation = np.corrcoef(means.T)[np.triu_indices(3, 1)]
-    assert np.abs(correlation).max() < 4 / np.sqrt(runs)
+    way, means, _ = spectral_runs
+    factor = {"P": 1, "J": 2, "O": 2}[way]
+    assert np.abs(SIGMA[np.triu_indices(3, 1)]).min() > 0.4  # not a diagonal matrix
+    assert_covariance(SIZE * np.cov(means.T), factor * SIGMA, RUNS)
+
+
+def test_limit_of_the_covariance_is_a_covariance_matrix(spectral_runs):
+    # In the eigenbasis: variances keep 2 lambda^2, covariances are doubled to 2 lambda_k lambda_l,
+    # and none of them goes with another.
+    _, _, covariances = spectral_runs
+    rows, columns = np.triu_indices(3)
+    entries = covariances[:, rows, columns]
+    error = np.sqrt(2 * EIGENVALUES[rows] * EIGENVALUES[columns] / SIZE / RUNS)
+    expected = np.diag(EIGENVALUES)[rows, columns]
+    assert (np.abs(entries.mean(axis=0) - expected) < 4 * error).all()
+    limit = np.diag(2 * EIGENVALUES[rows] * EIGENVALUES[columns])
+    assert_covariance(SIZE * np.cov(entries.T), limit, RUNS)
 
 
 def test_spectral_table_shuffles_reflections_and_warns():

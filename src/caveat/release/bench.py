@@ -139,7 +139,7 @@ class Question:
     records: tuple[int, ...] | int | Literal["all"] = 5
     unknown: tuple[str, ...] | None = None
     prior: Prior = "uniform"
-    simulations: int = 100
+    simulations: int = 50
 
     def of_kind(self, kind: str) -> list[str]:
         """Return the names of the measures of one kind."""
@@ -245,6 +245,7 @@ class Workbench:
         question.check(original)
         self.original = original
         self.question = question
+        self.vulnerable: dict[str, list[int]] = {}
 
     def measure(self, setting: Setting, seeds: Sequence[int]) -> Point:
         """Make one release per seed and measure it."""
@@ -349,10 +350,12 @@ class Workbench:
             (cells,), _ = key_cells([[c.codes for c in columns]], [c.n_levels for c in columns])
             return [int(i) for i in np.unique(cells, return_index=True)[1]]
         if isinstance(records, int):
-            first = vulnerable(
-                self.original, keys=self.question.keys or None, generator=dict(setting.options)
-            ).first(records)
-            return [int(i) for i in first]
+            if setting.key not in self.vulnerable:  # the same for all seeds
+                first = vulnerable(
+                    self.original, keys=self.question.keys or None, generator=dict(setting.options)
+                ).first(records)
+                self.vulnerable[setting.key] = [int(i) for i in first]
+            return self.vulnerable[setting.key]
         return records
 
 

@@ -314,7 +314,7 @@ TUNE = Group(
                     "unknown": Key(NAMES, "Columns she does not know.", otherwise="all"),
                     "prior": Key(Choice(PRIORS, "prior"), "Before the release.", "uniform"),
                     "simulations": Key(Whole(2), "Draws or releases in each world, where nothing "
-                                       "is exact.", 100),
+                                       "is exact.", 50),
                 },
             ),
             "The strong attacker of posterior and gain.", otherwise="as below",

@@ -26,9 +26,9 @@ from caveat.table import Table
 
 __all__ = ["Attack", "Attacked", "Made", "attack_release"]
 
-MOST_CELLS = 100_000_000
+MOST_CELLS = 400_000_000
 """Cells of simulated releases that one record may take; those of a fit count ten times."""
-FIT = 10
+FIT, FEWEST_CELLS = 10, 20_000  # a small table takes time as well
 
 AVERAGED = "simulated: averaged over {n} draws of the parameters"
 BEFORE = "of the release before its protections, which do not look at the original: a bound"
@@ -59,7 +59,7 @@ class Attack:
 
     unknown: tuple[str, ...] | None = None
     prior: Prior = "uniform"
-    simulations: int = 100
+    simulations: int = 50
     seed: int = 0
 
 
@@ -189,7 +189,7 @@ def _refuse_long(original: Table, plan: Plan, attack: Attack, fits: int, draws: 
     """Refuse simulations that would take very long, before they begin."""
     names = unknown_columns(attack.unknown, original, plan)
     worlds = min(MOST_CANDIDATES, math.prod(original[name].n_levels for name in names))
-    cells = original.n_rows * len(plan.columns)
+    cells = max(FEWEST_CELLS, original.n_rows * len(plan.columns))
     if worlds * (FIT * fits + draws) * cells > MOST_CELLS:
         raise CaveatError(
             f"nothing is exact here, and a simulation takes too long: {worlds:,} worlds with "

@@ -104,7 +104,7 @@ class TuneSpec:
                 where="tune, attacker",
                 do="mend it",
             )
-        simulations = attacker.get("simulations", 100)
+        simulations = attacker.get("simulations", 50)
         if not isinstance(simulations, int) or simulations < 2:
             raise CaveatError(
                 "it must be a whole number, 2 or more", where="tune, attacker, simulations"

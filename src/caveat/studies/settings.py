@@ -1,0 +1,153 @@
+"""Settings of the generator as protections: what each does to risk and utility.
+
+The effect of the smallest leaf on SD2011, from 1 to 200 records, beside the published one (Latner,
+Neunhoeffer and Drechsler, replication material; one release each); and that of pruning, depth,
+chosen predictors, the order of visits, forests, proper synthesis and three protections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.datasets import survey
+from caveat.release import Point, Question, Setting, risk_utility_map
+from caveat.risk import key_cells
+from caveat.studies.study import Grid, Output, Study, StudyResult
+from caveat.synthesis import Synthesizer
+from caveat.table import ColumnSchema, Schema, Table, align, read
+
+__all__ = ["PRINTED", "STUDY", "new_keys", "run", "settings"]
+
+LEAVES = (1, 5, 10, 20, 50, 100, 200)
+# Share of synthetic records with keys that nobody has, repU and DiSCO, in per cent, by leaf.
+PRINTED: Mapping[str, tuple[float, ...]] = {
+    "new keys": (17.1, 34.4, 41.2, 43.9, 50.3, 52.4, 59.2),
+    "repU": (16.1, 14.0, 13.1, 13.2, 12.7, 12.8, 11.6),
+    "DiSCO": (31.8, 9.1, 6.9, 5.8, 5.9, 5.2, 4.7),
+}
+COLUMNS = ("sex", "age", "region", "placesize", "depress", "edu", "income", "marital", "ls",
+           "smoke", "height", "weight")  # fmt: skip
+MEASURES = ("repU", "DiSCO", "S_pMSE", "S_pMSE two-way", "posterior")
+SEEDS, RECORDS, SIMULATIONS = 3, 3, 20
+
+
+def settings(keys: Sequence[str], target: str) -> dict[str, Setting]:
+    """Return the settings that are compared, by name."""
+    options: dict[str, Mapping[str, Any]] = {
+        **{f"minbucket {leaf}": {"minbucket": leaf} for leaf in LEAVES},
+        "cp 0.0001": {"cp": 1e-4},
+        "cp 0.001": {"cp": 1e-3},
+        "cp 0.01": {"cp": 1e-2},
+        "depth 10": {"max_depth": 10},
+        "depth 5": {"max_depth": 5},
+        f"{target} from {keys[0]} and {keys[1]} alone": {"predictors": {target: list(keys[:2])}},
+        f"{target} visited first": {"order": [target]},
+        "forest of 10 trees": {"method": "forest"},
+        "proper": {"proper": True},
+    }
+    steps: dict[str, Mapping[str, Any]] = {
+        "replicated uniques removed": {"name": "remove_replicated_uniques", "keys": list(keys)},
+        "distance filter (gower)": {"name": "distance_filter", "metric": "gower"},
+        f"PRAM of {target}, θ = 0.3": {"name": "pram", "columns": [target], "theta": 0.3},
+    }
+    found = {name: Setting(chosen) for name, chosen in options.items()}
+    return found | {name: Setting({}, (step,)) for name, step in steps.items()}
+
+
+def new_keys(original: Table, keys: Sequence[str], options: Mapping[str, Any], seed: int) -> float:
+    """Return the share of synthetic records with keys that no original record has, in per cent.
+
+    The keys are visited first, so that the other columns need not be made.
+    """
+    known = original.select(keys)
+    release = Synthesizer(seed=seed, **options).fit(known).tables()[0]
+    both = align(known, release)
+    tables = (both.original, both.synthetic)
+    (ours, theirs), _ = key_cells(
+        [[table[key].codes for key in keys] for table in tables],
+        [both.original[key].n_levels for key in keys],
+    )
+    return 100 * float((~np.isin(theirs, ours)).mean())
+
+
+def run(output: Output, data: Path | None = None) -> StudyResult:
+    """Measure the settings on SD2011, or on the simulated survey when it is not there."""
+    output.check(("settings",))
+    file = None if data is None else data / "sd2011.csv"
+    published = file is not None and file.exists()
+    keys: tuple[str, ...]
+    if file is not None and published:
+        schema = Schema({"income": ColumnSchema(missing={-8: "not asked"})})
+        original = schema.apply(read(file).select(COLUMNS))
+        keys, target, name = COLUMNS[:4], "depress", "SD2011"
+    else:
+        original = survey(rows=1000).select(["sex", "age", "region", "marital", "weight"])
+        keys, target, name = ("sex", "age", "region"), "marital", "the simulated survey"
+    chosen = settings(keys, target)
+    question = Question(
+        MEASURES, keys, (target,), records=RECORDS, unknown=(target,), simulations=SIMULATIONS
+    )
+    found = risk_utility_map(original, list(chosen.values()), question, seeds=SEEDS)
+    output.save(found.chart("DiSCO", "S_pMSE two-way"), "settings")
+    points = dict(zip(chosen, found.points, strict=True))
+    fresh = {
+        leaf: [new_keys(original, keys, {"minbucket": leaf}, seed) for seed in range(SEEDS)]
+        for leaf in LEAVES
+    }
+    grids = (
+        _leaves(points, fresh, published),
+        _all(points, f"{name}, {original.n_rows:,} records"),
+    )
+    none = next((p.reasons["posterior"] for p in found.points if "posterior" in p.reasons), "")
+    remarks = (
+        f"mean ± standard deviation over {SEEDS} releases; repU, DiSCO and new keys in per cent",
+        f"keys {', '.join(keys)}; target {target}",
+        f"posterior: the worst of the {RECORDS} most vulnerable records and of the releases, for "
+        f"an attacker who knows all but {target}",
+        *([f"posterior none: {none}"] if none else []),
+        *dict.fromkeys(f"~ {how}" for p in found.points for how in p.how.values()),
+        *(() if published else ("give --data FOLDER with sd2011.csv for SD2011",)),
+    )
+    return StudyResult(grids, tuple(output.saved), remarks)
+
+
+def _leaves(points: Mapping[str, Point], fresh: Mapping[int, list[float]], published: bool) -> Grid:
+    rows = []
+    for place, leaf in enumerate(LEAVES):
+        point = points[f"minbucket {leaf}"]
+        ours: dict[str, Sequence[float | None]]
+        ours = {"new keys": fresh[leaf], "repU": point.each("repU"), "DiSCO": point.each("DiSCO")}
+        cells = [str(leaf)]
+        for name, values in ours.items():
+            cells += [_around(values), f"{PRINTED[name][place]}" if published else ""]
+        rows.append(tuple(cells))
+    header = ("minbucket", *(part for name in PRINTED for part in (name, "printed")))
+    return Grid("The smallest leaf, ours beside the published", header, tuple(rows))
+
+
+def _all(points: Mapping[str, Point], title: str) -> Grid:
+    rows = []
+    for name, point in points.items():
+        worst = point.worst("posterior")
+        mark = "~" if "posterior" in point.how else ""
+        shown = "none" if worst is None else f"{worst:.3f}{mark}"
+        rows.append((name, *(_around(point.each(m)) for m in MEASURES[:-1]), shown))
+    return Grid(title, ("setting", *MEASURES), tuple(rows))
+
+
+def _around(values: Sequence[float | None]) -> str:
+    numbers = [value for value in values if value is not None]
+    if len(numbers) < len(values):
+        return "none"
+    return f"{np.mean(numbers):.2f} ± {np.std(numbers, ddof=1):.2f}"
+
+
+STUDY = Study(
+    "settings",
+    "leaves, pruning, depth, forests and other settings as protections (Buyer Beware, SD2011)",
+    run,
+)

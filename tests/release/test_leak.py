@@ -63,7 +63,7 @@ def test_a_filter_can_show_what_the_generator_hides():
         original,
         protected.table,
         record,
-        partial(bench._again, Setting(options, (step,))),
+        partial(bench.again, Setting(options, (step,))),
         simulations=60,
         seed=3,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,7 +15,7 @@ from caveat.errors import CaveatError
 from caveat.release import Question, Setting, risk_utility_map, settings_of, tune
 from caveat.release.bench import Point, Workbench
 from caveat.release.map import RiskUtilityMap
-from caveat.table import write
+from caveat.table import Table, write
 from caveat.utility.charts.style import save
 
 UNIQUE = 999
@@ -191,6 +192,27 @@ def test_a_simulation_that_would_take_too_long_is_refused_with_the_reason():
     assert found.chosen is None
     assert "it has no value: nothing is exact here, and a simulation" in found.binding()[0]
     assert "16 worlds with 1,000 fits" in found.binding()[0]
+
+
+def collinear(**changes) -> tuple[Table, dict]:
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 120)).round(2)
+    given = spec(keys=["a"], targets=["b"], limits={"DiSCO": 90}, seeds=1, fresh=1, **changes)
+    return Table.from_frame({"a": a, "b": b, "c": a + b}), given
+
+
+def test_a_protection_that_cannot_be_carried_out_leaves_the_others():
+    steps = [[{"name": "distance_filter"}], []]
+    table, given = collinear(settings={"minbucket": [5], "protect": steps})
+    given["tune"]["objective"] = "S_pMSE logit"
+    found = tune(table, given)
+    assert found.chosen.setting.protect == ()
+    broken = found.points[0]
+    assert broken.worst("DiSCO") is None
+    assert "columns a, b, c: they determine each other" in broken.reasons["DiSCO"]
+    del given["tune"]["settings"]["protect"][1]
+    with pytest.raises(CaveatError, match=r"no setting gives a release; .*columns a, b, c"):
+        tune(table, given)
 
 
 def test_a_map_of_settings_and_protections(tmp_path):

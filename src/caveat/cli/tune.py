@@ -104,6 +104,10 @@ def _print(found: Tuning) -> None:
     )
     for line in dict.fromkeys(f"~ {name}: {how}" for p in best for name, how in p.how.items()):
         console.out.print(line, markup=False, soft_wrap=True)
+    for point in best:
+        reasons = dict.fromkeys(point.reasons.values())
+        for line in (f"{point.setting}: none, {reason}" for reason in reasons):
+            console.out.print(line, markup=False, soft_wrap=True)
     for line in _conclusion(found):
         console.out.print(line, markup=False, soft_wrap=True)
 

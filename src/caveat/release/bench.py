@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -229,6 +230,11 @@ class _Found:
     errors: dict[str, float] = field(default_factory=dict)
     how: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def nothing(cls, measures: Sequence[str], reason: str) -> _Found:
+        """Return what is known when there is no release."""
+        return cls(dict.fromkeys(measures), dict.fromkeys(measures, reason))
+
 
 class Workbench:
     """Makes and measures releases of one original.
@@ -246,6 +252,7 @@ class Workbench:
         self.original = original
         self.question = question
         self.vulnerable: dict[str, list[int]] = {}
+        self.stopped = threading.Event()
 
     def measure(self, setting: Setting, seeds: Sequence[int]) -> Point:
         """Make one release per seed and measure it."""
@@ -256,7 +263,13 @@ class Workbench:
         for number, seed in enumerate(seeds):
             again = proper and number > 0
             drawn = self._fit(self.original, setting, seed) if again else replace(model, seed=seed)
-            made = self._release(self.original, drawn, setting)
+            if self.stopped.is_set():
+                raise CaveatError("it was stopped", where=str(setting))
+            try:
+                made = self._release(self.original, drawn, setting)
+            except CaveatError as error:  # a filter that leaves nothing, say: others may do
+                found.append(_Found.nothing(self.question.measures, str(error)))
+                continue
             records = records or tuple(made.steps)
             found.append(self._values(made, setting, seed))
         return Point(
@@ -389,5 +402,8 @@ def measure_settings(
         for future in as_completed(futures):
             if done is not None:
                 done(future.result(), futures[future])
+    except BaseException:
+        bench.stopped.set()  # settings under way end with the release that they are at
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

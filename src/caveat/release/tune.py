@@ -231,6 +231,13 @@ class Tuning:
         }
 
 
+def _refuse_nothing(points: Sequence[Point]) -> None:
+    """Say why, when not one setting gives a release."""
+    if all(value is None for p in points for values in p.values for value in values.values()):
+        reason = next(iter(points[0].reasons.values()))
+        raise CaveatError(f"no setting gives a release; {points[0].setting}: {reason}")
+
+
 def _reason(points: Sequence[Point], measure: str) -> str:
     return next((p.reasons[measure] for p in points if measure in p.reasons), "")
 
@@ -292,6 +299,7 @@ class _Search:
         spec, n = self.spec, self.spec.seeds
         left = list(spec.settings)
         points = {point.setting.key: point for point in self.measure(left, SEARCH, n, "round 1")}
+        _refuse_nothing(list(points.values()))
         number = 1
         while len(left) > FINALISTS:
             left.sort(key=lambda setting: spec.rank(points[setting.key]))

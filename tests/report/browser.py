@@ -54,10 +54,14 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 
+    def size(self, width: float, height: float) -> None:
+        """Make the window this large."""
+        size = {"width": int(width), "height": int(height), "deviceScaleFactor": 1}
+        self.command("Emulation.setDeviceMetricsOverride", {**size, "mobile": width < 500})
+
     def open(self, path: Path, width: int = 1280) -> None:
         """Open a file and wait until its charts are drawn."""
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.command("Emulation.setDeviceMetricsOverride", size)
+        self.size(width, 900)
         self.driver.get(path.as_uri())
         end = time.monotonic() + SECONDS
         while self.run("return document.documentElement.dataset.charts") is None:
@@ -82,12 +86,10 @@ class Browser:
 
     def picture(self, path: Path) -> None:
         """Save the whole page as a picture."""
-        size = self.command("Page.getLayoutMetrics", {})["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16_000)}
-        found = self.command(
-            "Page.captureScreenshot",
-            {"format": "png", "captureBeyondViewport": True, "clip": {**clip, "scale": 1}},
-        )
+        width, height = self.run("return [innerWidth, document.documentElement.scrollHeight]")
+        # A window as high as the page: pictures from beyond a window can hang on a busy machine.
+        self.size(width, min(height, 16_000))
+        found = self.command("Page.captureScreenshot", {"format": "png"})
         path.write_bytes(base64.b64decode(found["data"]))
 
     def pdf(self, path: Path) -> None:

@@ -43,8 +43,8 @@ def test_only_certainty_is_printed_as_certainty(value):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (0.012345, "0.0123"), (3.14159, "3.14"), (41.26, "41.3"), (12345.6, "12,346"),
-     (-2.5, "−2.50")],
+    [(0.0, "0"), (0.012345, "0.0123"), (0.8, "0.800"), (3.14159, "3.14"), (41.26, "41.3"),
+     (12345.6, "12,346"), (-2.5, "−2.50")],
 )  # fmt: skip
 def test_plain_numbers(value, text):
     assert plain(value) == text

@@ -104,7 +104,7 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     table = _variable_table(ranked)
     drawn = [v for v in ranked if v["groups"]]
     if not drawn:
-        yield table
+        yield from _scores(ranked, table)
         return
     shown = {v["name"] for v in drawn[:MOST_PANELS]}
     # In the order of the table, where one looks for a variable by its place.
@@ -126,6 +126,25 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         SIDES_KEY,
         layout="grid",
     )
+    yield table
+
+
+def _scores(ranked: Sequence[Mapping[str, Any]], table: Table) -> Iterator[Block]:
+    """Draw scores where distributions may not be shown."""
+    scored = [v for v in ranked if v["S_pMSE"] is not None]
+    rows = [{"name": v["name"], "value": v["S_pMSE"]} for v in scored[:MOST_PANELS]]
+    if rows:
+        which = f"the {len(rows)} that fare worst" if len(rows) < len(scored) else "all of them"
+        poor = sum(v["S_pMSE"] > 10 for v in scored)
+        yield Figure(
+            "chart-variables",
+            f"S_pMSE of single variables, {which}. 1 is expected of a right synthesis, above 10 is "
+            "poor (dashed lines).",
+            f"Bars for {count(len(rows), 'variable')}. {poor} of {len(scored):,} are above 10; "
+            f"the worst is {rows[0]['name']} with {plain(rows[0]['value'])}.",
+            [("", charts.scores(rows))],
+            table,
+        )
     yield table
 
 

@@ -14,7 +14,15 @@ import altair as alt
 
 from caveat.report.style import COLOURS, FONT, GREY, PALE, SIDES, draw, side_colour
 
-__all__ = ["CONFIG", "attackers", "coefficients", "distribution", "heat_map", "risk_utility"]
+__all__ = [
+    "CONFIG",
+    "attackers",
+    "coefficients",
+    "distribution",
+    "heat_map",
+    "risk_utility",
+    "scores",
+]
 
 INK = "#1f2328"
 ROW = 48
@@ -22,7 +30,6 @@ PANEL = 132
 BAR = 9
 CELL = 19
 POOR = 30.0
-LONG_NAME = 16
 # Given once for all charts of a page.
 CONFIG: dict[str, Any] = {
     "background": None,
@@ -179,6 +186,36 @@ def distribution(groups: Sequence[Mapping[str, Any]], ordered: bool) -> dict[str
         tooltip=tips,
     )
     return _full_width(chart, max(40, 2 * BAR * 1.4 * len(groups)))
+
+
+def scores(rows: Rows) -> dict[str, Any]:
+    """Draw S_pMSE of variables as bars, with lines at what is expected and at what is poor."""
+    top = max([12.0, *(row["value"] for row in rows)])
+    bars = (
+        draw(rows)
+        .mark_bar(color=COLOURS[0], opacity=1, height=BAR)
+        .encode(
+            y=alt.Y(
+                "name:N",
+                sort=[row["name"] for row in rows],
+                title=None,
+                axis=alt.Axis(labelLimit=150, ticks=False, domain=False),
+            ),
+            x=alt.X(
+                "value:Q",
+                title="S_pMSE",
+                scale=alt.Scale(domain=[0, top]),
+                axis=alt.Axis(tickCount=6),
+            ),
+            tooltip=[alt.Tooltip("name:N"), alt.Tooltip("value:Q", title="S_pMSE", format=".2f")],
+        )
+    )
+    lines = (
+        draw([{"at": 1.0}, {"at": 10.0}])
+        .mark_rule(color=GREY, strokeDash=[3, 3])
+        .encode(x=alt.X("at:Q"))
+    )
+    return _full_width(bars + lines, 2 * BAR * len(rows))
 
 
 def heat_map(

@@ -64,8 +64,8 @@ def plain(value: float) -> str:
 
     Examples
     --------
-    >>> [plain(x) for x in (0.0, 0.012345, 3.14159, 41.26, 1234.5, -2.5)]
-    ['0', '0.0123', '3.14', '41.3', '1,234', '−2.50']
+    >>> [plain(x) for x in (0.0, 0.012345, 0.8, 3.14159, 41.26, 1234.5, -2.5)]
+    ['0', '0.0123', '0.800', '3.14', '41.3', '1,234', '−2.50']
     """
     size = abs(value)
     if value == 0:
@@ -76,6 +76,8 @@ def plain(value: float) -> str:
         text = f"{value:.1f}"
     elif size >= 1:
         text = f"{value:.2f}"
+    elif size >= 0.1:
+        text = f"{value:.3f}"
     else:
         text = f"{value:.3g}"
     return text.replace("-", "−")

@@ -52,8 +52,16 @@ def _trust(names: dict[str, Any]) -> None:
     assert round(names["attack"].probability, 4) == 0.024
 
 
+def _report(names: dict[str, Any]) -> None:
+    assert "gives probability 1 to the true var4" in names["worst"]
+    assert "(before the release: 0.007)" in names["worst"]
+    assert any("other measures do not see it" in line for line in names["lines"])
+    assert names["page"].startswith("<!doctype html>")
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "ordinary-attackers.md": _ordinary,
+    "report.md": _report,
     "risk.md": _risk,
     "trust.md": _trust,
     "utility.md": _utility,

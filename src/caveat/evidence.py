@@ -126,13 +126,15 @@ _POINT = (
 _SETTINGS = ("method", "minbucket", "minsplit", "cp", "max_depth", "proper", "smoothing", "trees")
 _MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
+_FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
 _PROTECTIONS = (
     "add_noise", "code_extremes", "distance_filter", "group_rare_levels", "label", "microaggregate",
     "pram", "remove_replicated_uniques", "round_numbers", "smooth", "spectral",
 )  # fmt: skip
 _LABELS = re.compile(
-    r"\d+ columns?|\d+ nearest|(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
+    r"\d+ columns?|one column|\d+ nearest|z|mad|depth|"
+    r"(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
 )
 # Notes that say how a number was found or why there is none, and hold no value of the data.
 _NOTES = re.compile(
@@ -143,6 +145,7 @@ _NOTES = re.compile(
             r"of the [\d,]+ most vulnerable records",
             r"of all records",
             r"the first table alone",
+            r"original and control were cut at random to the same size",
             r"exact, for an attacker who knows the filter",
             r"of the release before its protections, which do not look at the original: a bound",
             r"simulated: averaged over [\d,]+ draws of the parameters",
@@ -273,7 +276,7 @@ class _Public:
         if formula is None:
             return None
         words = [word for word in re.split(r"[\s~+*:()]+", formula) if word]
-        if self.names.issuperset(words):
+        if self.names.issuperset(set(words) - set(_FAMILIES)):
             return formula
         return self.models.setdefault(formula, f"model {len(self.models) + 1} ({_WITHHELD})")
 

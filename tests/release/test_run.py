@@ -135,6 +135,7 @@ def test_the_strong_attacker_has_the_exact_posterior(parts, outcome):
     (worst,) = measured(outcome.evidence, "everything else", "strongWorst", "marital")
     (share,) = measured(outcome.evidence, "everything else", "strongShare", "marital")
     assert share["n"] == 60
+    assert 60 <= worst["n"] <= 80  # and the 20 most vulnerable, some of whom are among the 60
     assert worst["value"] <= 100 * found.probability.max()
     named = [r for r in outcome.evidence["records_at_risk"] if r["measure"] == "strongWorst"]
     assert named
@@ -239,6 +240,16 @@ def test_protections_that_look_at_the_release_alone_are_bounded(specification):
     (worst,) = measured(content, "everything else", "strongWorst", "marital")
     assert worst["value"] > 0
     assert any("a bound" in note for note in worst["notes"])
+
+
+def test_a_filter_compares_what_is_released(specification):
+    path = specification(
+        ('[[scenario]]\nname = "a n', '[[protect]]\nname = "distance_filter"\n'
+         'metric = "gower"\n\n[[scenario]]\nname = "a n'),
+    )  # fmt: skip
+    content = Release.from_toml(path).run().evidence
+    assert content["protection"][0]["name"] == "distance_filter"
+    assert content["release"]["rows"] == [300]
 
 
 def test_steps_are_told_in_order_and_nothing_confidential(specification):

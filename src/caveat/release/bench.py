@@ -381,7 +381,9 @@ def protected(
         fresh = replace(model, seed=child_seed(seed, REFILL, number))
         return fresh.tables(n, threads=1)[0]
 
-    return protect(drawn, steps, Surroundings(original, seed, refill, SMOOTHINGS))
+    # What is not released cannot be compared with what is.
+    shared = original.select([name for name in original if name in drawn])
+    return protect(drawn, steps, Surroundings(shared, seed, refill, SMOOTHINGS))
 
 
 def child_seed(seed: int, *key: int) -> int:

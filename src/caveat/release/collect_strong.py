@@ -129,7 +129,8 @@ class _Run:
         steps = [step for step in self.material.steps[0] if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
         self.reason = ""
-        if drawn := drawn_columns(self.plan):
+        drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]
+        if drawn:
             self.reason = f"the parameters of the models are drawn (column {drawn[0]})"
         reading = [step.name for step in steps if step.reads_original]
         if reading:
@@ -169,8 +170,10 @@ class _Run:
         everyone = len(self.order)
         if n >= everyone:
             return np.arange(everyone), np.zeros(0, np.int64)
-        part = max(1, round(n * VULNERABLE / (VULNERABLE + 200)))
-        part = VULNERABLE if n > VULNERABLE * 3 else min(part, n - 1)
+        # Fewer than asked for are shared out as those that were asked for.
+        asked = self.scenario.records
+        whole = VULNERABLE + (asked if isinstance(asked, int) else everyone)
+        part = min(max(1, round(n * VULNERABLE / whole)), n - 1)
         return np.sort(self.order[: n - part]), self.signs.first(part)
 
     def _exact(
@@ -231,7 +234,7 @@ class _Run:
 
     def _worst_by_simulation(self, target: str) -> Measurement:
         material, protect = self.material, self.spec.protect
-        if material.releases[0].n_rows != material.fitted.n_rows and len(protect):
+        if material.drawn[0].n_rows != material.fitted.n_rows and len(protect):
             raise CaveatError("a release with another number of rows is not simulated")
         made = Made(
             material.drawn[0], material.releases[0], self.spec.synthesis, protect,

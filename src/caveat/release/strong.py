@@ -27,7 +27,7 @@ from caveat.table import Table
 __all__ = ["Attack", "Attacked", "Made", "attack_release"]
 
 MOST_CELLS = 400_000_000
-"""Cells of simulated releases that one record may take; those of a fit count ten times."""
+"""Cells of simulated releases that one record may take; fits and filters count ten times."""
 FIT, FEWEST_CELLS = 10, 20_000  # a small table takes time as well
 
 AVERAGED = "simulated: averaged over {n} draws of the parameters"
@@ -190,7 +190,7 @@ def _refuse_long(original: Table, plan: Plan, attack: Attack, fits: int, draws: 
     names = unknown_columns(attack.unknown, original, plan)
     worlds = min(MOST_CANDIDATES, math.prod(original[name].n_levels for name in names))
     cells = max(FEWEST_CELLS, original.n_rows * len(plan.columns))
-    if worlds * (FIT * fits + draws) * cells > MOST_CELLS:
+    if worlds * FIT * (fits + draws) * cells > MOST_CELLS:
         raise CaveatError(
             f"nothing is exact here, and a simulation takes too long: {worlds:,} worlds with "
             f"{fits:,} fits and {draws:,} releases each, for every record",

@@ -1,0 +1,40 @@
+"""The study of settings as protections, on few settings of the simulated survey."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.studies import settings as study
+from caveat.studies.study import Output
+from caveat.table import Schema, read
+
+
+def test_the_tables_of_the_study(monkeypatch):
+    every = study.settings(("sex", "age", "region"), "marital")
+    few = {name: every[name] for name in ("minbucket 5", "minbucket 200", "proper")}
+    monkeypatch.setattr(study, "LEAVES", (5, 200))
+    monkeypatch.setattr(study, "SEEDS", 2)
+    monkeypatch.setattr(study, "settings", lambda keys, target: few)
+    found = study.run(Output())
+    leaves, settings = found.grids
+    fresh = {row[0]: float(row[1].split(" ")[0]) for row in leaves.rows}
+    assert fresh["5"] < fresh["200"]  # larger leaves make more combinations that nobody has
+    rows = {row[0]: dict(zip(settings.header, row, strict=True)) for row in settings.rows}
+    assert list(rows) == list(few)
+    # Hardly any bootstrap holds every weight that was released: no average over few draws.
+    assert rows["proper"]["posterior"] == "none"
+    assert any("probability 0 in every world and draw" in remark for remark in found.remarks)
+    assert 0 < float(rows["minbucket 5"]["posterior"]) <= 1
+    utility = [float(rows[name]["S_pMSE two-way"].split(" ")[0]) for name in list(few)[:2]]
+    assert utility[0] < utility[1]
+
+
+@pytest.mark.parametrize("leaf", [1, 20, 200])
+def test_new_keys_are_near_the_published_shares(shared, leaf):
+    keys = study.COLUMNS[:4]
+    original = Schema().apply(read(shared / "data" / "sd2011.csv").select(keys))
+    ours = study.new_keys(original, keys, {"minbucket": leaf}, 1)
+    printed = study.PRINTED["new keys"][study.LEAVES.index(leaf)]
+    # One release of each: shares of about 2,400 combinations, binomial error 1.0 at most.
+    assert ours == pytest.approx(printed, abs=4 * np.sqrt(2))

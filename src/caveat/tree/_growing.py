@@ -12,6 +12,7 @@ from caveat.tree._kernel import inner, kernel, part, unowned
 from caveat.tree._numbers import count_numbers, search_numbers
 from caveat.tree._partition import flag_left, move
 from caveat.tree._room import Response, Room, carve
+from caveat.tree._subsets import FEW, TIE
 
 __all__ = [
     "DEPTH", "FEATURE", "IMPROVE", "LEFT", "RIGHT", "RISK", "START", "STOP", "THRESHOLD",
@@ -105,7 +106,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
         measures[RISK, node] = risk
         if depth >= rules.max_depth or stop - start < max(rules.minsplit, 2 * rules.minbucket):
             continue
-        if risk <= rules.alpha * CAREFUL:
+        if risk <= rules.alpha * CAREFUL or about.k < 2:
             continue
         if block_stop == 0 and stop - start <= len(block_rows):
             enter_block(data, start, stop, block, block_rows)
@@ -149,24 +150,35 @@ def describe(data, n_classes, start, stop, work):
 
 @part
 def best_split(data, matrix, in_block, rules, start, stop, node, work):
-    """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement."""
+    """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement.
+
+    For three and more classes the nominal predictors with many levels come last: what the others
+    improve often shows that they cannot win. Among equals the first predictor wins all the same.
+    """
     n_features = data.features.shape[1]
     best = 0.0
     feature = -1
     cut = -1
-    for tried in range(n_features):
-        if rules.n_candidates < n_features:
+    random = rules.n_candidates < n_features
+    n_rounds = 2 if len(data.classes) and not random else 1
+    for step in range(n_rounds * n_features):
+        tried = step % n_features
+        if random:
             if tried >= rules.n_candidates and feature >= 0:
                 break
             draw_candidate(data.random, tried)
         f = np.int64(data.random[1 + tried])
-        column = matrix[f if in_block else data.features[0, f]]
         n_codes = np.int64(data.features[1, f])
         nominal = data.features[2, f]
+        if n_rounds == 2 and (nominal and n_codes > FEW) != (step >= n_features):
+            continue
+        column = matrix[f if in_block else data.features[0, f]]
         if len(data.classes):
+            # An earlier predictor wins if it is as good.
+            least = best - 2.0 * TIE * node.weight if f < feature and not random else best
             found, place, present = search_classes(
                 column, data.rows, data.weight, start, stop, n_codes, nominal,
-                (node.weight, node.k, node.squares), rules.minbucket, best, work,
+                (node.weight, node.k, node.squares), rules.minbucket, least, work,
             )  # fmt: skip
         else:
             found, place, present = search_numbers(

@@ -12,7 +12,7 @@ import numpy as np
 
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 
-__all__ = ["EXACT_SUBSETS", "SPARE", "TIE", "best_of_profiles", "best_subset", "gain_of_cut"]
+__all__ = ["EXACT_SUBSETS", "FEW", "SPARE", "TIE", "best_of_profiles", "best_subset", "gain_of_cut"]
 
 TIE = 1e-14
 """A later cut wins only if it is better by more than this share of the node's weight."""
@@ -21,6 +21,12 @@ EXACT_SUBSETS = 2_048
 PER_ROW = 256
 """Every subset is tried while their number, 2 ** (levels present - 1), does not exceed the first
 of these or the second for each row of the node."""
+
+FEW = 4
+"""Levels up to which every subset is tried without asking first whether any can win."""
+
+MARGIN = 1e-9
+"""Improvements are taken as different when they differ by more than this share of the weight."""
 
 LOW = 8
 """Levels whose 2 ** 8 subsets are evaluated together."""
@@ -93,6 +99,17 @@ def best_subset(
     """Return the improvement of the best subset and 0, or -1 when it does not beat `best`."""
     if present < 2:
         return best, -1
+    if present > FEW:
+        # No two groups of levels improve more than all levels apart.
+        total, k, squares = node
+        apart = -squares / total
+        for i in range(present):
+            own = 0.0
+            for c in range(k):
+                own += profiles[i * k + c] * profiles[i * k + c]
+            apart += own / levels[i, 2]
+        if apart < best - MARGIN * total:
+            return best, -1
     if present <= MOST and 1 << (present - 1) <= max(EXACT_SUBSETS, PER_ROW * size):
         return try_all(levels, present, profiles, size, node, minbucket, best, side, spare)
     return order_and_move(

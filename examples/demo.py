@@ -1,88 +1,155 @@
-"""The main job on built-in data: look, synthesise, measure, attack; leaves a report to open."""
+"""The main job on built-in data: simulate, look, synthesise, attack, tune and report.
+
+Runs the commands that a user would type, in the folder `demo`, and leaves reports to open.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
 import shutil
-import warnings
+import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table as Grid
 
 import caveat
-from caveat.attack import posterior
-from caveat.cli.look import show
+from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
-from caveat.errors import CaveatWarning
 
 FOLDER = Path(__file__).resolve().parents[1] / "demo"
-KEYS = ["sex", "age", "region"]
+out = Console(width=100, highlight=False)
+
+UNIQUE = """
+[release]
+title = "One unique record among 1,000"
+unit = "person"
+purpose = "the example of the Buyer Beware papers"
+recipients = "readers of the papers"
+access = "public"
+seed = 1
+
+[data]
+path = "buyer-beware.csv"
+
+[synthesis]
+minbucket = {minbucket}
+
+[[scenario]]
+name = "someone who knows everybody else"
+attacker = "strong"
+targets = ["var4"]
+records = "all"
+prior = "uniform"
+limits = {{ strongWorst = 60 }}
+
+[[scenario]]
+name = "someone who knows three variables"
+attacker = "release"
+keys = ["var1", "var2", "var3"]
+targets = ["var4"]
+limits = {{ repU = 5, DiSCO = 5 }}
+
+[utility]
+measures = ["S_pMSE two-way", "S_pMSE three-way"]
+
+[map]
+settings = {{ minbucket = [5, 50, 75, 100] }}
+scenario = "someone who knows everybody else"
+risk = "posterior"
+utility = "S_pMSE three-way"
+seeds = 3
+
+[tune]
+limits = {{ posterior = 0.2 }}
+objective = "S_pMSE three-way"
+seed = 1
+
+[tune.settings]
+minbucket = [5, 50, 75, 100]
+
+[tune.attacker]
+records = [999]
+
+[output]
+folder = "{folder}"
+"""
+
+# What a person would write into the starter after reading it.
+DECISIONS = {
+    'title = "survey, synthetic"': 'title = "A survey of persons"',
+    'unit = "record"': 'unit = "person"',
+    'purpose = ""': 'purpose = "teaching"',
+    'recipients = ""': 'recipients = "students of a statistics course"',
+    "# control = 0.2": "control = 0.2",
+    "# seed = 1": "seed = 1",
+    'drop = ["person"]': 'drop = ["person", "interviewed"]\nminbucket = 20',
+    '  "interviewed",\n': "",
+    '# targets = ["…"]  # what': 'targets = ["income", "satisfied"]  # what',
+    "# limits = { repU": "limits = { repU",
+    '# targets = ["…"]  # without it': 'limits = { strongShare = 10 }\ntargets = ["satisfied"]  #',
+    "# models = [": "models = [",
+}
+MAP = """
+[map]
+settings = { minbucket = [5, 20, 50, 100] }
+scenario = "someone who knows a few facts"
+risk = "DiSCO"
+utility = "S_pMSE"
+seeds = 2
+"""
 
 
 def main() -> None:
-    out = Console(record=True, width=100, highlight=False)
+    began = time.monotonic()
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    unique_record(out)
-    survey_release(out)
-    out.save_html(str(FOLDER / "report.html"))
-    print(f"\nThe report: {FOLDER.name}/report.html (beside it the synthetic files)")
+    os.chdir(FOLDER)
+    unique_record()
+    survey_release()
+    out.rule("Reports to open")
+    for folder in ("unique-usual", "unique-tuned", "survey"):
+        out.print(f"{FOLDER.name}/{folder}/report.html")
+    out.print(f"done in {time.monotonic() - began:.0f} seconds")
 
 
-def unique_record(out: Console) -> None:
-    """The 1000 records of the Buyer Beware papers: what the usual measures do not see."""
-    original = buyer_beware()
+def unique_record() -> None:
+    """What the usual measures do not see, and what a tuned setting does about it."""
     out.rule("1. One unique record among 1,000")
-    out.print(
-        "Four binary variables, 1,000 records, and 1111 occurs once. Keys var1 to var3, target "
-        "var4; the strong attacker knows the generator and all other records.\n"
-    )
-    grid = Grid("generator", "1111 in it", "repU %", "DiSCO %", "strong attacker: P(1111)")
-    for name, seed, options in (
-        ("trees, leaves of 5 or more: release 1", 1, {}),
-        ("release 2", 2, {}),
-        ("release 3", 3, {}),
-        ("leaves of 75 or more", 1, {"minbucket": 75}),
-        ("leaves of 5 or more, cp 0.05", 1, {"cp": 0.05}),
-    ):
-        synthesizer = caveat.Synthesizer(seed=seed, **options)
-        release = synthesizer.fit(original).tables()[0]
-        found = caveat.audit(original, release, keys=["var1", "var2", "var3"], targets=["var4"])
-        ones = sum(all(row) for row in zip(*(release[n].codes for n in release), strict=True))
-        attack = posterior(original, release, 999, generator=synthesizer)
-        usual = (found.mean("repU", None), found.mean("DiSCO", "var4"))
-        certainty = f"{attack.probability:.4f} (prior {1 / 16:.4f})"
-        grid.add_row(name, str(ones), *(f"{value:.2f}" for value in usual), certainty)
-    out.print(grid)
-    out.print(
-        "A zero of repU or DiSCO is no all-clear: the attacker can be certain all the same.\n"
-    )
+    out.print("Four binary variables; the last record, 1111, occurs once.\n")
+    caveat.write(buyer_beware(), "buyer-beware.csv")
+    Path("usual.toml").write_text(UNIQUE.format(minbucket=5, folder="unique-usual"), "utf-8")
+    command("run usual.toml")
+    out.print("repU and DiSCO find little, the strong attacker is certain. Search a safer setting:")
+    command("tune usual.toml --json tuned.json --chart map.html")
+    chosen = json.loads(Path("tuned.json").read_text("utf-8"))["chosen"]["options"]["minbucket"]
+    Path("tuned.toml").write_text(UNIQUE.format(minbucket=chosen, folder="unique-tuned"), "utf-8")
+    command("run tuned.toml")
 
 
-def survey_release(out: Console) -> None:
-    """A simulated survey: from the look to a release."""
-    original = survey()
-    out.rule("2. A survey, from the look to a release")
-    profile = caveat.look(original)
-    show(profile, "the built-in survey", out)
-    (FOLDER / "release.toml").write_text(profile.starter("survey.csv"), "utf-8")
-    schema = caveat.Schema.from_mapping({"income": {"missing": [-8]}, "friends": {"missing": [-8]}})
-    table = schema.apply(original)
-    synthesizer = caveat.Synthesizer(
-        seed=1,
-        derived={"bmi": "weight / (height / 100) ** 2"},
-        rules=["if age < 18 then marital = 'single'"],
+def survey_release() -> None:
+    """From a file to a release: look, decide, run."""
+    out.rule("2. A survey, from the file to the release")
+    caveat.write(survey(), "survey.csv")
+    command("look survey.csv --out release.toml")
+    spec = (
+        Path("release.toml").read_text("utf-8").replace('folder = "release"', 'folder = "survey"')
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CaveatWarning)
-        model = synthesizer.fit(table)
-    out.print("\nThe plan", style="bold")
-    out.print(str(model.plan))
-    release = model.tables()[0]
-    caveat.write(release.compact(), FOLDER / "synthetic.csv")
-    caveat.write(release.compact(), FOLDER / "synthetic.parquet")
-    out.print()
-    out.print(str(caveat.audit(table, release, keys=KEYS, targets=["income", "satisfied"])))
+    for written, decided in DECISIONS.items():
+        if written not in spec:
+            raise SystemExit(f"the starter has no line {written!r}")
+        spec = spec.replace(written, decided, 1)
+    Path("release.toml").write_text(spec + MAP, "utf-8")
+    command("run release.toml")
+
+
+def command(line: str) -> None:
+    """Run a command as the terminal would; exit code 3 says that a limit is not met."""
+    out.print(f"\n$ caveat {line}", style="bold")
+    code = app(shlex.split(line), standalone_mode=False)
+    if code not in (None, 0, 3):
+        raise SystemExit(code)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,20 @@ from typing import Any
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatWarning
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-PAGES = sorted(page.name for page in DOCS.glob("*.md") if EXAMPLE.search(page.read_text("utf-8")))
+TUTORIAL = "tutorial.md"
+PAGES = sorted(
+    page.name
+    for page in DOCS.glob("*.md")
+    if EXAMPLE.search(page.read_text("utf-8")) and page.name != TUTORIAL
+)
 
 
 COMMAND = re.compile(r"^(?: {4}|\$ )?caveat ([a-z].*)", re.MULTILINE)
@@ -78,6 +85,27 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             exec(compile(block, page, "exec"), names)
     if page in SAYS:
         SAYS[page](names)
+
+
+def test_the_tutorial_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are written, commands run in order, and every line shown as output was printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = ""
+    for kind, body in BLOCK.findall((DOCS / TUTORIAL).read_text("utf-8")):
+        if kind == "python":
+            exec(compile(body, TUTORIAL, "exec"), {})
+        elif kind == "toml":
+            Path(body.splitlines()[0].removeprefix("# ")).write_text(body, "utf-8")
+        elif kind == "sh":
+            done = CliRunner().invoke(app, shlex.split(body)[1:])
+            assert done.exit_code in (0, 3), done.output
+            printed = done.stdout
+        elif kind == "text":
+            lines = {line.rstrip() for line in printed.splitlines()}
+            assert [line for line in body.splitlines() if line not in lines] == []
+    assert Path("first/report.html").exists()
+    assert Path("for-students.html").exists()
 
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS)

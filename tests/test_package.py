@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import caveat
+from caveat import evidence
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -20,13 +21,16 @@ def test_every_public_name_is_there() -> None:
         _ = caveat.nothing
 
 
-def test_the_example_of_the_readme_runs(capsys) -> None:
+def test_the_example_of_the_readme_runs(capsys, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
-    assert "bmi = weight / (height / 100) ** 2" in printed
     assert "DiSCO" in printed
     assert "<Posterior of record 0, exact" in printed
+    assert (tmp_path / "release" / "report.html").exists()
+    starter = (tmp_path / "release" / "release.toml").read_text("utf-8")
+    assert 'bmi = "weight / (height / 100) ** 2"' in starter
 
 
 def test_importing_the_package_does_not_start_a_compiler() -> None:
@@ -43,9 +47,18 @@ def test_the_demo_leaves_a_report(tmp_path: Path) -> None:
         check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    report = (tmp_path / "demo" / "report.html").read_text("utf-8")
-    assert "1.0000 (prior 0.0625)" in report
-    assert (tmp_path / "demo" / "synthetic.csv").exists()
+    assert "chosen: minbucket 100" in done.stdout
+    demo = tmp_path / "demo"
+    worst = {}
+    for folder in ("unique-usual", "unique-tuned", "survey"):
+        assert (demo / folder / "report.html").exists()
+        content = evidence.read(demo / folder / "evidence.json")
+        found = [m for scenario in content["scenarios"] for m in scenario["measurements"]]
+        worst[folder] = {m["measure"]: m["value"] for m in found}
+    assert worst["unique-usual"]["strongWorst"] == 100
+    assert worst["unique-usual"]["DiSCO"] == worst["unique-usual"]["repU"] == 0
+    # Two values are possible, and after larger leaves little more than that is known.
+    assert 50 <= worst["unique-tuned"]["strongWorst"] < 60
 
 
 def test_no_machine_path_or_stub_is_in_the_sources() -> None:

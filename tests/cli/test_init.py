@@ -50,7 +50,7 @@ def test_the_defaults_make_a_specification(ask: Ask, folder: Path) -> None:
     assert spec.data.name == "survey.csv"
     assert spec.release.title == "survey, synthetic"
     assert (spec.release.access, spec.release.control) == ("secure", None)
-    assert [s.attacker for s in spec.scenarios] == ["release"]
+    assert [s.attacker for s in spec.scenarios] == ["release", "strong"]
     assert spec.scenarios[0].keys == ("sex", "age", "region")
     assert spec.scenarios[0].targets is None
     assert spec.scenarios[0].limits == ()

@@ -123,7 +123,8 @@ def test_the_survey(tmp_path: Path) -> None:
             "name": "someone who knows a few facts",
             "attacker": "release",
             "keys": ["sex", "age", "region"],
-        }
+        },
+        {"name": "someone who knows everybody else", "attacker": "strong"},
     ]
     assert content["release"]["access"] == "secure"
     plan = content["synthesis"]

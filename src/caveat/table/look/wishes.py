@@ -164,9 +164,11 @@ def closing_parts(profile: Profile, released: Sequence[str], wishes: Wishes) -> 
 
 def _strong(wishes: Wishes) -> Iterator[str]:
     yield "# The strongest attacker: knows how the release is made, and all records but one value."
-    mark = "" if wishes.strong else "# "
-    yield f"{mark}[[scenario]]"
-    yield f'{mark}name = "someone who knows everybody else"'
-    yield f'{mark}attacker = "strong"'
-    yield f"{mark}targets = {toml_value(wishes.strong or ['…'])}"
+    yield "[[scenario]]"
+    yield 'name = "someone who knows everybody else"'
+    yield 'attacker = "strong"'
+    if wishes.strong:
+        yield f"targets = {toml_value(wishes.strong)}"
+    else:
+        yield '# targets = ["…"]  # without it: whether a person was in the data'
     yield ""

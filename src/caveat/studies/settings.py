@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from caveat.attack import posterior, vulnerable
+from caveat.attack.posterior import drawn_columns
 from caveat.datasets import survey
 from caveat.release import Point, Question, Setting, risk_utility_map
 from caveat.risk import key_cells
 from caveat.studies.study import Grid, Output, Study, StudyResult
-from caveat.synthesis import Synthesizer
+from caveat.synthesis import Synthesizer, make_plan
 from caveat.table import ColumnSchema, Schema, Table, align, read
 
 __all__ = ["PRINTED", "STUDY", "new_keys", "run", "settings"]
@@ -31,8 +33,10 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
 }
 COLUMNS = ("sex", "age", "region", "placesize", "depress", "edu", "income", "marital", "ls",
            "smoke", "height", "weight")  # fmt: skip
-MEASURES = ("repU", "DiSCO", "S_pMSE", "S_pMSE two-way", "posterior")
-SEEDS, RECORDS = 3, 3
+MEASURES = ("repU", "DiSCO", "S_pMSE", "S_pMSE two-way")
+SEEDS, RECORDS = 3, 2
+SCREENED = ("minbucket 5", "minbucket 100", "minbucket 200", "cp 0.001", "cp 0.01", "depth 5")
+SURE = 0.5
 
 
 def settings(keys: Sequence[str], target: str) -> dict[str, Setting]:
@@ -74,6 +78,36 @@ def new_keys(original: Table, keys: Sequence[str], options: Mapping[str, Any], s
     return 100 * float((~np.isin(np.unique(theirs), ours)).mean())
 
 
+def attacked_records(
+    original: Table, chosen: Mapping[str, Setting], keys: Sequence[str]
+) -> list[int]:
+    """Return records to attack under every setting: the most vulnerable under some of them.
+
+    Whoever compares settings must attack the same records: those that a screening finds under one
+    setting need not be the ones that another setting gives away.
+    """
+    found: set[int] = set()
+    for name in SCREENED:
+        if name in chosen:
+            screened = vulnerable(original, keys=keys, generator=dict(chosen[name].options))
+            found |= {int(i) for i in screened.first(RECORDS)}
+    return sorted(found)
+
+
+def posteriors(
+    original: Table, setting: Setting, records: Sequence[int], target: str
+) -> list[float] | None:
+    """Return what the strong attacker gives to the truth, on one release; None if not exact."""
+    plan = make_plan(original, dict(setting.options))
+    if setting.protect or drawn_columns(plan):
+        return None
+    release = Synthesizer(seed=0, **setting.options).fit(original).tables()[0]
+    return [
+        posterior(original, release, record, unknown=[target], generator=plan).probability
+        for record in records
+    ]
+
+
 def run(output: Output, data: Path | None = None) -> StudyResult:
     """Measure the settings on SD2011, or on the simulated survey when it is not there."""
     output.check(("settings",))
@@ -88,7 +122,7 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
         original = survey(rows=1000).select(["sex", "age", "region", "marital", "weight"])
         keys, target, name = ("sex", "age", "region"), "marital", "the simulated survey"
     chosen = settings(keys, target)
-    question = Question(MEASURES, keys, (target,), records=RECORDS, unknown=(target,))
+    question = Question(MEASURES, keys, (target,))
     found = risk_utility_map(original, list(chosen.values()), question, seeds=SEEDS)
     output.save(found.chart("DiSCO", "S_pMSE two-way"), "settings")
     points = dict(zip(chosen, found.points, strict=True))
@@ -96,18 +130,16 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
         leaf: [new_keys(original, keys, {"minbucket": leaf}, seed) for seed in range(SEEDS)]
         for leaf in LEAVES
     }
-    grids = (
-        _leaves(points, fresh, published),
-        _all(points, f"{name}, {original.n_rows:,} records"),
-    )
-    none = next((p.reasons["posterior"] for p in found.points if "posterior" in p.reasons), "")
+    records = attacked_records(original, chosen, keys)
+    sure = {n: posteriors(original, s, records, target) for n, s in chosen.items()}
+    title = f"{name}, {original.n_rows:,} records"
+    grids = (_leaves(points, fresh, published), _all(points, sure, title))
     remarks = (
         f"mean ± standard deviation over {SEEDS} releases; repU, DiSCO and new keys in per cent",
         f"keys {', '.join(keys)}; target {target}",
-        f"posterior: the worst of the {RECORDS} most vulnerable records and of the releases, for "
-        f"an attacker who knows all but {target}",
-        *([f"posterior none: {none}"] if none else []),
-        *dict.fromkeys(f"~ {how}" for p in found.points for how in p.how.values()),
+        f"sure: of {len(records)} vulnerable records, the same for all settings, those for whom an "
+        f"attacker who knows all but {target} gives the truth more than {SURE:g}, on one release; "
+        "median: of what she gives the truth",
         *(() if published else ("give --data FOLDER with sd2011.csv for SD2011",)),
     )
     return StudyResult(grids, tuple(output.saved), remarks)
@@ -127,14 +159,15 @@ def _leaves(points: Mapping[str, Point], fresh: Mapping[int, list[float]], publi
     return Grid("The smallest leaf, ours beside the published", header, tuple(rows))
 
 
-def _all(points: Mapping[str, Point], title: str) -> Grid:
+def _all(points: Mapping[str, Point], sure: Mapping[str, list[float] | None], title: str) -> Grid:
     rows = []
     for name, point in points.items():
-        worst = point.worst("posterior")
-        mark = "~" if "posterior" in point.how else ""
-        shown = "none" if worst is None else f"{worst:.3f}{mark}"
-        rows.append((name, *(_around(point.each(m)) for m in MEASURES[:-1]), shown))
-    return Grid(title, ("setting", *MEASURES), tuple(rows))
+        found = sure[name]
+        attacked = ("none", "none")
+        if found is not None:
+            attacked = (str(sum(p > SURE for p in found)), f"{np.median(found):.3f}")
+        rows.append((name, *(_around(point.each(m)) for m in MEASURES), *attacked))
+    return Grid(title, ("setting", *MEASURES, "sure", "median"), tuple(rows))
 
 
 def _around(values: Sequence[float | None]) -> str:

@@ -95,6 +95,7 @@ def attack(
 ) -> None:
     """Attack a release: as someone who knows the generator and all others, or with --kind."""
     if kind is not None:
+        _with_the_release_alone(record, everyone, membership, model, unknown, records)
         from caveat.attack.ordinary import Options
         from caveat.cli.ordinary import attack_of_kind, names
 
@@ -147,6 +148,15 @@ def attack(
     if records is not None:
         write(Table.from_frame(lines), records, force=force)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
+
+
+def _with_the_release_alone(*others: object) -> None:
+    """Refuse what belongs to the attacker who knows the generator."""
+    if any(others):
+        raise CaveatError(
+            "--kind is an attack with the release alone",
+            do="drop --record, --all, --membership, --model, --unknown and --records",
+        )
 
 
 def _inputs(

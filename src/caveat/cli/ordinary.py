@@ -5,12 +5,12 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 from rich.table import Table as Sheet
 
-from caveat.attack.ordinary import Finding, Options, run_kind
+from caveat.attack.ordinary import Finding, Options, check_options, run_kind
 from caveat.cli import console
 from caveat.risk import MEASURES
 from caveat.table import Table
@@ -29,6 +29,7 @@ def attack_of_kind(
     force: bool,
 ) -> None:
     """Run one kind of attack on every copy of a release, print and write what it finds."""
+    check_options(kind, options)
     found = []
     with console.progress() as bar:
         task = bar.add_task(f"attacking ({kind})", total=len(releases))
@@ -64,23 +65,29 @@ def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
         title = f"{kind}, copy {copy}" if len(found) > 1 else kind
         sheet = Sheet(title=title, title_justify="left", title_style="bold", box=None)
         for i, head in enumerate(header):
-            sheet.add_column(
-                head, justify="right" if i else "left", header_style="dim", no_wrap=True
-            )
+            # Where the screen is narrow the names give way, not the numbers.
+            justify: Literal["left", "right"] = "right" if i else "left"
+            sheet.add_column(head, justify=justify, header_style="dim", no_wrap=i > 0)
         for finding in findings:
             sheet.add_row(*_row(finding))
         console.out.print(sheet)
     first = found[0]
-    remarks = dict.fromkeys(note for finding in first for note in finding.result.notes)
-    for remark in remarks:
-        console.out.print(f"  ! {remark}", markup=False)
+    remarks: dict[str, list[str]] = {}
+    for finding in first:
+        for note in finding.result.notes:
+            remarks.setdefault(note, []).append(finding.label or finding.measure)
+    for remark, places in remarks.items():
+        console.out.print(f"  ! {', '.join(places)}: {remark}", markup=False)
     console.out.print(
         "baseline: without the release; original: the original itself released; control: people "
         "who were not in the data; residual: (value − control)/(100 − control).",
         markup=False,
     )
+    blind: dict[str, list[str]] = {}
     for name in dict.fromkeys(finding.measure for finding in first):
-        console.out.print(f"{name} cannot see: {MEASURES[name].blind_spot}", markup=False)
+        blind.setdefault(MEASURES[name].blind_spot, []).append(name)
+    for text, alike in blind.items():
+        console.out.print(f"{', '.join(alike)} cannot see: {text}", markup=False)
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

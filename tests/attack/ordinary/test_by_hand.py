@@ -18,8 +18,13 @@ from caveat.attack.ordinary import (
     Figure,
     MembershipScores,
     Options,
+    check_options,
+    closest_record,
+    closest_share,
+    identical_matches,
     inference,
     linkability,
+    neighbour_ratio,
     outlier_links,
     prediction,
     reconstruct,
@@ -268,3 +273,62 @@ def test_an_even_vote_goes_to_the_class_named_first():
     """Four against two; three against three, the first says 2; two each, the first says 0."""
     ballots = np.array([[0, 1, 1, 1, 1, 0], [2, 1, 2, 1, 2, 1], [0, 1, 2, 2, 1, 0]])
     assert majority(list(ballots.T), 3).tolist() == [1, 2, 0]
+
+
+OTHER_OPTIONS = {
+    "classifier": {"fraction": 0.1},
+    "singling-out": {"keys": ("a",)},
+    "linkability": {"target": "a"},
+    "inference": {"second": ("a",)},
+    "outliers": {"columns": 2},
+    "membership": {"tolerance": {"a": 1.0}},
+    "distances": {"size": 2},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_that_a_kind_does_not_look_at_are_refused(kind):
+    with pytest.raises(CaveatError, match=f"of kind {kind} takes no"):
+        check_options(kind, Options(**OTHER_OPTIONS[kind]))
+    check_options(kind, Options(attacks=5, seed=3))
+
+
+def test_only_the_target_has_a_tolerance():
+    with pytest.raises(CaveatError, match="column age: here only the target"):
+        check_options("inference", Options(target="debt", tolerance={"age": 1.0}))
+    check_options("outliers", Options(tolerance={"age": 1.0}))
+
+
+def test_a_kind_is_not_mixed_with_the_strong_attacker(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("a,b\n1,2\n3,4\n")
+    arguments = ["attack", str(file), str(file), "--kind", "distances"]
+    found = CliRunner().invoke(app, [*arguments, "--record", "1"])
+    assert found.exit_code != 0
+    assert "release alone" in str(found.exception or found.output)
+    printed = CliRunner().invoke(app, arguments).output
+    assert printed.count("Counter-examples") == 3  # common to four, and with a remark to two
+
+
+def test_more_neighbours_than_records():
+    table = pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "x"]})
+    with pytest.raises(CaveatError, match="no 4 neighbours among 3 records"):
+        linkability(table, table, first=["a"], second=["b"], neighbours=4)
+
+
+def test_a_smaller_control_does_not_hide_a_copy():
+    """100 originals, 40 of them compared: the note has the value of the whole, by hand."""
+    rng = np.random.default_rng(1)
+    original = pl.DataFrame({"x": rng.normal(size=100), "y": rng.normal(size=100)})
+    control = pl.DataFrame({"x": rng.normal(size=40), "y": rng.normal(size=40)})
+    same = identical_matches(original, original, control=control)
+    assert (same.value, same.control) == (40, 0)
+    assert same.notes[0].endswith("cut to 40 records each, to be compared; on the whole original "
+                                  "the value is 100.0 %")  # fmt: skip
+    assert closest_record(original, original, control=control).notes[0].endswith("0.0000")
+    assert neighbour_ratio(original, original, control=control).notes[0].endswith("0.0000")
+    assert singling_out(original, original, control=control, columns=2).notes[0].endswith("100.0 %")
+    share = closest_share(original, original, control=control)
+    assert share.value == 100
+    assert share.baseline == pytest.approx(100 * 100 / 140)
+    assert identical_matches(original, original, control=original).notes == ()

@@ -15,7 +15,7 @@ from caveat.attack.ordinary.distances import (
 )
 from caveat.attack.ordinary.frnn import frnn
 from caveat.attack.ordinary.inference import inference
-from caveat.attack.ordinary.kinds import KINDS, Finding, Options, run_kind
+from caveat.attack.ordinary.kinds import KINDS, Finding, Options, check_options, run_kind
 from caveat.attack.ordinary.linkability import linkability
 from caveat.attack.ordinary.linkage import closer_than_neighbour, record_linkage
 from caveat.attack.ordinary.measures import ENTRIES
@@ -42,6 +42,7 @@ __all__ = [
     "Options",
     "Prediction",
     "Reconstruction",
+    "check_options",
     "closer_than_neighbour",
     "closest_record",
     "closest_share",

@@ -142,8 +142,10 @@ def prediction(
     seed
         Root of the randomness of the forest and of votes.
     """
-    if target in keys or not keys:
-        raise CaveatError("keys are needed, and the target is not one of them", where="keys")
+    if not keys:
+        raise CaveatError("no key is named", do="say which columns an attacker may know")
+    if target in keys:
+        raise CaveatError("a key is also the target", where=f"column {target}", do="drop one")
     if not 1 <= (size or 1) <= len(keys):
         raise CaveatError(f"there are no subsets of {size} among {len(keys)} keys")
     tables = prepare(original, synthetic, control, [*keys, target])

@@ -6,7 +6,7 @@ in the data, and its entry in MEASURES names the published counter-examples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from caveat.attack.ordinary._euclid import Part, Vectors, categories_first, closest, place
 from caveat.attack.ordinary._gower import nearest_rows
 from caveat.attack.ordinary.encoding import Floats, Tables, level_values, prepare
+from caveat.attack.ordinary.rates import cut_note
 from caveat.errors import CaveatError
 from caveat.risk.cells import key_cells
 from caveat.risk.measurement import Measurement, rate
@@ -38,7 +39,8 @@ def closest_record(
     The control is the same with people who were not in the data in the place of the original, cut
     to the size of the smaller of the two; the 5 % quantiles are among the details.
     """
-    tables = _cut(prepare(original, synthetic, control, columns))
+    whole = prepare(original, synthetic, control, columns)
+    tables = _cut(whole)
     found = [_closest(tables.synthetic, people)[:, 0] for people in tables.people]
     details = {
         "5 % quantile": float(np.quantile(found[0], 0.05)),
@@ -52,6 +54,7 @@ def closest_record(
         reference=0.0,
         n=len(found[0]),
         details=details,
+        notes=_whole(whole, tables, lambda t: f"{_median_closest(t):.4f}"),
     )
 
 
@@ -60,14 +63,19 @@ def closest_share(
 ) -> Measurement:
     """Return the share of synthetic records closer to the original than to the control.
 
-    Equally close ones count half; original and control are cut to the same size, so that the share
-    is 50 % for a release that knows the two equally well.
+    The baseline is the share of a release that knows the two equally well, n/(n + control): a half
+    when they are of one size. Equally close ones count as much.
     """
-    tables = _cut(prepare(original, synthetic, control, columns))
+    tables = prepare(original, synthetic, control, columns)
     if tables.control is None:
         raise CaveatError("this diagnostic needs a control", do="give people outside the data")
     ours, theirs = (_closest(tables.synthetic, people)[:, 0] for people in tables.people)
-    return rate(float((ours < theirs).sum() + (ours == theirs).sum() / 2), len(ours), baseline=50.0)
+    n, others = map(len, tables.people)
+    return rate(
+        float((ours < theirs).sum() + (ours == theirs).sum() * n / (n + others)),
+        len(ours),
+        baseline=100 * n / (n + others),
+    )
 
 
 def neighbour_ratio(
@@ -77,36 +85,46 @@ def neighbour_ratio(
 
     Where both are 0 the ratio is 1: the record is hidden among its likes.
     """
-    tables = _cut(prepare(original, synthetic, control, columns))
-    found = []
-    for people in tables.people:
-        distance = _closest(tables.synthetic, people, 2)
-        if distance.shape[1] < 2:
-            raise CaveatError("a ratio needs two records to compare with", do="give more records")
-        first, second = distance.T
-        found.append(np.divide(first, second, out=np.ones(len(first)), where=second > 0))
+    whole = prepare(original, synthetic, control, columns)
+    tables = _cut(whole)
+    found = [_ratios(tables.synthetic, people) for people in tables.people]
     return Measurement(
         float(np.median(found[0])),
         control=float(np.median(found[1])) if len(found) > 1 else None,
         n=len(found[0]),
         details={"5 % quantile": float(np.quantile(found[0], 0.05))},
+        notes=_whole(whole, tables, lambda t: f"{np.median(_ratios(t.synthetic, t.original)):.4f}"),
     )
+
+
+def _ratios(release: Table, people: Table) -> Floats:
+    distance = _closest(release, people, 2)
+    if distance.shape[1] < 2:
+        raise CaveatError("a ratio needs two records to compare with", do="give more records")
+    first, second = distance.T
+    return np.asarray(np.divide(first, second, out=np.ones(len(first)), where=second > 0))
 
 
 def identical_matches(
     original: Any, synthetic: Any, *, control: Any = None, columns: Sequence[str] | None = None
 ) -> Measurement:
     """Return the share of synthetic records that equal an original record (IMS), beside control."""
-    tables = _cut(prepare(original, synthetic, control, columns))
-    shares = []
-    for people in tables.people:
-        names = people.names
-        sides = [[table[name].codes for name in names] for table in (tables.synthetic, people)]
-        (theirs, ours), n = key_cells(sides, [people[name].n_levels for name in names])
-        there = np.zeros(n, dtype=bool)
-        there[ours] = True
-        shares.append(there[theirs])
-    return _against(shares, reference=100.0)
+    whole = prepare(original, synthetic, control, columns)
+    tables = _cut(whole)
+    shares = [_identical(tables.synthetic, people) for people in tables.people]
+    notes = _whole(
+        whole, tables, lambda t: f"{100 * _identical(t.synthetic, t.original).mean():.1f} %"
+    )
+    return _against(shares, reference=100.0, notes=notes)
+
+
+def _identical(release: Table, people: Table) -> NDArray[np.bool_]:
+    """Return which synthetic records occur among people."""
+    sides = [[table[name].codes for name in people.names] for table in (release, people)]
+    (theirs, ours), n = key_cells(sides, [people[name].n_levels for name in people.names])
+    there = np.zeros(n, dtype=bool)
+    there[ours] = True
+    return np.asarray(there[theirs])
 
 
 def epsilon_identifiability(
@@ -192,6 +210,20 @@ def _against(shares: Sequence[NDArray[np.bool_]], **more: Any) -> Measurement:
 def _closest(release: Table, people: Table, k: int = 1) -> Floats:
     """Return the distances of synthetic records to their closest people; units of the release."""
     return nearest_rows(release, people, people.names, k, scale=release).distance
+
+
+def _median_closest(tables: Tables) -> float:
+    return float(np.median(_closest(tables.synthetic, tables.original)))
+
+
+def _whole(whole: Tables, cut: Tables, value: Callable[[Tables], str]) -> tuple[str, ...]:
+    """Say what the value is for all originals, if some were left out to compare with the control.
+
+    A copy of the original would else look like a copy of a part of it.
+    """
+    if len(cut.original) == len(whole.original):
+        return ()
+    return (cut_note(len(cut.original), value(whole)),)
 
 
 def _zero(distance: Floats) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from caveat.attack.ordinary import distances
@@ -17,7 +17,7 @@ from caveat.attack.ordinary.singling_out import singling_out
 from caveat.errors import CaveatError
 from caveat.risk.measurement import Measurement
 
-__all__ = ["KINDS", "Finding", "Options", "run_kind"]
+__all__ = ["KINDS", "Finding", "Options", "check_options", "run_kind"]
 
 # Shares of outsiders that may be taken for members.
 FALSE_POSITIVES = (0.01, 0.001)
@@ -199,14 +199,50 @@ def _distances(original: Any, synthetic: Any, options: Options) -> list[Finding]
 
 def _keys(options: Options) -> tuple[str, ...]:
     if not options.keys:
-        raise CaveatError("no key is named", do="say which columns an attacker may know")
+        raise CaveatError("no key is named", do="say which columns an attacker may know (keys)")
     return options.keys
 
 
 def _target(options: Options) -> str:
     if options.target is None:
-        raise CaveatError("no target is named", do="say what she wants to learn")
+        raise CaveatError("no target is named", do="say what she wants to learn (target)")
     return options.target
+
+
+# What each kind takes beside the control, the number of attacks and the seed.
+TAKES = {
+    "classifier": {"keys", "target", "size", "tolerance"},
+    "singling-out": {"columns"},
+    "linkability": {"keys", "second", "neighbours"},
+    "inference": {"keys", "target", "tolerance"},
+    "outliers": {"keys", "target", "tolerance"},
+    "membership": {"fraction"},
+    "distances": set[str](),
+}
+
+
+def check_options(kind: str, options: Options) -> None:
+    """Refuse options that an attack of this kind does not look at.
+
+    Parameters
+    ----------
+    kind
+        One of KINDS.
+    options
+        What was asked for.
+    """
+    unset = Options()
+    for part in fields(options):
+        if part.name in {"control", "attacks", "seed", *TAKES.get(kind, ())} or kind not in TAKES:
+            continue
+        if getattr(options, part.name) != getattr(unset, part.name):
+            name = "subsets" if part.name == "size" else part.name
+            raise CaveatError(f"an attack of kind {kind} takes no {name}", do=f"drop {name}")
+    if kind in ("classifier", "inference"):
+        for name in set(options.tolerance) - {options.target}:
+            raise CaveatError(
+                "here only the target can have a tolerance", where=f"column {name}", do="drop it"
+            )
 
 
 KINDS: dict[str, Callable[[Any, Any, Options], list[Finding]]] = {

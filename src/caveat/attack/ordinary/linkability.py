@@ -62,6 +62,12 @@ def linkability(
     if neighbours < 1:
         raise CaveatError("the number of neighbours is at least 1", where="neighbours")
     tables = prepare(original, synthetic, control, [*first, *second])
+    if neighbours > len(tables.synthetic):
+        raise CaveatError(
+            f"there are no {neighbours} neighbours among {len(tables.synthetic)} records",
+            where="neighbours",
+            do="choose fewer",
+        )
     streams = seeds(seed, 6)
     success = [
         _links(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from caveat.attack.ordinary.encoding import Floats
 from caveat.risk.measurement import Z95, Measurement, rate
 
-__all__ = ["attack_rate", "chosen", "residual_risk"]
+__all__ = ["attack_rate", "chosen", "cut_note", "residual_risk"]
 
 
 def attack_rate(
@@ -78,3 +78,11 @@ def chosen(n: int, attacks: int, rng: np.random.Generator) -> NDArray[np.int64]:
     if attacks >= n:
         return np.arange(n)
     return np.sort(rng.choice(n, attacks, replace=False))
+
+
+def cut_note(size: int, whole: str) -> str:
+    """Say that the value is that of a part of the original, and what it is for the whole."""
+    return (
+        f"original and control were cut to {size:,} records each, to be compared; "
+        f"on the whole original the value is {whole}"
+    )

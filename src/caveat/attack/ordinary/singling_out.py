@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.ordinary.encoding import Codes, code_matrix, prepare, seeds
-from caveat.attack.ordinary.rates import attack_rate, chosen
+from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
 from caveat.errors import CaveatError
 from caveat.risk._kernel import kernel
 from caveat.risk.measurement import Measurement, undefined
@@ -134,7 +134,7 @@ def singling_out(
         details["on the whole original"] = 100 * float(np.mean(whole >= 0))
         details["records compared"] = size
         if size < max(map(len, tables.people)):
-            notes = ("original and control were cut at random to the same size",)
+            notes = (cut_note(size, f"{details['on the whole original']:.1f} %"),)
         hit = isolated(found, Index.of(_cut(tables.original, size, cut)))
         theirs = isolated(found, Index.of(_cut(tables.control, size, cut))) >= 0
     return attack_rate(

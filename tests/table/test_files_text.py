@@ -230,6 +230,14 @@ def test_line_breaks_and_quotation_marks_inside_fields(table_of, tmp_path) -> No
     assert (tmp_path / "back.csv").read_text() == content
 
 
+@pytest.mark.parametrize("name", ['a"b', '"', 'say ""hi""', 'a,"b"', 'line\n"two"'])
+def test_names_may_hold_quotation_marks(name, tmp_path) -> None:
+    table = Table.from_frame({"x": [1, 2], name: ["a", "b"], "y": [3, 4]})
+    write(table, tmp_path / "x.csv")
+    assert read(tmp_path / "x.csv") == table
+    assert read(tmp_path / "x.csv", columns=[name]).names == (name,)
+
+
 @pytest.mark.parametrize("suffix", [".csv.gz", ".tsv.zst", ".txt.gz", ".tsv", ".txt"])
 def test_compressed_and_tabbed_text(suffix, tmp_path) -> None:
     table = Table.from_frame({"x": [1, 2], "y": ["a,b", "c\td"]})

@@ -307,18 +307,25 @@ def _parse(
     found: Scan,
 ) -> dict[str, pl.Series]:
     plain = isinstance(data.base, np.memmap) or isinstance(data, np.memmap)
+    source = path if plain and compression_of(path) is None else data.tobytes()
+    # polars keeps doubled quotation marks in names: columns are asked for as it spells them.
+    spelled = {name: name for name in names}
+    if any('"' in name for name in names):
+        header = pl.read_csv(source, separator=delimiter, n_rows=0, infer_schema=False, glob=False)
+        spelled = dict(zip(names, header.columns, strict=True))
     try:
         frame = pl.read_csv(
-            path if plain and compression_of(path) is None else data.tobytes(),
+            source,
             separator=delimiter,
             decimal_comma=decimal == ",",
-            schema={name: plans[name].dtype if name in plans else pl.String for name in names},
-            columns=list(plans),
+            schema={spelled[n]: plans[n].dtype if n in plans else pl.String for n in names},
+            columns=[spelled[name] for name in plans],
             glob=False,
         )
     except pl.exceptions.PolarsError:
         raise _unparsed(path, data, found) from None
-    return {name: frame.to_series(i).head(found.n_rows) for i, name in enumerate(frame.columns)}
+    named = {theirs: name for name, theirs in spelled.items()}
+    return {named[n]: frame.to_series(i).head(found.n_rows) for i, n in enumerate(frame.columns)}
 
 
 def _unparsed(path: Path, data: NDArray[np.uint8], found: Scan) -> CaveatError:

@@ -15,10 +15,6 @@ import typer
 from caveat.cli import console
 from caveat.cli.reading import seen_from
 from caveat.errors import CaveatError
-from caveat.release._kinds import hint
-from caveat.release.entries import ACCESS
-from caveat.release.schema import json_schema
-from caveat.release.spec import ReleaseSpec
 from caveat.risk import MEASURES
 from caveat.table import Table, read
 from caveat.table.atomic import atomic_output, check_output
@@ -48,6 +44,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Write a release specification after a few questions."""
+    # The specification knows every room: seconds that `caveat --help` does not need.
+    from caveat.release.schema import json_schema
+    from caveat.release.spec import ReleaseSpec
+
     if schema:
         target = out.with_name(SCHEMA)
         with atomic_output(target, force=force) as draft:
@@ -101,6 +101,8 @@ def _ask(profile: Profile, title: str) -> Wishes:
     """Ask what the look cannot know."""
     names = released(profile)
     likely = candidates(profile, names)
+    from caveat.release.entries import ACCESS
+
     left_out = [column.name for column in profile.columns if column.name not in names]
     _say(f"{profile.rows:,} rows. Columns that would be released: {', '.join(names)}.")
     if left_out:
@@ -130,7 +132,7 @@ def _ask(profile: Profile, title: str) -> Wishes:
             limits[measure] = most
     _say("\nThe strongest attacker knows all other records, and how the release is made.")
     strong = _question(
-        "Columns that she wants to learn (a minus: leave her out)",
+        "Columns that she wants to learn (a minus: only who was in the data)",
         _columns(others, none="-"),
         _listed(targets) or "-",
     )
@@ -161,10 +163,16 @@ def _filled(answer: str) -> str:
     return answer.strip()
 
 
+def _hint(answer: str, known: Sequence[str]) -> str:
+    from caveat.release._kinds import hint
+
+    return hint(answer, known)
+
+
 def _one_of(words: Sequence[str]) -> Callable[[str], str]:
     def understand(answer: str) -> str:
         if answer.strip() not in words:
-            raise ValueError(f"{answer.strip()!r} is none of them; {hint(answer, words)}")
+            raise ValueError(f"{answer.strip()!r} is none of them; {_hint(answer, words)}")
         return answer.strip()
 
     return understand
@@ -222,7 +230,7 @@ def _columns(
         names = tuple(dict.fromkeys(name.strip() for name in row if name.strip()))
         for name in names:
             if name not in known:
-                raise ValueError(f"there is no column {name!r} to choose; {hint(name, known)}")
+                raise ValueError(f"there is no column {name!r} to choose; {_hint(name, known)}")
         if len(names) < least:
             raise ValueError("name at least one column")
         return names

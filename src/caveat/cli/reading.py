@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from caveat.errors import CaveatError
-from caveat.release.spec import Document, read_parts
 from caveat.table import Schema, Table, read
+
+if TYPE_CHECKING:
+    from caveat.release.spec import Document
 
 __all__ = ["Reader", "column_numbers", "seen_from"]
 
@@ -50,6 +52,9 @@ class Reader:
         given = {key: value for key, value in form.items() if value}
         if specification is None:
             return cls(form=given)
+        # The specification knows every room: seconds that `caveat --help` does not need.
+        from caveat.release.spec import Document, read_parts
+
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)
         said = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}

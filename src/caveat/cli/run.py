@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
 from caveat.errors import CaveatWarning
-from caveat.release.run import Outcome, Release
+
+if TYPE_CHECKING:
+    from caveat.release.run import Outcome
 
 __all__ = ["run"]
 
@@ -40,6 +42,8 @@ def run(
     ] = False,
 ) -> None:
     """Make a release: synthesise, protect, attack, measure, and write the evidence down."""
+    from caveat.release.run import Release
+
     release = Release.from_toml(spec)
     try:
         with _stopped_politely(), console.progress() as bar:

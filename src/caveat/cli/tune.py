@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
@@ -12,12 +12,11 @@ from rich.table import Table as Grid
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
-from caveat.release.bench import Point
-from caveat.release.spec import Document, read_tune
-from caveat.release.tune import Tuning
-from caveat.release.tune import tune as run_tune
 from caveat.table.atomic import atomic_output, check_output
-from caveat.utility.charts.style import save
+
+if TYPE_CHECKING:
+    from caveat.release.bench import Point
+    from caveat.release.tune import Tuning
 
 __all__ = ["tune"]
 
@@ -45,6 +44,10 @@ def tune(
     for path in (json_file, chart):
         if path is not None:
             check_output(path, force=force)
+    from caveat.release.spec import Document, read_tune
+    from caveat.release.tune import tune as run_tune
+    from caveat.utility.charts.style import save
+
     search = read_tune(Document.read(spec))
     reader = Reader.of(spec)
     table = reader.original(_named(data or reader.path, spec))

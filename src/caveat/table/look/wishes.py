@@ -51,7 +51,7 @@ class Wishes:
     limits
         The most that measures may come to, by name.
     strong
-        Columns that the strong attacker wants to learn; empty for no such attacker.
+        Columns that the strong attacker wants to learn; without any she asks who was in the data.
     """
 
     title: str = ""

@@ -50,6 +50,14 @@ CONFIG: dict[str, Any] = {
 Rows = list[dict[str, Any]]
 
 
+def _lines(title: str, n: int) -> tuple[Any, Any]:
+    """Return the axis below n lines of marks, and where each line stands."""
+    axis = alt.Axis(title=title, tickCount=5, grid=True, gridColor="#eceef0")
+    return axis, alt.Y(
+        "place:Q", scale=alt.Scale(domain=[-0.62, n - 0.38], reverse=True), axis=None
+    )
+
+
 @cache
 def _schema() -> str:
     return f"https://vega.github.io/schema/vega-lite/v{alt.SCHEMA_VERSION.lstrip('v')[0]}.json"
@@ -81,13 +89,7 @@ def attackers(rows: Rows) -> dict[str, Any]:
     """
     n = len(rows)
     height = ROW * n
-    axis = alt.Axis(
-        title="per cent of the records, or of certainty",
-        tickCount=5,
-        grid=True,
-        gridColor="#eceef0",
-    )
-    y = alt.Y("place:Q", scale=alt.Scale(domain=[-0.62, n - 0.38], reverse=True), axis=None)
+    axis, y = _lines("per cent of the records, or of certainty", n)
     base = draw(rows).encode(y=y)
 
     def at(field: str) -> Any:
@@ -302,13 +304,7 @@ def coefficients(terms: Rows) -> dict[str, Any]:
             )
     reach = max([3.0, *(abs(row[end]) for row in rows for end in ("low", "high"))]) * 1.05
     scale = alt.Scale(domain=[-reach, reach], nice=False)
-    axis = alt.Axis(
-        title="difference from the original's coefficient, in its standard errors",
-        tickCount=5,
-        grid=True,
-        gridColor="#eceef0",
-    )
-    y = alt.Y("place:Q", scale=alt.Scale(domain=[-0.62, n - 0.38], reverse=True), axis=None)
+    axis, y = _lines("difference from the original's coefficient, in its standard errors", n)
     base = draw(rows).encode(y=y)
     names = draw([{"place": i, **term} for i, term in enumerate(terms)]).encode(y=y)
     tips = [alt.Tooltip("term:N"), alt.Tooltip("side:N", title="table"), alt.Tooltip("values:N")]

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def, assignment"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, assignment"
 """How kernels are compiled, and the small ones that several modules share."""
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
 __all__ = ["announce", "inner", "kernel", "part", "sort_by_key", "trailing_zeros", "unowned"]
@@ -48,12 +50,32 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return written
 
 
+class _Unfinished(JITCodeLibrary):
+    """Code that is optimised where it is written in, not before.
+
+    Otherwise LLVM works on a function again in every function that calls it, and in the callers
+    of these: that took as long as everything else.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
+class _Inside(Compiler):
+    """The usual compiler, into an unfinished library."""
+
+    def define_pipelines(self) -> Any:
+        name = self.state.func_id.func_qualname
+        self.state.library = _Unfinished(self.state.targetctx.codegen(), name)
+        return super().define_pipelines()
+
+
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call: written into its caller, without wrappers."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Callable[..., Any] = numba.njit(error_model="numpy", forceinline=True, **options)(
-        function
-    )
+    compiled: Callable[..., Any] = numba.njit(
+        error_model="numpy", forceinline=True, pipeline_class=_Inside, **options
+    )(function)
     return compiled
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,53 @@ def test_many_levels_come_close_to_the_optimum() -> None:
     assert reached.sum() >= 32
     assert np.mean(shares) > 0.99
     assert min(shares) > 0.9
+
+
+def first_best_subset(
+    table: np.ndarray, rows: np.ndarray, minbucket: int
+) -> tuple[Fraction, frozenset[int]]:
+    """The best subset of levels that stays without the last one, the first in Gray order.
+
+    `table` holds the class weights of each level, `rows` its number of rows; exact fractions.
+    """
+    totals = table.sum(axis=0)
+    best, chosen = Fraction(0), 0
+    for step in range(1, 2 ** (len(table) - 1)):
+        mask = step ^ step >> 1
+        inside = np.array([mask >> i & 1 for i in range(len(table))], dtype=bool)
+        if min(rows[inside].sum(), rows[~inside].sum()) < minbucket:
+            continue
+        left = table[inside].sum(axis=0)
+        right = totals - left
+        gain = Fraction(int((left**2).sum()), int(left.sum()))
+        gain += Fraction(int((right**2).sum()), int(right.sum()))
+        if gain > best:
+            best, chosen = gain, mask
+    best -= Fraction(int((totals**2).sum()), int(totals.sum()))
+    return best, frozenset(i for i in range(len(table)) if chosen >> i & 1)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_first_of_the_best_subsets_is_taken(seed: int) -> None:
+    """Few rows for each level make ties; weights and minbucket forbid the easy ways out."""
+    rng = np.random.default_rng(seed)
+    n_levels, n_classes = int(rng.integers(3, 11)), int(rng.integers(3, 9))
+    minbucket = int(rng.choice([1, 4]))
+    n_rows = n_levels * int(rng.choice([2, 4, 20]))
+    column = np.concatenate([np.arange(n_levels), rng.integers(0, n_levels, n_rows)])
+    codes = rng.integers(0, n_classes, len(column))
+    codes[:n_classes] = np.arange(n_classes) % n_classes if n_classes <= len(codes) else 0
+    weights = rng.integers(1, 4, len(column)) if seed % 2 else np.ones(len(column), int)
+    table = np.zeros((n_levels, n_classes), dtype=int)
+    np.add.at(table, (column, codes), weights)
+    gain, levels = first_best_subset(table, np.bincount(column), minbucket)
+    tree = grow(
+        Predictors([column.astype(np.uint8)], [n_levels], [False]),
+        codes.astype(np.uint8),
+        n_classes,
+        weights=weights.astype(float),
+        control=Control(minbucket=minbucket, minsplit=2 * minbucket, cp=-1.0, max_depth=1),
+    )
+    assert tree.improve[0] == pytest.approx(float(gain), rel=1e-12)
+    left = frozenset(column[tree.donors(0)].tolist())
+    assert left == levels

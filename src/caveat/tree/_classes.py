@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._kernel import inner, part
-from caveat.tree._numbers import list_levels
-from caveat.tree._subsets import TIE, best_of_profiles, best_subset, gain_of_cut
+from caveat.tree._all_subsets import TIE, make_gain
+from caveat.tree._kernel import inner, part, trailing_zeros
+from caveat.tree._subsets import best_of_profiles, best_subset
 
 __all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
 
@@ -84,63 +84,59 @@ def tabulate_classes(column, rows, y, weight, start, stop, n_codes, k, table, le
 
 
 @inner
-def sort_by_level(
-    column, rows, y, weight, start, stop, n_codes, table, marks, levels, sorted_y, sorted_weight
-):
-    """Bring the node's responses into the order of the levels; return how many are present."""
-    for i in range(start, stop):
-        table[column[rows[i]]] += 1
-    present = list_levels(column, rows, start, stop, n_codes, np.int64(1), table, marks, levels)
-    position = 0
-    for i in range(present):
-        code = levels[i, 0]
-        levels[i, 1] = table[code]
-        table[code] = position
-        position += levels[i, 1]
-    for i in range(start, stop):
-        code = column[rows[i]]
-        sorted_y[table[code]] = y[i - start]
-        if len(weight):
-            sorted_weight[table[code]] = weight[i]
-        table[code] += 1
-    for i in range(present):
-        table[levels[i, 0]] = 0
-    return present
+def best_of_chains(
+    column, rows, y, weight, start, stop, n_codes, node, totals, minbucket, best, table, marks,
+    levels, chain, left,
+):  # fmt: skip
+    """Do what `best_of_profiles` does row by row: cheaper when levels x classes > rows.
 
-
-@inner
-def best_of_sorted(
-    levels, present, sorted_y, sorted_weight, size, node, totals, minbucket, best, left, right
-):
-    """Do what `best_of_profiles` does from sorted rows: cheaper when levels x classes > rows."""
+    The rows of a level hang together: `table` has the last one (counted from 1), `chain` the one
+    before each. Returns also the number of levels present.
+    """
     total, k, squares = node
     for c in range(k):
         left[c] = 0.0
-        right[c] = totals[c]
-    position = 0
-    left_weight = 0.0
-    left_squares = 0.0
+    mine = rows[start:stop]
+    for i in range(len(mine)):
+        code = np.int64(column[mine[i]])
+        chain[i] = table[code]
+        table[code] = i + 1
+        marks[code >> 6] |= np.int64(1) << (code & 63)
+    left_rows = present = 0
+    left_weight = left_squares = 0.0
     right_squares = squares
+    limit = best + squares / total - TIE * total
     cut = -1
     w = 1.0
-    for i in range(present - 1):
-        for _ in range(levels[i, 1]):
-            c = sorted_y[position]
-            if len(sorted_weight):
-                w = float(sorted_weight[position])
-            left_squares += w * (2.0 * left[c] + w)
-            right_squares -= w * (2.0 * right[c] - w)
-            left[c] += w
-            right[c] -= w
-            left_weight += w
-            position += 1
-        gain = gain_of_cut(
-            size, position, minbucket, node, left_weight, left_squares, right_squares
-        )
-        if gain > best + TIE * total:
-            best = gain
-            cut = i
-    return best, cut
+    for word in range((n_codes + 63) >> 6):
+        bits = marks[word]
+        marks[word] = 0
+        while bits:
+            code = 64 * word + trailing_zeros(bits)
+            bits &= bits - 1
+            if left_rows >= minbucket and len(mine) - left_rows >= minbucket:
+                rest = total - left_weight
+                if left_squares * rest + right_squares * left_weight > limit * left_weight * rest:
+                    gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+                    if gain > best + TIE * total:
+                        best = gain
+                        limit = best + squares / total - TIE * total
+                        cut = present - 1
+            levels[present, 0] = code
+            present += 1
+            i = table[code]
+            table[code] = 0
+            while i:
+                c = y[i - 1]
+                if len(weight):
+                    w = float(weight[start + i - 1])
+                left_squares += w * (2.0 * left[c] + w)
+                right_squares -= w * (2.0 * (totals[c] - left[c]) - w)
+                left[c] += w
+                left_weight += w
+                left_rows += 1
+                i = np.int64(chain[i - 1])
+    return best, cut, present
 
 
 @part
@@ -157,15 +153,10 @@ def search_classes(
     size = stop - start
     k = node[1]
     if not nominal and n_codes * k > max(CELLS_PER_ROW * size, FEWEST_CELLS):
-        present = sort_by_level(
-            column, rows, work.local, weight, start, stop, n_codes, work.table, work.marks,
-            levels, work.sorted_classes, work.sorted_weight,
+        return best_of_chains(
+            column, rows, work.local, weight, start, stop, n_codes, node, totals, minbucket, best,
+            work.table, work.marks, levels, work.row_buffer, left,
         )  # fmt: skip
-        found, cut = best_of_sorted(
-            levels, present, work.sorted_classes, work.sorted_weight, size, node, totals,
-            minbucket, best, left, right,
-        )  # fmt: skip
-        return found, cut, present
     present = tabulate_classes(
         column, rows, work.local, weight, start, stop, n_codes, k, work.table, levels, profiles
     )

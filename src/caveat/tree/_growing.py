@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caveat.tree._all_subsets import TIE
 from caveat.tree._classes import count_classes, search_classes
 from caveat.tree._kernel import inner, kernel, part, unowned
 from caveat.tree._numbers import count_numbers, search_numbers
 from caveat.tree._partition import flag_left, move
 from caveat.tree._room import Response, Room, carve
-from caveat.tree._subsets import FEW, TIE
+from caveat.tree._subsets import FEW
 
 __all__ = [
     "DEPTH", "FEATURE", "IMPROVE", "LEFT", "RIGHT", "RISK", "START", "STOP", "THRESHOLD",

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.tree._all_subsets import SPARE
 from caveat.tree._classes import CELLS_PER_ROW, FEWEST_CELLS
 from caveat.tree._control import Control
 from caveat.tree._kernel import inner, unowned
-from caveat.tree._subsets import SPARE
 
 __all__ = ["BLOCK", "Response", "Room", "Scratch", "carve", "make_room"]
 
 BLOCK = 8_192
-"""Rows of a subtree whose codes are brought together: 20 columns of them fill the second cache."""
+"""Rows of a subtree whose codes are brought together: 20 columns of them fill the second cache. Of
+larger tables a sixteenth, up to eight times as many rows."""
 
 
 class Response(NamedTuple):
@@ -65,12 +66,10 @@ class Scratch(NamedTuple):
     spare: Any
     profiles: Any
     local: Any
-    sorted_classes: Any
     flags: Any
-    row_buffer: Any
+    row_buffer: Any  # of all rows for three and more classes, else of half of them
     class_buffer: Any
     number_buffer: Any
-    sorted_weight: Any
 
 
 def make_room(
@@ -89,7 +88,9 @@ def make_room(
         nominal = int((features[1] * features[2]).max(initial=1))
         cells = max(nominal * k, min(most * k, max(CELLS_PER_ROW * n_rows, FEWEST_CELLS)))
     capacity = max(1, 2 * (n_rows // control.minbucket) - 1)
-    block = min(BLOCK, n_rows) if n_table_rows > 2 * BLOCK else 0
+    block = 0
+    if n_table_rows > 2 * BLOCK:
+        block = min(max(BLOCK, n_table_rows // 16), 8 * BLOCK, n_rows)
     half = n_rows // 2 + 1
     return Room(
         np.empty((7, capacity), np.int32),
@@ -98,9 +99,9 @@ def make_room(
         np.zeros(max(2 * most, cells + most) + most // 64 + 1 + 7 * (most + 1) + k, np.int64),
         np.empty(most + 3 * k + SPARE + cells if k else most),
         np.empty(n_rows, np.uint8),
-        np.empty(2 * n_rows + half if k else 0, np.uint16),
-        np.empty(half, np.uint32),
-        np.empty(half + n_rows if len(response.weight) else half, np.int64),
+        np.empty(n_rows + half if k else 0, np.uint16),
+        np.empty(n_rows if k else half, np.uint32),
+        np.empty(half, np.int64),
         np.empty((n_features, block), np.uint16),
         np.empty(block, np.uint32),
         most,
@@ -114,12 +115,10 @@ def carve(room, n_classes, n_rows):
     most, cells = room.most, room.cells
     k = n_classes if len(room.shorts) else 0
     integers, reals, shorts = unowned(room.integers), unowned(room.reals), unowned(room.shorts)
-    numbers = unowned(room.number_buffer)
     a = max(2 * most, cells + most)
     b = a + most // 64 + 1
     c = b + 4 * (most + 1)
     d = c + 3 * (most + 1)
-    half = n_rows // 2 + 1
     e = most + 3 * k
     return Scratch(
         integers[:a],
@@ -136,10 +135,8 @@ def carve(room, n_classes, n_rows):
         reals[e : e + SPARE] if k else reals[:0],
         reals[e + SPARE :] if k else reals[:0],
         shorts[: n_rows if k else 0],
-        shorts[n_rows : 2 * n_rows] if k else shorts[:0],
         unowned(room.flags),
         unowned(room.row_buffer),
-        shorts[2 * n_rows :] if k else shorts[:0],
-        numbers[:half],
-        numbers[half:],
+        shorts[n_rows:] if k else shorts[:0],
+        unowned(room.number_buffer),
     )

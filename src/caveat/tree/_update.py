@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.tree._all_subsets import SPARE
 from caveat.tree._kernel import inner, kernel
 from caveat.tree._numbers import best_of_numbers
-from caveat.tree._subsets import SPARE, best_of_profiles, best_subset
+from caveat.tree._subsets import best_of_profiles, best_subset
 
 __all__ = ["most_levels", "split_classes", "split_numbers"]
 

@@ -310,7 +310,7 @@ def _scan(data, pos, line, delimiter, decimal, tally):  # type: ignore[no-untype
     n, n_columns = len(data), len(tally)
     rows, stray, blank = 0, 0, 0
     while pos < n:
-        column, at = 0, line
+        column, at = np.int64(0), line  # a plain 0 would be compiled for once more
         while True:
             in_quotes = pos < n and data[pos] == _QUOTE
             if in_quotes:
@@ -344,7 +344,7 @@ def _scan(data, pos, line, delimiter, decimal, tally):  # type: ignore[no-untype
                     e -= 1
             ends = pos >= n or data[pos] == _NEWLINE
             if ends and column == 0 and e == s and not in_quotes and n_columns > 1:
-                column = -1
+                column = np.int64(-1)
                 break
             if column < n_columns:
                 if in_quotes and e > s:

@@ -141,7 +141,7 @@ def split_numbers(codes, features, rows, numbers, added, added_numbers, changes,
             )  # fmt: skip
         if item < 0:
             base_feature, base_cut, base_improve = feature, cut, best
-            mine[:] = own
+            copy(own, mine)
         else:
             totals[item] = here
             improve[item] = best * unit
@@ -191,6 +191,13 @@ def note_split(levels, present, place, n_codes, nominal, order, size, goes_left)
     for i in range(present):
         goes_left[levels[order[i], 0]] = i <= place
     return -1
+
+
+@inner
+def copy(flags, to):
+    """Do what `to[:] = flags` does, which takes two seconds more to compile."""
+    for i in range(len(flags)):
+        to[i] = flags[i]
 
 
 @inner
@@ -258,16 +265,14 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         node = (size, k, squares)
         if size >= minsplit and size >= 2 * minbucket:
             row = (gone, gone_y, come, come_y)
-            feature, cut, best, beyond = search_profiles(
-                codes, features, added, sums, starts, row, node, totals, kept, minbucket, True,
-                work, own,
-            )  # fmt: skip
-            # No subset of levels improves more than all levels apart.
-            if beyond > best - MARGIN * size:
-                feature, cut, best, _ = search_profiles(
-                    codes, features, added, sums, starts, row, node, totals, kept, minbucket, False,
-                    work, own,
+            for only_light in (True, False):
+                feature, cut, best, beyond = search_profiles(
+                    codes, features, added, sums, starts, row, node, totals, kept, minbucket,
+                    only_light, work, own,
                 )  # fmt: skip
+                # No subset of levels improves more than all levels apart.
+                if beyond <= best - MARGIN * size:
+                    break
         if gone >= 0:
             counts[gone_y] += 1
         if come >= 0:
@@ -275,7 +280,7 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         if item < 0:
             base_feature, base_cut, base_improve = feature, cut, best
             base_risk = float(size - largest)
-            mine[:] = own
+            copy(own, mine)
         else:
             risks[item] = float(size - largest)
             improve[item] = best
@@ -336,7 +341,7 @@ def search_profiles(
         else:
             found, place = best_of_profiles(
                 about, present, profiles, size, node, totals, minbucket, best, left, right,
-                order, 0,
+                order, np.int64(0),
             )  # fmt: skip
         if place >= 0:
             feature = f

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numba
 from numba.core.codegen import JITCodeLibrary
 
@@ -33,3 +37,34 @@ def test_inner_functions_are_optimised_in_their_callers_only(monkeypatch):
     assert outer(10) == 41
     assert optimised[-1].endswith("outer")
     assert not any(name.endswith(("twice", "four_times")) for name in optimised)
+
+
+TWO_KERNELS = """
+from caveat.tree._kernel import announce, kernel
+
+@kernel
+def first(x):
+    return x + 1
+
+@kernel
+def second(x):
+    return x + 2
+
+announce(first, "first line")
+first(1), first(1.0)
+announce(second, "second line")
+second(1)
+"""
+
+
+def test_one_line_says_that_something_is_compiled_and_none_once_it_is_on_disk(tmp_path):
+    script = tmp_path / "two_kernels.py"
+    script.write_text(TWO_KERNELS)
+    surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [
+        subprocess.run(
+            [sys.executable, script], env=surroundings, check=True, capture_output=True, text=True
+        ).stderr
+        for _ in range(2)
+    ]
+    assert said == ["first line\n", ""]

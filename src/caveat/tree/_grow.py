@@ -20,6 +20,12 @@ from caveat.tree._tree import Tree
 
 __all__ = ["Job", "grow", "grow_many", "grow_tree"]
 
+announce(
+    grow_nodes,
+    "Compiling the tree engine: about 20 seconds, and 15 more for the strong attacker; "
+    "once for this installation.",
+)
+
 MOST_CELLS = 1 << 24
 """Most levels x classes of a nominal predictor: its table must fit in memory."""
 
@@ -138,7 +144,6 @@ def grow_tree(
         random[0] = seed
     if predictors.start:
         fitted += np.uint32(predictors.start)
-    announce(grow_nodes)
     n_nodes = grow_nodes(table.codes, features, tuple(response), rules, fitted, random, tuple(room))
     nodes, measures = room.nodes, room.measures
     del room, response  # likewise

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import types
+from numba.core import event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.extending import intrinsic
@@ -28,20 +27,30 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-_ANNOUNCED: set[Any] = set()
+class _Announcement(event.Listener):
+    """Log one line, the first time in this process that a kernel is compiled which has one."""
+
+    def __init__(self) -> None:
+        self.lines: dict[Any, str] = {}
+        self.said = False
+
+    def on_start(self, event: event.Event) -> None:
+        line = self.lines.get(event.data["dispatcher"])
+        if line and not self.said:
+            self.said = True
+            logging.getLogger("caveat.tree").warning(line)
+
+    def on_end(self, event: event.Event) -> None:
+        pass
 
 
-def announce(function: Any) -> None:
-    """Log one line before a kernel is compiled; nothing if machine code of it is on disk."""
-    if function in _ANNOUNCED:
-        return
-    _ANNOUNCED.add(function)
-    folder = function.stats.cache_path
-    if folder and any(Path(folder).glob(f"*{function.__name__}-*.nbc")):
-        return
-    logging.getLogger("caveat.tree").warning(
-        "Compiling the tree engine: about 20 seconds, once for this installation."
-    )
+_ANNOUNCEMENT = _Announcement()
+event.register("numba:compile", _ANNOUNCEMENT)
+
+
+def announce(function: Any, line: str) -> None:
+    """Say `line` before a kernel is compiled; nothing where its machine code is on disk."""
+    _ANNOUNCEMENT.lines[function] = line
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,11 @@ from caveat.tree._update import split_classes, split_numbers
 
 __all__ = ["Changes", "Likelihoods", "Training", "neighbour_likelihoods", "whole_logarithms"]
 
+for _kernel in (split_numbers, split_classes, grow_again):
+    announce(
+        _kernel, "Compiling the strong attacker: about 15 seconds, once for this installation."
+    )
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -225,7 +230,6 @@ class _Walk:
 
     def run(self) -> Likelihoods:
         """Walk down from the root."""
-        announce(grow_again)
         changes = np.stack([self.changes.gone, self.changes.come], axis=1)
         rows, released = self.training.rows.astype(np.int64), np.arange(len(self.released))
         base, results = self._visit(rows, released, 0, np.arange(len(changes)), changes)

@@ -10,7 +10,7 @@ import numpy as np
 from caveat.tree._all_subsets import TIE
 from caveat.tree._classes import count_classes, search_classes
 from caveat.tree._kernel import inner, kernel, part, unowned
-from caveat.tree._numbers import count_numbers, search_numbers
+from caveat.tree._numbers import ALONE, FIRST, SECOND, count_numbers, search_numbers
 from caveat.tree._partition import flag_left, move
 from caveat.tree._room import Response, Room, carve
 from caveat.tree._subsets import FEW
@@ -122,7 +122,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
         nodes[THRESHOLD, node] = cut
         nodes[LEFT, node] = n_nodes
         measures[IMPROVE, node] = improve * response.unit
-        column = matrix[feature if block_stop else data.features[0, feature]]
+        column = column_of(matrix, data.features, block_stop > 0, feature)
         middle = partition(data, column, cut, start, stop, scratch)
         stack[waiting, 0], stack[waiting, 1] = middle, stop
         stack[waiting, 2], stack[waiting, 3] = depth + 1, node
@@ -173,7 +173,7 @@ def best_split(data, matrix, in_block, rules, start, stop, node, work):
         nominal = data.features[2, f]
         if n_rounds == 2 and (nominal and n_codes > FEW) != (step >= n_features):
             continue
-        column = matrix[f if in_block else data.features[0, f]]
+        column = column_of(matrix, data.features, in_block, f)
         if len(data.classes):
             # An earlier predictor wins if it is as good.
             least = best - 2.0 * TIE * node.weight if f < feature and not random else best
@@ -182,9 +182,17 @@ def best_split(data, matrix, in_block, rules, start, stop, node, work):
                 (node.weight, node.k, node.squares), rules.minbucket, least, work,
             )  # fmt: skip
         else:
+            turn, beside = ALONE, column
+            if not random and tried % 2:
+                turn = SECOND
+            elif not random and tried + 1 < n_features:
+                turn = FIRST
+                beside = column_of(
+                    matrix, data.features, in_block, np.int64(data.random[2 + tried])
+                )
             found, place, present = search_numbers(
-                column, data.rows, data.numbers, data.weight, start, stop, n_codes, nominal,
-                (node.weight, node.centre, node.rest), rules.minbucket, best,
+                column, beside, turn, data.rows, data.numbers, data.weight, start, stop, n_codes,
+                nominal, (node.weight, node.centre, node.rest), rules.minbucket, best,
                 work.table, work.marks, work.levels, work.order, work.key, work.side,
             )  # fmt: skip
         if place < 0:
@@ -199,6 +207,12 @@ def best_split(data, matrix, in_block, rules, start, stop, node, work):
             # Codes between the two levels go to the nearer one.
             cut = (work.levels[place, 0] + work.levels[place + 1, 0] - 1) // 2
     return feature, cut, best
+
+
+@inner
+def column_of(matrix, features, in_block, f):
+    """Return the codes of a predictor."""
+    return matrix[f if in_block else features[0, f]]
 
 
 @inner

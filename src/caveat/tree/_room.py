@@ -96,7 +96,7 @@ def make_room(
         np.empty((7, capacity), np.int32),
         np.empty((2, capacity)),
         np.empty((control.max_depth + 2, 4), np.int64),
-        np.zeros(max(2 * most, cells + most) + most // 64 + 1 + 7 * (most + 1) + k, np.int64),
+        np.zeros(max(4 * most, cells + most) + most // 64 + 1 + 7 * (most + 1) + k, np.int64),
         np.empty(most + 3 * k + SPARE + cells if k else most),
         np.empty(n_rows, np.uint8),
         np.empty(n_rows + half if k else 0, np.uint16),
@@ -115,7 +115,7 @@ def carve(room, n_classes, n_rows):
     most, cells = room.most, room.cells
     k = n_classes if len(room.shorts) else 0
     integers, reals, shorts = unowned(room.integers), unowned(room.reals), unowned(room.shorts)
-    a = max(2 * most, cells + most)
+    a = max(4 * most, cells + most)
     b = a + most // 64 + 1
     c = b + 4 * (most + 1)
     d = c + 3 * (most + 1)

@@ -13,7 +13,6 @@ from caveat.tree._kernel import inner, kernel, part, unowned
 from caveat.tree._numbers import ALONE, FIRST, SECOND, count_numbers, search_numbers
 from caveat.tree._partition import flag_left, move
 from caveat.tree._room import Response, Room, carve
-from caveat.tree._subsets import FEW
 
 __all__ = [
     "DEPTH", "FEATURE", "IMPROVE", "LEFT", "RIGHT", "RISK", "START", "STOP", "THRESHOLD",
@@ -42,7 +41,7 @@ class Data(NamedTuple):
     """The arrays of one tree."""
 
     codes: Any
-    features: Any  # column, levels and nominal (0 or 1) of each predictor
+    features: Any  # column, levels and nominal (0 or 1) of each predictor; order for classes
     classes: Any
     numbers: Any
     weight: Any
@@ -64,8 +63,8 @@ class Node(NamedTuple):
 def grow_nodes(codes, features, response, rules, rows, random, room):
     """Grow until no node can be split; return the number of nodes.
 
-    `features` holds column, levels and nominal (0 or 1) of each predictor. `rows` is permuted so
-    that each node is a slice of it.
+    `features` holds column, levels and nominal (0 or 1) of each predictor, and their order for
+    three and more classes. `rows` is permuted so that each node is a slice of it.
     """
     response = Response(*response)
     rules = Rules(*rules)
@@ -153,26 +152,25 @@ def describe(data, n_classes, start, stop, work):
 def best_split(data, matrix, in_block, rules, start, stop, node, work):
     """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement.
 
-    For three and more classes the nominal predictors with many levels come last: what the others
-    improve often shows that they cannot win. Among equals the first predictor wins all the same.
+    For three and more classes the nominal predictors come last, those with most levels at the end:
+    what the others improve often shows that they cannot win. Among equals the first predictor wins
+    all the same.
     """
     n_features = data.features.shape[1]
     best = 0.0
     feature = -1
     cut = -1
     random = rules.n_candidates < n_features
-    n_rounds = 2 if len(data.classes) and not random else 1
-    for step in range(n_rounds * n_features):
-        tried = step % n_features
+    for tried in range(n_features):
         if random:
             if tried >= rules.n_candidates and feature >= 0:
                 break
             draw_candidate(data.random, tried)
         f = np.int64(data.random[1 + tried])
+        if len(data.classes) and not random:
+            f = np.int64(data.features[3, tried])
         n_codes = np.int64(data.features[1, f])
         nominal = data.features[2, f]
-        if n_rounds == 2 and (nominal and n_codes > FEW) != (step >= n_features):
-            continue
         column = column_of(matrix, data.features, in_block, f)
         if len(data.classes):
             # An earlier predictor wins if it is as good.

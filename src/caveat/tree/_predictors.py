@@ -57,7 +57,8 @@ class Predictors:
 
     table: _Table
     columns: NDArray[np.int32]
-    features: NDArray[np.int32]  # column, codes to search and nominal (0 or 1) of each predictor
+    # Column, codes to search and nominal (0 or 1) of each predictor; the order for many classes.
+    features: NDArray[np.int32]
     order: NDArray[np.uint64]  # room for the state of a generator, then the predictors in order
     start: int
     stop: int
@@ -108,10 +109,11 @@ def _part(whole: Predictors, columns: NDArray[np.int32], start: int, stop: int) 
 def _fill(
     part: Predictors, table: _Table, columns: NDArray[np.int32], start: int, stop: int
 ) -> None:
-    features = np.empty((3, len(columns)), np.int32)
+    features = np.empty((4, len(columns)), np.int32)
     features[0] = columns
     features[1] = table.n_codes[columns]
     features[2] = ~table.ordered[columns]
+    features[3] = np.argsort(features[1] * features[2], kind="stable")
     for name, value in (
         ("table", table),
         ("columns", columns),

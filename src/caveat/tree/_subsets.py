@@ -13,7 +13,7 @@ import numpy as np
 from caveat.tree._all_subsets import MARGIN, MOST, TIE, dot, make_gain, try_all
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 
-__all__ = ["EXACT_SUBSETS", "FEW", "best_of_profiles", "best_subset", "gain_of_cut"]
+__all__ = ["EXACT_SUBSETS", "best_of_profiles", "best_subset", "gain_of_cut"]
 
 EXACT_SUBSETS = 2_048
 PER_ROW = 256

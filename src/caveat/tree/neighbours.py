@@ -162,10 +162,8 @@ class _Walk:
         # one row more than there are: room for the row that comes
         self.codes = np.zeros((len(columns), stop - start + 1), np.uint16)
         self.codes[:, :-1] = table.codes[columns, start:stop]
-        self.features = np.stack(
-            [np.arange(len(columns)), table.n_codes[columns], ~table.ordered[columns]],
-            dtype=np.int32,
-        )
+        self.features = training.predictors.features.copy()
+        self.features[0] = np.arange(len(columns))
         self.release = np.ascontiguousarray(
             release.table.codes[release.columns, release.start : release.stop]
         )

@@ -39,6 +39,16 @@ def test_inner_functions_are_optimised_in_their_callers_only(monkeypatch):
     assert not any(name.endswith(("twice", "four_times")) for name in optimised)
 
 
+def run(folder, program):
+    """Run a program in a process of its own that stores its kernels in this folder."""
+    script = folder / "program.py"
+    script.write_text(program)
+    surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, script], env=surroundings, check=True, capture_output=True, text=True
+    )
+
+
 TWO_KERNELS = """
 from caveat.tree._kernel import announce, kernel
 
@@ -58,13 +68,27 @@ second(1)
 
 
 def test_one_line_says_that_something_is_compiled_and_none_once_it_is_on_disk(tmp_path):
-    script = tmp_path / "two_kernels.py"
-    script.write_text(TWO_KERNELS)
-    surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    said = [
-        subprocess.run(
-            [sys.executable, script], env=surroundings, check=True, capture_output=True, text=True
-        ).stderr
-        for _ in range(2)
-    ]
+    said = [run(tmp_path, TWO_KERNELS).stderr for _ in range(2)]
     assert said == ["first line\n", ""]
+
+
+ORDER = """
+import operator
+import numpy as np
+from numba.core.registry import cpu_target
+from caveat.tree._kernel import kernel
+
+@kernel
+def first_of(x):
+    return x[0]
+
+first_of(np.zeros(1))
+rules = cpu_target.typing_context.resolve_value_type(operator.getitem).templates
+print(*(hasattr(rule, "_overload_func") for rule in rules))
+"""
+
+
+def test_the_rules_for_arrays_are_tried_first(tmp_path):
+    found = run(tmp_path, ORDER).stdout.split()
+    assert found == sorted(found)
+    assert {"False", "True"} == set(found)

@@ -12,9 +12,15 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 __all__ = ["announce", "inner", "kernel", "part", "sort_by_key", "trailing_zeros", "unowned"]
+
+
+# Looking for a stored kernel loads numba's rules in an order in which every subscript of an array
+# is first tried as one of a string, a list and a dictionary. This loads those of arrays first.
+cpu_target.typing_context.refresh()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,12 +13,7 @@ import numpy as np
 from caveat.tree._all_subsets import MARGIN, MOST, TIE, dot, make_gain, try_all
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 
-__all__ = ["EXACT_SUBSETS", "best_of_profiles", "best_subset", "gain_of_cut"]
-
-EXACT_SUBSETS = 2_048
-PER_ROW = 256
-"""Every subset is tried while their number, 2 ** (levels present - 1), does not exceed the first
-of these or the second for each row of the node."""
+__all__ = ["best_of_profiles", "best_subset", "gain_of_cut"]
 
 FEW = 5
 """Levels up to which all subsets are tried one by one, without asking first whether any can win."""
@@ -88,7 +83,7 @@ def best_subset(
         apart += dot(profiles, i * k, profiles, i * k, k) / levels[i, 2]
     if apart < best - MARGIN * total:
         return best, -1
-    if present <= MOST and 1 << (present - 1) <= max(EXACT_SUBSETS, PER_ROW * size):
+    if present <= MOST:
         return try_all(
             levels, present, profiles, size, node, totals, minbucket, best, order, key, side, spare
         )

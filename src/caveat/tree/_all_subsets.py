@@ -99,7 +99,7 @@ def try_all(
     for i in range(present):
         for j in range(present):
             gram[i * MOST + j] = products[order[i] * MOST + order[j]]
-    fill_subsets(levels, order, 0, n_near, gram, near)
+    fill_subsets(levels, order, np.int64(0), n_near, gram, near)
     first = 0
     most = 0.0
     far[SQUARES][0] = far[WEIGHT][0] = far[ROWS][0] = 0.0
@@ -107,7 +107,7 @@ def try_all(
         most = near[REACH][fill_reach(near, N_NEAR // 2)]
         fill_subsets(levels, order, n_near, present, gram, far)
         first = fill_reach(far, n_sides)
-    best_mask = best_rank = 0
+    best_mask = best_rank = np.int64(0)  # a plain 0 would be compiled for once more
     for step in range(-1, n_sides):
         s = first if step < 0 else step
         if step == first or (n_sides > 1 and far[REACH][s] + most < best - MARGIN * total):

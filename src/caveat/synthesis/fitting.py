@@ -75,9 +75,10 @@ def fit_columns(
 
     # Columns are fitted side by side; linear algebra with threads of its own would be in the way.
     with _linear_algebra().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
-        futures = {name: pool.submit(fit, name) for name in waiting}
+        # The last columns have most predictors: they come first, so that no thread waits long.
+        futures = {name: pool.submit(fit, name) for name in reversed(waiting)}
         try:
-            fitted = {name: future.result() for name, future in futures.items()}
+            fitted = {name: futures[name].result() for name in waiting}
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -36,7 +36,7 @@ SQUARES, WEIGHT, ROWS, REACH = range(4)
 other levels of its kind, near or far, on the other side."""
 
 N_NEAR, N_FAR = 2**NEAR, 2 ** (MOST - NEAR)
-SPARE = MOST * (2 * MOST + 4) + 4 * (N_NEAR + N_FAR)
+SPARE = 2 * MOST * (MOST + 1) + 4 * (N_NEAR + N_FAR)
 """Numbers of spare room that the search needs."""
 
 
@@ -82,23 +82,14 @@ def try_all(
     """
     total = node[0]
     products, gram = spare[: MOST * MOST], spare[MOST * MOST : 2 * MOST * MOST]
-    lines = cut(spare, 2 * MOST * MOST, MOST)
-    near = cut(spare, SPARE - 4 * (N_NEAR + N_FAR), N_NEAR)
+    sums = spare[2 * MOST * MOST : MOST * (2 * MOST + 1)]
+    weight = spare[MOST * (2 * MOST + 1) : 2 * MOST * (MOST + 1)]
+    near = cut(spare, 2 * MOST * (MOST + 1), N_NEAR)
     far = cut(spare, SPARE - 4 * N_FAR, N_FAR)
     n_near = min(present - 1, NEAR)
     n_sides = 1 << (present - 1 - n_near)  # of the far levels; the furthest stays on the right
-    fill_products(present, profiles, node[1], lines[0], products)
-    centre_products(levels, present, node, lines[0], lines[1], products)
-    if n_sides > 1 and largest_spread(present, products, lines) < best - MARGIN * total:
-        return best, -1
-    for i in range(present):
-        order[i] = i
-        key[i] = products[i * MOST + i] / levels[i, 2]
-    if n_sides > 1:
-        sort_by_key(order, key, present)
-    for i in range(present):
-        for j in range(present):
-            gram[i * MOST + j] = products[order[i] * MOST + order[j]]
+    fill_products(present, profiles, node[1], sums, products)
+    order_products(levels, present, node, n_sides, products, order, key, sums, weight, gram)
     fill_subsets(levels, order, np.int64(0), n_near, gram, near)
     first = 0
     most = 0.0
@@ -112,7 +103,7 @@ def try_all(
         s = first if step < 0 else step
         if step == first or (n_sides > 1 and far[REACH][s] + most < best - MARGIN * total):
             continue
-        fill_joint(gram, n_near, s, lines[0], near[REACH])
+        fill_joint(gram, n_near, s, sums, near[REACH])
         best, best_mask, best_rank = try_near(
             present, profiles, size, node, totals, minbucket, best, best_mask, best_rank, order,
             n_near, s, far[SQUARES][s], far[WEIGHT][s], far[ROWS][s], near,
@@ -141,36 +132,29 @@ def fill_products(present, profiles, k, cells, products):
 
 
 @inner
-def centre_products(levels, present, node, expected, weight, products):
-    """Measure the profiles from what the node's own lets expect."""
+def order_products(levels, present, node, n_sides, products, order, key, expected, weight, gram):
+    """Order the levels from near to far, and measure the profiles from what the node's expects."""
     total, _, squares = node
     for j in range(MOST):
-        expected[j] = weight[j] = 0.0
+        expected[j] = 0.0
     for i in range(present):
-        weight[i] = levels[i, 2]
         for j in range(MOST):
             expected[j] += products[i * MOST + j]
-    for j in range(MOST):
-        expected[j] = (expected[j] - 0.5 * squares / total * weight[j]) / total
     for i in range(present):
-        for j in range(MOST):
-            products[i * MOST + j] -= weight[i] * expected[j] + weight[j] * expected[i]
-
-
-@inner
-def largest_spread(present, products, lines):
-    """Return a bound on what any two sides improve: the norm of the products over the weights."""
-    sums, weight = lines[0], lines[1]
-    for j in range(MOST):
-        sums[j] = 0.0
+        order[i] = i
+        weight[i] = levels[i, 2]
+        expected[i] = (expected[i] - 0.5 * squares / total * weight[i]) / total
+        key[i] = products[i * MOST + i] / weight[i] - 2.0 * expected[i]
+    if n_sides > 1:
+        sort_by_key(order, key, present)
     for i in range(present):
-        share = 1.0 / weight[i]
-        for j in range(MOST):
-            sums[j] += products[i * MOST + j] * products[i * MOST + j] * share
-    norm = 0.0
-    for j in range(present):
-        norm += sums[j] / weight[j]
-    return np.sqrt(norm)
+        one = order[i]
+        for j in range(i + 1):
+            other = order[j]
+            product = products[one * MOST + other]
+            product -= weight[one] * expected[other] + weight[other] * expected[one]
+            gram[i * MOST + j] = product
+            gram[j * MOST + i] = product
 
 
 @inner

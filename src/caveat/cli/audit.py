@@ -14,7 +14,7 @@ from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.risk import Audit
 from caveat.risk import audit as run_audit
-from caveat.risk._render import heading, sections
+from caveat.risk.render import heading, sections
 from caveat.table import Table, write
 from caveat.table.atomic import atomic_output, check_output
 

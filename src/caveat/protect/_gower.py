@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from caveat.protect._nearest import BLOCK, TIE, Floats, Points, closer
 from caveat.risk import key_cells
-from caveat.risk._kernel import kernel
+from caveat.risk.kernel import kernel
 
 __all__ = ["nearest_by_gower"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from caveat.risk._hamming import Floats, cell_pools, nearest_pools
 from caveat.risk.attribute import UNLINKED, chance_of_disco
 from caveat.risk.cells import Ints
 from caveat.risk.disclosure import matched
+from caveat.risk.hamming import Floats, cell_pools, nearest_pools
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined

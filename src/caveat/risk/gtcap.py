@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caveat.risk._near import Floats, near, split
 from caveat.risk.cells import Ints
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Z95, Measurement, rate, undefined
+from caveat.risk.near import Floats, near, split
 from caveat.risk.pair import Pair
 from caveat.table import Table
 

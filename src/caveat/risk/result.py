@@ -75,7 +75,7 @@ class Audit:
     remarks: tuple[str, ...]
 
     def __repr__(self) -> str:
-        from caveat.risk._render import plain
+        from caveat.risk.render import plain
 
         return plain(self)
 

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from caveat.risk._near import near, split
 from caveat.risk.cells import Ints, key_cells
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
+from caveat.risk.near import near, split
 from caveat.risk.pair import Pair
 
 __all__ = ["ENTRIES", "exact_match", "full_match", "new_rows"]

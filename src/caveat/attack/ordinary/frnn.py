@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from caveat.attack.ordinary.encoding import Floats
-from caveat.risk._hamming import nearest_pools
 from caveat.risk.cells import cross, key_cells
+from caveat.risk.hamming import nearest_pools
 from caveat.table import Table
 
 __all__ = ["frnn"]

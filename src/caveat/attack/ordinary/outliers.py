@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 from caveat.attack.ordinary.encoding import Floats, Tables, dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
-from caveat.risk._near import near, split
 from caveat.risk.measurement import Measurement, undefined
+from caveat.risk.near import near, split
 from caveat.table import Column, Table
 
 __all__ = ["Rule", "outlier_links", "outliers"]

@@ -92,3 +92,19 @@ def test_the_rules_for_arrays_are_tried_first(tmp_path):
     found = run(tmp_path, ORDER).stdout.split()
     assert found == sorted(found)
     assert {"False", "True"} == set(found)
+
+
+def test_stored_code_is_forgotten_when_a_module_beside_the_kernel_changes(tmp_path):
+    (tmp_path / "part.py").write_text(
+        "from caveat.tree._kernel import inner\n\n@inner\ndef step(x):\n    return x + 1\n"
+    )
+    (tmp_path / "whole.py").write_text(
+        "from caveat.tree._kernel import kernel\nfrom part import step\n\n"
+        "@kernel\ndef walk(x):\n    return step(step(x))\n"
+    )
+    use = "from whole import walk\nprint(walk(1), sum(walk.stats.cache_hits.values()))\n"
+    said = [run(tmp_path, use).stdout for _ in range(2)]
+    assert said == ["3 0\n", "3 1\n"]
+    part = tmp_path / "part.py"
+    part.write_text(part.read_text().replace("x + 1", "x + 10"))
+    assert run(tmp_path, use).stdout == "21 0\n"

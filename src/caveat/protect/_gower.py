@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.kernel import kernel
 from caveat.protect._nearest import BLOCK, TIE, Floats, Points, closer
 from caveat.risk import key_cells
-from caveat.risk.kernel import kernel
 
 __all__ = ["nearest_by_gower"]
 

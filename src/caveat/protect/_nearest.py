@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from caveat.risk.kernel import kernel
+from caveat.kernel import kernel
 
 __all__ = ["BLOCK", "TIE", "Floats", "Points", "closer", "jaccard", "nearest", "nearest_by_tree"]
 

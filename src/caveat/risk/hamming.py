@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.kernel import kernel
 from caveat.risk.cells import Ints, Joint, key_cells
-from caveat.risk.kernel import kernel
 
 __all__ = ["Floats", "cell_pools", "nearest_pools"]
 

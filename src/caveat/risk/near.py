@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.kernel import kernel
 from caveat.risk.cells import Ints, key_cells
-from caveat.risk.kernel import kernel
 from caveat.table import Column, Table
 
 __all__ = ["Floats", "Split", "near", "split"]

@@ -5,10 +5,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -19,42 +15,14 @@ from numba.core.compiler import Compiler
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
+from caveat.kernel import kernel
+
 __all__ = ["announce", "inner", "kernel", "part", "sort_by_key", "trailing_zeros", "unowned"]
 
 
 # Looking for a stored kernel loads numba's rules in an order in which every subscript of an array
 # is first tried as one of a string, a list and a dictionary. This loads those of arrays first.
 cpu_target.typing_context.refresh()
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on the first call, release the interpreter lock, keep the machine code on disk.
-
-    Arguments are arrays, numbers and plain tuples: a named tuple would be looked up by its name
-    when the stored code of an older version is read.
-    """
-    compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    _forget_older(Path(function.__code__.co_filename).parent, Path(compiled.stats.cache_path))
-    usable: Callable[..., Any] = compiled
-    return usable
-
-
-@cache
-def _forget_older(modules: Path, stored: Path) -> None:
-    """Remove the indices of stored machine code if any module beside the kernels has changed.
-
-    numba asks only about the kernel's own file, not about those of the functions it calls: after an
-    upgrade it would go on with the old ones.
-    """
-    digest = sha256()
-    for file in sorted(modules.glob("*.py")):
-        digest.update(file.name.encode() + file.read_bytes())
-    mark = stored / "modules.sha256"
-    with suppress(OSError):  # another process may be doing the same
-        if not mark.exists() or mark.read_text() != digest.hexdigest():
-            for index in stored.glob("*.nbi"):
-                index.unlink()
-            mark.write_text(digest.hexdigest())
 
 
 class _Announcement(event.Listener):

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from caveat.attack.ordinary._gower import Ints, Nearest, lot, lots, prefixes
 from caveat.attack.ordinary.encoding import Codes, Floats, dense, in_blocks, level_values
-from caveat.risk.kernel import kernel
+from caveat.kernel import kernel
 from caveat.table import Table
 
 __all__ = ["Part", "Vectors", "categories_first", "closest", "place", "staircase", "whitened"]

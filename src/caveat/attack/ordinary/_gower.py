@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.ordinary.encoding import Codes, Floats, Mixed, in_blocks, mixed
-from caveat.risk.kernel import kernel
+from caveat.kernel import kernel
 from caveat.table import Table
 
 __all__ = ["Ints", "Nearest", "lot", "lots", "nearest", "nearest_rows", "prefixes"]

@@ -17,7 +17,7 @@ from caveat.attack.ordinary._gower import nearest_rows
 from caveat.attack.ordinary.encoding import Floats, Mixed, in_blocks, mixed, prepare, seeds
 from caveat.attack.ordinary.rates import chosen
 from caveat.errors import CaveatError
-from caveat.risk.kernel import kernel
+from caveat.kernel import kernel
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table
 

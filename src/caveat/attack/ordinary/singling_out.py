@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from caveat.attack.ordinary.encoding import Codes, code_matrix, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
 from caveat.errors import CaveatError
-from caveat.risk.kernel import kernel
+from caveat.kernel import kernel
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table
 

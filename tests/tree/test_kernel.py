@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
+import pytest
 from numba.core.codegen import JITCodeLibrary
 
 from caveat.tree._kernel import inner
 
 
-def test_inner_functions_are_optimised_in_their_callers_only(monkeypatch):
+def test_inner_functions_are_optimised_in_their_callers_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     optimised = []
     usual = JITCodeLibrary._optimize_final_module
 
@@ -39,7 +43,7 @@ def test_inner_functions_are_optimised_in_their_callers_only(monkeypatch):
     assert not any(name.endswith(("twice", "four_times")) for name in optimised)
 
 
-def run(folder, program):
+def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own that stores its kernels in this folder."""
     script = folder / "program.py"
     script.write_text(program)
@@ -67,7 +71,9 @@ second(1)
 """
 
 
-def test_one_line_says_that_something_is_compiled_and_none_once_it_is_on_disk(tmp_path):
+def test_one_line_says_that_something_is_compiled_and_none_once_it_is_on_disk(
+    tmp_path: Path,
+) -> None:
     said = [run(tmp_path, TWO_KERNELS).stderr for _ in range(2)]
     assert said == ["first line\n", ""]
 
@@ -88,13 +94,15 @@ print(*(hasattr(rule, "_overload_func") for rule in rules))
 """
 
 
-def test_the_rules_for_arrays_are_tried_first(tmp_path):
+def test_the_rules_for_arrays_are_tried_first(tmp_path: Path) -> None:
     found = run(tmp_path, ORDER).stdout.split()
     assert found == sorted(found)
     assert {"False", "True"} == set(found)
 
 
-def test_stored_code_is_forgotten_when_a_module_beside_the_kernel_changes(tmp_path):
+def test_stored_code_is_forgotten_when_a_module_beside_the_kernel_changes(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "part.py").write_text(
         "from caveat.tree._kernel import inner\n\n@inner\ndef step(x):\n    return x + 1\n"
     )

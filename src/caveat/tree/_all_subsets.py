@@ -22,14 +22,21 @@ __all__ = ["MARGIN", "MOST", "SPARE", "TIE", "dot", "make_gain", "try_all"]
 TIE = 1e-14
 """A later cut wins only if it is better by more than this share of the node's weight."""
 
-MARGIN = 1e-9
-"""Improvements are taken as different when they differ by more than this share of the weight."""
+MARGIN = 1e-8
+"""Improvements are taken as different when they differ by more than this share of the weight.
+
+Products of n rows are rounded by some 1e-14 n ** 2, which a side of a few rows turns into 1e-14 n
+times the weight over its rows: this is enough for 5 rows of five million.
+"""
 
 MOST = 16
 """Most levels for which every subset is ever tried."""
 
 NEAR = 6
 """Most levels that count as near."""
+
+LANES = 8
+"""Near levels summed up at once, a fixed number so that no loop is left of it."""
 
 SQUARES, WEIGHT, ROWS, REACH = range(4)
 """What is known of a subset: sum of products, weight, rows, and how much it improves with the
@@ -198,12 +205,12 @@ def fill_reach(subsets, n_subsets):
 @inner
 def fill_joint(gram, n_near, side, sums, joint):
     """Write the products of one subset of the far levels with each of the near ones."""
-    for j in range(8):
+    for j in range(LANES):
         sums[j] = 0.0
     while side:
         i = n_near + trailing_zeros(side)
         side &= side - 1
-        for j in range(8):
+        for j in range(LANES):
             sums[j] += gram[i * MOST + j]
     joint[0] = 0.0
     for j in range(n_near):

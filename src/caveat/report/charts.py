@@ -50,6 +50,18 @@ CONFIG: dict[str, Any] = {
 Rows = list[dict[str, Any]]
 
 
+def _name_above(lines: Any, field: str, room: int) -> Any:
+    """Write a name above each line, cut where the figure on the right begins."""
+    return lines.mark_text(
+        align="left",
+        baseline="bottom",
+        dy=-12,
+        fontSize=12,
+        color=INK,
+        limit=alt.ExprRef(f"max(width - {room}, 60)"),
+    ).encode(text=f"{field}:N", x=alt.value(0))
+
+
 def _lines(title: str, n: int) -> tuple[Any, Any]:
     """Return the axis below n lines of marks, and where each line stands."""
     axis = alt.Axis(title=title, tickCount=5, grid=True, gridColor="#eceef0")
@@ -122,14 +134,7 @@ def attackers(rows: Rows) -> dict[str, Any]:
         base.transform_filter(there["value"])
         .mark_circle(color=COLOURS[0], size=85, opacity=1)
         .encode(x=at("value"), tooltip=tips),
-        base.mark_text(
-            align="left",
-            baseline="bottom",
-            dy=-12,
-            fontSize=12,
-            color=INK,
-            limit=alt.ExprRef("max(width - 70, 60)"),
-        ).encode(text="label:N", x=alt.value(0)),
+        _name_above(base, "label", 70),
         base.mark_text(
             align="right", baseline="bottom", dy=-12, fontSize=12, fontWeight="bold", color=INK
         ).encode(text="value_text:N", x=alt.value("width")),
@@ -325,14 +330,7 @@ def coefficients(terms: Rows) -> dict[str, Any]:
             ),
             tooltip=tips,
         ),
-        names.mark_text(
-            align="left",
-            baseline="bottom",
-            dy=-12,
-            fontSize=12,
-            color=INK,
-            limit=alt.ExprRef("max(width - 130, 60)"),
-        ).encode(text="term:N", x=alt.value(0)),
+        _name_above(names, "term", 130),
         names.mark_text(align="right", baseline="bottom", dy=-12, fontSize=11, color=GREY).encode(
             text="values:N", x=alt.value("width")
         ),

@@ -42,6 +42,22 @@ def test_arrow_round_trip_is_the_identity(frame: pl.DataFrame) -> None:
         assert repr(ours.to_pylist()) == repr(theirs.to_pylist()).replace("-0.0", "0.0")
 
 
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        (pa.float32(), [2.0**24 + 2, 1.0]),
+        (pa.float32(), [2.0**63, 3.0]),
+        (pa.float64(), [2.0**53 + 2, None]),
+        (pa.float64(), [2.0**62, -(2.0**53)]),
+    ],
+)
+def test_whole_numbers_beyond_the_mantissa_stay_floats(
+    kind: pa.DataType, numbers: list[float | None]
+) -> None:
+    table = pa.table({"c": pa.array(numbers, kind)})
+    assert Table.from_frame(table).to_frame().equals(table)
+
+
 @given(polars_frames())
 @settings(max_examples=100, deadline=None)
 def test_codes_and_levels_are_a_dictionary(frame: pl.DataFrame) -> None:

@@ -211,6 +211,10 @@ def arrow_cast(array: pa.Array, storage: str) -> pa.Array:
         if pa.types.is_decimal(target) and pa.types.is_integer(array.type):
             # Whole numbers are cast only to decimals that hold every one of their type.
             array = array.cast(pa.decimal128(38, target.scale))
+        if pa.types.is_floating(target) and pa.types.is_integer(array.type):
+            # The safe cast refuses all numbers beyond the mantissa, also those that are exact.
+            made = array.cast(target, safe=False)
+            return made if made.cast(array.type, safe=False).equals(array) else array
         return array.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return array

@@ -16,16 +16,25 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
+from caveat.tree._lanes import (
+    LANES,
+    add_product,
+    add_squares,
+    add_to_all,
+    any_above,
+    keep_larger,
+    sum_three,
+)
 
-__all__ = ["MARGIN", "MOST", "SPARE", "TIE", "dot", "make_gain", "try_all"]
+__all__ = ["MARGIN", "MOST", "SPARE", "TIE", "make_gain", "try_all"]
 
 TIE = 1e-14
 """A later cut wins only if it is better by more than this share of the node's weight."""
 
-MARGIN = 1e-8
+MARGIN = 1e-7
 """Improvements are taken as different when they differ by more than this share of the weight.
 
-Products of n rows are rounded by some 1e-14 n ** 2, which a side of a few rows turns into 1e-14 n
+Products of n rows are rounded by some 1e-13 n ** 2, which a side of a few rows turns into 1e-13 n
 times the weight over its rows: this is enough for 5 rows of five million.
 """
 
@@ -33,17 +42,13 @@ MOST = 16
 """Most levels for which every subset is ever tried."""
 
 NEAR = 6
-"""Most levels that count as near."""
+"""Fewest levels that count as near; half of the levels, if that is more."""
 
-LANES = 8
-"""Near levels summed up at once, a fixed number so that no loop is left of it."""
+SQUARES, WEIGHT, ROWS, TEST = range(4)
+"""What is known of a subset: sum of products, weight, rows; and room for what is asked of it."""
 
-SQUARES, WEIGHT, ROWS, REACH = range(4)
-"""What is known of a subset: sum of products, weight, rows, and how much it improves with the
-other levels of its kind, near or far, on the other side."""
-
-N_NEAR, N_FAR = 2**NEAR, 2 ** (MOST - NEAR)
-SPARE = 2 * MOST * (MOST + 1) + 4 * (N_NEAR + N_FAR)
+N_NEAR = 2 ** (MOST // 2)
+SPARE = 2 * MOST * MOST + 2 * MOST + LANES + N_NEAR // LANES + 4 * N_NEAR
 """Numbers of spare room that the search needs."""
 
 
@@ -51,21 +56,6 @@ SPARE = 2 * MOST * (MOST + 1) + 4 * (N_NEAR + N_FAR)
 def make_gain(left_squares, left_weight, right_squares, total, squares):
     """Return by how much a split improves the Gini measure."""
     return left_squares / left_weight + right_squares / (total - left_weight) - squares / total
-
-
-@inner
-def dot(one, i, other, j, size):
-    """Return the product of two runs of numbers, in four sums that need not wait for each other."""
-    a = b = c = d = 0.0
-    last = size - size % 4
-    for m in range(0, last, 4):
-        a += one[i + m] * other[j + m]
-        b += one[i + m + 1] * other[j + m + 1]
-        c += one[i + m + 2] * other[j + m + 2]
-        d += one[i + m + 3] * other[j + m + 3]
-    for m in range(last, size):
-        a += one[i + m] * other[j + m]
-    return (a + b) + (c + d)
 
 
 @inner
@@ -81,202 +71,238 @@ def cut(spare, start, size):
 
 @inner
 def try_all(
-    levels, present, profiles, size, node, totals, minbucket, best, order, key, side, spare
+    levels, present, profiles, size, node, totals, shares, minbucket, best, order, key, side, spare
 ):
     """Return the improvement of the best subset and 0, or -1 when it does not beat `best`.
 
-    The last level stays on the right. Among equals the first in the Gray order of all levels wins.
+    `shares` are those of the classes in the node, `key` says how much each level apart improves.
+    The furthest level stays on the right. Among equals the first in the Gray order of all levels
+    wins.
     """
     total = node[0]
-    products, gram = spare[: MOST * MOST], spare[MOST * MOST : 2 * MOST * MOST]
-    sums = spare[2 * MOST * MOST : MOST * (2 * MOST + 1)]
-    weight = spare[MOST * (2 * MOST + 1) : 2 * MOST * (MOST + 1)]
-    near = cut(spare, 2 * MOST * (MOST + 1), N_NEAR)
-    far = cut(spare, SPARE - 4 * N_FAR, N_FAR)
-    n_near = min(present - 1, NEAR)
-    n_sides = 1 << (present - 1 - n_near)  # of the far levels; the furthest stays on the right
-    fill_products(present, profiles, node[1], sums, products)
-    order_products(levels, present, node, n_sides, products, order, key, sums, weight, gram)
-    fill_subsets(levels, order, np.int64(0), n_near, gram, near)
-    first = 0
-    most = 0.0
-    far[SQUARES][0] = far[WEIGHT][0] = far[ROWS][0] = 0.0
-    if n_sides > 1:
-        most = near[REACH][fill_reach(near, N_NEAR // 2)]
-        fill_subsets(levels, order, n_near, present, gram, far)
-        first = fill_reach(far, n_sides)
-    best_mask = best_rank = np.int64(0)  # a plain 0 would be compiled for once more
-    for step in range(-1, n_sides):
-        s = first if step < 0 else step
-        if step == first or (n_sides > 1 and far[REACH][s] + most < best - MARGIN * total):
-            continue
-        fill_joint(gram, n_near, s, sums, near[REACH])
-        best, best_mask, best_rank = try_near(
-            present, profiles, size, node, totals, minbucket, best, best_mask, best_rank, order,
-            n_near, s, far[SQUARES][s], far[WEIGHT][s], far[ROWS][s], near,
-        )  # fmt: skip
-    for i in range(present):
-        side[i] = best_mask >> i & 1
-    return best, 0 if best_mask else -1
-
-
-@inner
-def fill_products(present, profiles, k, cells, products):
-    """Write the products of the profiles of all pairs of levels."""
-    for j in range(MOST):
-        cells[j] = 0.0
-    for i in range(present):
-        for j in range(MOST):
-            products[i * MOST + j] = 0.0
-    for c in range(k):
-        for i in range(present):
-            cells[i] = profiles[i * k + c]
-        for i in range(present):
-            cell = cells[i]
-            if cell:
-                for j in range(MOST):
-                    products[i * MOST + j] += cell * cells[j]
-
-
-@inner
-def order_products(levels, present, node, n_sides, products, order, key, expected, weight, gram):
-    """Order the levels from near to far, and measure the profiles from what the node's expects."""
-    total, _, squares = node
-    for j in range(MOST):
-        expected[j] = 0.0
-    for i in range(present):
-        for j in range(MOST):
-            expected[j] += products[i * MOST + j]
+    gram, cells = spare[: MOST * MOST], spare[MOST * MOST : 2 * MOST * MOST]
+    weight = spare[2 * MOST * MOST : MOST * (2 * MOST + 1)]
+    lines = spare[MOST * (2 * MOST + 1) : SPARE - 4 * N_NEAR]
+    near = cut(spare, SPARE - 4 * N_NEAR, N_NEAR)
+    n_near = min(present - 1, max(NEAR, present // 2))
     for i in range(present):
         order[i] = i
-        weight[i] = levels[i, 2]
-        expected[i] = (expected[i] - 0.5 * squares / total * weight[i]) / total
-        key[i] = products[i * MOST + i] / weight[i] - 2.0 * expected[i]
-    if n_sides > 1:
+    if n_near < present - 1:
         sort_by_key(order, key, present)
+    fill_gram(levels, present, profiles, node[1], shares, order, n_near, weight, cells, gram)
+    fill_near(levels, order, n_near, gram, near)
+    most = 0.0
+    if n_near < present - 1:
+        most = best_reach(near, 1 << n_near)
+        sum_rows(gram, n_near, present, cells)
+    fill_test(near, 1 << n_near, best / total - MARGIN)
+    best, mask = take_sides(
+        levels, present, profiles, size, node, totals, minbucket, best, order, gram, cells, weight,
+        near, n_near, most, lines,
+    )  # fmt: skip
     for i in range(present):
-        one = order[i]
-        for j in range(i + 1):
-            other = order[j]
-            product = products[one * MOST + other]
-            product -= weight[one] * expected[other] + weight[other] * expected[one]
-            gram[i * MOST + j] = product
-            gram[j * MOST + i] = product
+        side[i] = mask >> i & 1
+    return best, 0 if mask else -1
 
 
 @inner
-def fill_subsets(levels, order, start, stop, gram, subsets):
-    """Write sum of products, weight and rows of all subsets of some levels."""
-    squares, weight, rows, joint = subsets
-    squares[0] = weight[0] = rows[0] = joint[0] = 0.0
-    for i in range(start, stop):
-        here = 1 << (i - start)
-        for j in range(start, i):
-            add_level(joint, 1 << (j - start), gram[i * MOST + j])
-        own = gram[i * MOST + i]
-        for s in range(here):
-            squares[here + s] = squares[s] + (own + 2.0 * joint[s])
-        add_level(weight, here, levels[order[i], 2])
-        add_level(rows, here, levels[order[i], 1])
+def take_sides(
+    levels, present, profiles, size, node, totals, minbucket, best, order, gram, with_near, weight,
+    near, n_near, most, lines,
+):  # fmt: skip
+    """Let the far levels take sides in all ways, and the near ones follow where that may win.
+
+    Levels that point away from the furthest go left first, then one at a time changes sides.
+    """
+    total = node[0]
+    push = lines[:MOST]  # products of each level with those on the left
+    for j in range(MOST):
+        push[j] = 0.0
+    all_near = (1 << n_near) - 1
+    near_squares, far_total = near[SQUARES][all_near], total - near[WEIGHT][all_near]
+    n_far = present - 1 - n_near
+    far = 0
+    squares = left = rows = along = 0.0
+    best_mask = best_rank = np.int64(0)  # a plain 0 would be compiled for once more
+    for step in range(min(1 - n_far, 0), 1 << n_far):
+        i = step + n_far - 1 if step <= 0 else trailing_zeros(step)
+        if n_far and (step > 0 or gram[(present - 1) * MOST + n_near + i] < 0.0):
+            sign = -1.0 if far >> i & 1 else 1.0
+            far ^= 1 << i
+            i += n_near
+            squares += gram[i * MOST + i] + 2.0 * sign * push[i]
+            left += sign * weight[i]
+            rows += sign * levels[order[i], 1]
+            along += sign * with_near[i]
+            for j in range(0, present, LANES):
+                add_product(push, j, sign, gram, i * MOST + j)
+        if step < 0:
+            continue
+        if n_far:
+            reach = (near_squares + 2.0 * along + squares) / (far_total - left)
+            if left:
+                reach += squares / left
+            if reach + most < best - MARGIN * total:
+                continue
+        best, best_mask, best_rank = try_near(
+            present, profiles, size, node, totals, minbucket, best, best_mask, best_rank, order,
+            n_near, far, squares, left, rows, weight, near, lines,
+        )  # fmt: skip
+    return best, best_mask
 
 
 @inner
-def add_level(sums, n_subsets, amount):
-    """Go on from the subsets without a level to those with it."""
-    for s in range(n_subsets):
-        sums[n_subsets + s] = sums[s] + amount
+def fill_gram(levels, present, profiles, k, shares, order, n_near, weight, cells, gram):
+    """Write the products of all pairs of levels, in their order.
+
+    A near level needs them with the other near ones only.
+    """
+    for j in range(present * MOST):
+        gram[j] = 0.0
+    for j in range(present):
+        weight[j] = levels[order[j], 2]
+    for start in range(0, k, MOST):
+        size = min(MOST, k - start)
+        for j in range(present):
+            profile = profiles[order[j] * k + start : (order[j] + 1) * k]
+            for c in range(size):
+                cells[c * MOST + j] = profile[c] - weight[j] * shares[start + c]
+        for c in range(size):
+            for i in range(present):
+                add_product(gram, i * MOST, cells[c * MOST + i], cells, c * MOST)
+            if present > LANES:
+                for i in range(n_near, present):
+                    add_product(
+                        gram, i * MOST + LANES, cells[c * MOST + i], cells, c * MOST + LANES
+                    )
 
 
 @inner
-def fill_reach(subsets, n_subsets):
-    """Write how much the two sides of these levels alone improve; return where most."""
-    squares, weight, reach = subsets[SQUARES], subsets[WEIGHT], subsets[REACH]
-    last = 2 * n_subsets - 1
-    reach[0] = squares[last] / weight[last]
-    for s in range(1, n_subsets):
-        reach[s] = squares[s] / weight[s] + squares[last - s] / weight[last - s]
-    first = 0
-    for s in range(1, n_subsets):
-        if reach[s] > reach[first]:
-            first = s
-    return first
+def sum_rows(gram, n_near, present, sums):
+    """Write the product of each far level with all the near ones together."""
+    for i in range(n_near, present):
+        sums[i] = 0.0
+        for j in range(n_near):
+            sums[i] += gram[i * MOST + j]
 
 
 @inner
-def fill_joint(gram, n_near, side, sums, joint):
-    """Write the products of one subset of the far levels with each of the near ones."""
-    for j in range(LANES):
-        sums[j] = 0.0
-    while side:
-        i = n_near + trailing_zeros(side)
-        side &= side - 1
-        for j in range(LANES):
-            sums[j] += gram[i * MOST + j]
-    joint[0] = 0.0
-    for j in range(n_near):
-        add_level(joint, 1 << j, sums[j])
+def fill_near(levels, order, n_near, gram, near):
+    """Write what is known of all subsets of the near levels."""
+    squares, weight, rows, joint = near
+    sum_three(squares, 0, gram[0], gram[MOST + 1], gram[2 * MOST + 2])
+    first, second, third = gram[MOST], gram[2 * MOST], gram[2 * MOST + 1]
+    squares[3] += 2.0 * first
+    squares[5] += 2.0 * second
+    squares[6] += 2.0 * third
+    squares[7] += 2.0 * (first + second + third)
+    a, b, c = order[0], order[1], order[2]
+    sum_three(weight, 0, float(levels[a, 2]), float(levels[b, 2]), float(levels[c, 2]))
+    sum_three(rows, 0, float(levels[a, 1]), float(levels[b, 1]), float(levels[c, 1]))
+    for i in range(3, n_near):
+        here = 1 << i
+        sum_three(joint, 0, gram[i * MOST], gram[i * MOST + 1], gram[i * MOST + 2])
+        for j in range(3, i):
+            for s in range(0, 1 << j, LANES):
+                add_to_all(joint, (1 << j) + s, joint, s, gram[i * MOST + j])
+        for s in range(0, here, LANES):
+            add_to_all(squares, here + s, squares, s, gram[i * MOST + i])
+            add_product(squares, here + s, 2.0, joint, s)
+            add_to_all(weight, here + s, weight, s, float(levels[order[i], 2]))
+            add_to_all(rows, here + s, rows, s, float(levels[order[i], 1]))
+
+
+@inner
+def best_reach(near, n_subsets):
+    """Return how much two sides of the near levels alone improve at most."""
+    squares, weight, reach = near[SQUARES], near[WEIGHT], near[TEST]
+    weight[0] = 1.0  # nothing over nothing is nothing
+    for s in range(LANES):
+        reach[s] = 0.0
+    for s in range(0, n_subsets >> 1, LANES):
+        mirror = n_subsets - s - LANES
+        keep_larger(reach, 0, squares, s, weight, s, squares, mirror, weight, mirror)
+    weight[0] = 0.0
+    most = reach[0]
+    for s in range(1, LANES):
+        most = max(most, reach[s])
+    return most
+
+
+@inner
+def fill_test(near, n_subsets, limit):
+    """Write the part of the test in `try_near` that is the same for all subsets of far levels."""
+    for s in range(0, n_subsets, LANES):
+        add_squares(near[TEST], s, near[SQUARES], s, limit, near[WEIGHT], s)
 
 
 @inner
 def try_near(
     present, profiles, size, node, totals, minbucket, best, best_mask, best_rank, order, n_near,
-    side, squares, weight, rows, near,
+    far, far_squares, far_weight, far_rows, weight, near, lines,
 ):  # fmt: skip
-    """Try all subsets of the near levels beside one of the far levels."""
+    """Try all subsets of the near levels beside one of the far levels.
+
+    One can win if s - limit |L| |R| > 0. Written out, that is the test of the near subset plus a
+    number for each of its levels.
+    """
     total = node[0]
-    joint = near[REACH]
-    if not any_above(
-        near[SQUARES], near[WEIGHT], near[ROWS], joint, 1 << n_near, squares, weight,
-        minbucket - rows, size - minbucket - rows, total, best - MARGIN * total,
-    ):  # fmt: skip
-        return best, best_mask, best_rank
-    for s in range(1 << n_near):
-        left_rows = rows + near[ROWS][s]
-        if left_rows < minbucket or size - left_rows < minbucket:
-            continue
-        left_weight = weight + near[WEIGHT][s]
-        product = (squares + near[SQUARES][s] + 2.0 * joint[s]) * total
-        if product < (best - MARGIN * total) * left_weight * (total - left_weight):
-            continue
-        mask = 0
-        for i in range(present - 1):
-            mask |= ((side << n_near | s) >> i & 1) << order[i]
-        if mask >> (present - 1):
-            mask ^= (1 << present) - 1
-        gain = gain_of_levels(mask, present, profiles, node, totals)
-        if gain > best + TIE * total or (
-            best_mask and gain >= best - TIE * total and gray_rank(mask) < best_rank
+    test, rows = near[TEST], near[ROWS]
+    push, low, high = lines[:MOST], lines[MOST : MOST + LANES], lines[MOST + LANES :]
+    limit = best / total - MARGIN
+    slope = limit * (total - 2.0 * far_weight)
+    sum_three(
+        low, 0, 2.0 * push[0] - slope * weight[0], 2.0 * push[1] - slope * weight[1],
+        2.0 * push[2] - slope * weight[2],
+    )  # fmt: skip
+    high[0] = limit * far_weight * (total - far_weight) - far_squares
+    for j in range(3, n_near):
+        for s in range(1 << (j - 3)):
+            high[(1 << (j - 3)) + s] = high[s] + (slope * weight[j] - 2.0 * push[j])
+    fewest, most = minbucket - far_rows, size - minbucket - far_rows
+    n_blocks = 1 << (n_near - 3)
+    before = best
+    block = -1
+    while True:
+        block += 1
+        while block < n_blocks and not any_above(
+            test, block * LANES, low, 0, high[block], rows, block * LANES, fewest, most
         ):
-            best = max(best, gain)
-            best_mask = mask
-            best_rank = gray_rank(mask)
+            block += 1
+        if block >= n_blocks:
+            break
+        start = block * LANES
+        for s in range(start, start + LANES):
+            if rows[s] < fewest or rows[s] > most or test[s] + low[s - start] < high[block]:
+                continue
+            mask = 0
+            for i in range(present - 1):
+                mask |= ((far << n_near | s) >> i & 1) << order[i]
+            if mask >> (present - 1):
+                mask ^= (1 << present) - 1
+            gain = gain_of_levels(mask, profiles, node, totals)
+            if gain > best + TIE * total or (
+                best_mask and gain >= best - TIE * total and gray_rank(mask) < best_rank
+            ):
+                best = max(best, gain)
+                best_mask = mask
+                best_rank = gray_rank(mask)
+    if best > before:
+        fill_test(near, 1 << n_near, best / total - MARGIN)
     return best, best_mask, best_rank
 
 
 @inner
-def any_above(
-    squares, weight, rows, joint, n_near, far_squares, far_weight, fewest, most, total, limit
-):
-    """Say whether any of these subsets is allowed and better; written to run in vector units."""
-    far_right = total - far_weight
-    above = 0
-    for s in range(n_near):
-        product = (far_squares + squares[s] + 2.0 * joint[s]) * total
-        better = product > limit * (far_weight + weight[s]) * (far_right - weight[s])
-        above += better & (rows[s] >= fewest) & (rows[s] <= most)
-    return above > 0
-
-
-@inner
-def gain_of_levels(mask, present, profiles, node, totals):
+def gain_of_levels(mask, profiles, node, totals):
     """Return the improvement when the levels of the mask go left, free of rounding in its sums."""
     total, k, squares = node
     left_squares = right_squares = left_weight = 0.0
     for c in range(k):
         cell = 0.0
-        for i in range(present):
-            if mask >> i & 1:
-                cell += profiles[i * k + c]
+        bits = mask
+        while bits:
+            cell += profiles[trailing_zeros(bits) * k + c]
+            bits &= bits - 1
         left_weight += cell
         left_squares += cell * cell
         right_squares += (totals[c] - cell) * (totals[c] - cell)

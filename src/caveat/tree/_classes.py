@@ -11,9 +11,13 @@ import numpy as np
 
 from caveat.tree._all_subsets import TIE, make_gain
 from caveat.tree._kernel import inner, part, trailing_zeros
+from caveat.tree._lanes import CODES, place_of
 from caveat.tree._subsets import best_of_profiles, best_subset
 
 __all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
+
+NO_CODE = 65_535
+"""More than any code of an ordered predictor."""
 
 CELLS_PER_ROW = 4
 FEWEST_CELLS = 64
@@ -139,6 +143,52 @@ def best_of_chains(
     return best, cut, present
 
 
+@inner
+def best_of_places(
+    column, rows, y, start, stop, node, totals, minbucket, best, levels, shorts, left
+):
+    """Do what `best_of_chains` does for a few rows without weights, which are put in order."""
+    total, k, squares = node
+    for c in range(k):
+        left[c] = 0.0
+    for i in range(CODES):
+        shorts[i] = NO_CODE
+    mine = rows[start:stop]
+    size = len(mine)
+    for i in range(size):
+        shorts[i] = column[mine[i]]
+    codes, classes = shorts[CODES : 2 * CODES], shorts[2 * CODES : 3 * CODES]
+    for i in range(size):
+        place = place_of(shorts, i)
+        codes[place] = shorts[i]
+        classes[place] = y[i]
+    left_squares = cross = 0.0
+    limit = best + squares / total - TIE * total
+    cut = -1
+    for i in range(size - minbucket):
+        c = classes[i]
+        left_squares += 2.0 * left[c] + 1.0
+        cross += totals[c]
+        left[c] += 1.0
+        if i < minbucket - 1:
+            continue
+        weight = i + 1.0
+        rest = total - weight
+        right_squares = squares - 2.0 * cross + left_squares
+        if (
+            left_squares * rest + right_squares * weight > limit * weight * rest
+            and codes[i] != codes[i + 1]
+        ):
+            gain = make_gain(left_squares, weight, right_squares, total, squares)
+            if gain > best + TIE * total:
+                best = gain
+                limit = best + squares / total - TIE * total
+                cut = 0
+                levels[0, 0] = codes[i]
+                levels[1, 0] = codes[i + 1]
+    return best, cut, 2
+
+
 @part
 def search_classes(
     column, rows, weight, start, stop, n_codes, nominal, node, minbucket, best, work
@@ -153,6 +203,11 @@ def search_classes(
     size = stop - start
     k = node[1]
     if not nominal and n_codes * k > max(CELLS_PER_ROW * size, FEWEST_CELLS):
+        if size <= CODES and len(weight) == 0:
+            return best_of_places(
+                column, rows, work.local, start, stop, node, totals, minbucket, best, levels,
+                work.class_buffer, left,
+            )  # fmt: skip
         return best_of_chains(
             column, rows, work.local, weight, start, stop, n_codes, node, totals, minbucket, best,
             work.table, work.marks, levels, work.row_buffer, left,

@@ -12,6 +12,7 @@ from caveat.tree._all_subsets import SPARE
 from caveat.tree._classes import CELLS_PER_ROW, FEWEST_CELLS
 from caveat.tree._control import Control
 from caveat.tree._kernel import inner, unowned
+from caveat.tree._lanes import CODES
 
 __all__ = ["BLOCK", "Response", "Room", "Scratch", "carve", "make_room"]
 
@@ -97,9 +98,9 @@ def make_room(
         np.empty((2, capacity)),
         np.empty((control.max_depth + 2, 4), np.int64),
         np.zeros(max(4 * most, cells + most) + most // 64 + 1 + 7 * (most + 1) + k, np.int64),
-        np.empty(most + 3 * k + SPARE + cells if k else most),
+        np.zeros(most + 3 * k + SPARE + cells if k else most),
         np.empty(n_rows, np.uint8),
-        np.empty(n_rows + half if k else 0, np.uint16),
+        np.empty(n_rows + half + 3 * CODES if k else 0, np.uint16),
         np.empty(n_rows if k else half, np.uint32),
         np.empty(half, np.int64),
         np.empty((n_features, block), np.uint16),

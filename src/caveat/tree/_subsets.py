@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import MARGIN, MOST, TIE, dot, make_gain, try_all
+from caveat.tree._all_subsets import MARGIN, MOST, TIE, make_gain, try_all
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 
 __all__ = ["best_of_profiles", "best_subset", "gain_of_cut"]
@@ -74,23 +74,44 @@ def best_subset(
     """Return the improvement of the best subset and 0, or -1 when it does not beat `best`."""
     if present < 2:
         return best, -1
-    total, k, squares = node
+    total, k, _ = node
     if present <= FEW:
         return walk_all(levels, present, profiles, size, node, totals, minbucket, best, left, side)
     # No two groups of levels improve more than all levels apart.
-    apart = -squares / total
+    for c in range(k):
+        left[c] = totals[c] / total
+    apart = 0.0
     for i in range(present):
-        apart += dot(profiles, i * k, profiles, i * k, k) / levels[i, 2]
+        weight = float(levels[i, 2])
+        key[i] = distance(profiles, i * k, left, weight, k) / weight
+        apart += key[i]
     if apart < best - MARGIN * total:
         return best, -1
     if present <= MOST:
         return try_all(
-            levels, present, profiles, size, node, totals, minbucket, best, order, key, side, spare
-        )
+            levels, present, profiles, size, node, totals, left, minbucket, best, order, key, side,
+            spare,
+        )  # fmt: skip
     return order_and_move(
         levels, present, profiles, size, node, totals, minbucket, best, left, right, order, key,
         side,
     )  # fmt: skip
+
+
+@inner
+def distance(profiles, start, shares, weight, size):
+    """Return the square of a profile's distance from what the shares let expect."""
+    a = b = 0.0
+    last = size - size % 2
+    for c in range(0, last, 2):
+        one = profiles[start + c] - weight * shares[c]
+        other = profiles[start + c + 1] - weight * shares[c + 1]
+        a += one * one
+        b += other * other
+    if size % 2:
+        one = profiles[start + last] - weight * shares[last]
+        a += one * one
+    return a + b
 
 
 @inner

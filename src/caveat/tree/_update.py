@@ -233,7 +233,7 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         np.empty(most + 2),
         np.empty(n_classes),
         np.empty(n_classes),
-        np.empty(SPARE),
+        np.zeros(SPARE),
     )
     mine = np.zeros(most, np.uint8)
     own = np.zeros(most, np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 
 __all__ = ["kernel"]
 
@@ -22,8 +24,35 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
     _forget_older(Path(function.__code__.co_filename).parent, Path(compiled.stats.cache_path))
+    _COMPILING.kernels.add(compiled)
     usable: Callable[..., Any] = compiled
     return usable
+
+
+class _Compiling(event.Listener):
+    """Collect no garbage while a kernel is compiled: nearly all objects live until the end."""
+
+    def __init__(self) -> None:
+        self.kernels: set[Any] = set()
+        self.depth = 0  # a kernel may call another; numba lets no second thread compile
+        self.collected = True
+
+    def on_start(self, event: event.Event) -> None:
+        if event.data["dispatcher"] in self.kernels:
+            if not self.depth:
+                self.collected = gc.isenabled()
+                gc.disable()
+            self.depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        if event.data["dispatcher"] in self.kernels:
+            self.depth -= 1
+            if not self.depth and self.collected:
+                gc.enable()
+
+
+_COMPILING = _Compiling()
+event.register("numba:compile", _COMPILING)  # type: ignore[no-untyped-call]
 
 
 @cache

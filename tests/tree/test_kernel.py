@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,20 +12,21 @@ import numba
 import pytest
 from numba.core.codegen import JITCodeLibrary
 
-from caveat.tree._kernel import inner
+from caveat.tree._kernel import inner, kernel
 
 
-def test_inner_functions_are_optimised_in_their_callers_only(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("step", ["_optimize_final_module", "_finalize_specific"])
+def test_inner_functions_are_optimised_and_made_machine_code_in_their_callers_only(
+    monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    optimised = []
-    usual = JITCodeLibrary._optimize_final_module
+    worked_on = []
+    usual = getattr(JITCodeLibrary, step)
 
     def note(library):
-        optimised.append(library.name)
+        worked_on.append(library.name)
         usual(library)
 
-    monkeypatch.setattr(JITCodeLibrary, "_optimize_final_module", note)
+    monkeypatch.setattr(JITCodeLibrary, step, note)
 
     @inner
     def twice(x):
@@ -39,8 +41,46 @@ def test_inner_functions_are_optimised_in_their_callers_only(
         return four_times(x) + 1
 
     assert outer(10) == 41
-    assert optimised[-1].endswith("outer")
-    assert not any(name.endswith(("twice", "four_times")) for name in optimised)
+    assert worked_on[-1].endswith("outer")
+    assert not any(name.endswith(("twice", "four_times")) for name in worked_on)
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_collected_again_once_a_kernel_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, collecting: bool
+) -> None:
+    seen = []
+    usual = JITCodeLibrary._finalize_specific
+
+    def note(library):
+        seen.append(gc.isenabled())
+        usual(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", note)
+
+    @kernel
+    def first(x):
+        return x + 1
+
+    @kernel
+    def second(x):
+        return first(x) + 1
+
+    @kernel
+    def wrong(x):
+        return x.no_such_thing
+
+    if not collecting:
+        gc.disable()
+    try:
+        assert second(1) == 3
+        with pytest.raises(numba.TypingError):
+            wrong(1)
+        assert gc.isenabled() == collecting
+    finally:
+        gc.enable()
+    assert len(seen) >= 2
+    assert not any(seen)
 
 
 def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.tree._control import DEFAULT, Control
-from caveat.tree._growing import FEATURE, IMPROVE, LEFT, RIGHT, START, STOP, THRESHOLD, grow_nodes
+from caveat.tree._growing import (
+    FEATURE,
+    IMPROVE,
+    LEFT,
+    RIGHT,
+    START,
+    STOP,
+    THRESHOLD,
+    grow_classes,
+    grow_numbers,
+)
 from caveat.tree._kernel import announce
 from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes, check_kind
 from caveat.tree._pruning import COLLAPSED, LEVEL_SET, finish
@@ -20,11 +30,12 @@ from caveat.tree._tree import Tree
 
 __all__ = ["Job", "grow", "grow_many", "grow_tree"]
 
-announce(
-    grow_nodes,
-    "Compiling the tree engine: about 20 seconds, and 15 more for the strong attacker; "
-    "once for this installation.",
-)
+for _kernel in (grow_classes, grow_numbers):
+    announce(
+        _kernel,
+        "Compiling the tree engine: about 20 seconds, and 15 more for the strong attacker; "
+        "once for this installation.",
+    )
 
 MOST_CELLS = 1 << 24
 """Most levels x classes of a nominal predictor: its table must fit in memory."""
@@ -154,6 +165,7 @@ def grow_tree(
         random[0] = seed
     if predictors.start:
         fitted += np.uint32(predictors.start)
+    grow_nodes = grow_classes if response.as_classes else grow_numbers
     n_nodes = grow_nodes(table.codes, features, tuple(response), rules, fitted, random, tuple(room))
     nodes, measures = room.nodes, room.measures
     del room, response  # likewise

@@ -16,7 +16,7 @@ from caveat.tree._room import Response, Room, carve
 
 __all__ = [
     "DEPTH", "FEATURE", "IMPROVE", "LEFT", "RIGHT", "RISK", "START", "STOP", "THRESHOLD",
-    "Rules", "grow_nodes",
+    "Rules", "grow_classes", "grow_numbers",
 ]  # fmt: skip
 
 # Rows of the integers and of the real numbers that describe the nodes.
@@ -42,8 +42,7 @@ class Data(NamedTuple):
 
     codes: Any
     features: Any  # column, levels and nominal (0 or 1) of each predictor; order for classes
-    classes: Any
-    numbers: Any
+    answers: Any
     weight: Any
     rows: Any
     random: Any  # state of the generator, then the predictors in the order they are tried
@@ -60,11 +59,26 @@ class Node(NamedTuple):
 
 
 @kernel
-def grow_nodes(codes, features, response, rules, rows, random, room):
-    """Grow until no node can be split; return the number of nodes.
+def grow_classes(codes, features, response, rules, rows, random, room):
+    """Grow a tree for three and more classes until no node can be split; return how many nodes.
 
     `features` holds column, levels and nominal (0 or 1) of each predictor, and their order for
     three and more classes. `rows` is permuted so that each node is a slice of it.
+    """
+    return grow_nodes(True, None, codes, features, response, rules, rows, random, room)
+
+
+@kernel
+def grow_numbers(codes, features, response, rules, rows, random, room):
+    """Do what `grow_classes` does for numbers and for two classes."""
+    return grow_nodes(None, True, codes, features, response, rules, rows, random, room)
+
+
+@inner
+def grow_nodes(classes, numbers, codes, features, response, rules, rows, random, room):
+    """Grow a tree for `classes` or `numbers`; the other one is None.
+
+    The compiler leaves out what is done only where an argument that is None is not None.
     """
     response = Response(*response)
     rules = Rules(*rules)
@@ -72,8 +86,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
     data = Data(
         unowned(codes),
         unowned(features),
-        unowned(response.classes),
-        unowned(response.numbers),
+        unowned(response.answers),
         unowned(response.weight),
         unowned(rows),
         unowned(random),
@@ -101,7 +114,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
         nodes[STOP, node] = stop
         nodes[DEPTH, node] = depth
         measures[IMPROVE, node] = 0.0
-        about, risk = describe(data, response.n_classes, start, stop, scratch)
+        about, risk = describe(classes, numbers, data, response.n_classes, start, stop, scratch)
         risk *= response.risk_unit
         measures[RISK, node] = risk
         if depth >= rules.max_depth or stop - start < max(rules.minsplit, 2 * rules.minbucket):
@@ -113,7 +126,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
             block_start, block_stop = start, stop
         matrix = block if block_stop else data.codes
         feature, cut, improve = best_split(
-            data, matrix, block_stop > 0, rules, start, stop, about, scratch
+            classes, numbers, data, matrix, block_stop > 0, rules, start, stop, about, scratch
         )
         if feature < 0:
             continue
@@ -122,7 +135,7 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
         nodes[LEFT, node] = n_nodes
         measures[IMPROVE, node] = improve * response.unit
         column = column_of(matrix, data.features, block_stop > 0, feature)
-        middle = partition(data, column, cut, start, stop, scratch)
+        middle = partition(classes, numbers, data, column, cut, start, stop, scratch)
         stack[waiting, 0], stack[waiting, 1] = middle, stop
         stack[waiting, 2], stack[waiting, 3] = depth + 1, node
         stack[waiting + 1, 0], stack[waiting + 1, 1] = start, middle
@@ -133,23 +146,25 @@ def grow_nodes(codes, features, response, rules, rows, random, room):
 
 
 @part
-def describe(data, n_classes, start, stop, work):
+def describe(classes, numbers, data, n_classes, start, stop, work):
     """Return the node's description and its risk in grid units."""
-    if len(data.classes):
+    node, risk = Node(0, 0, 0.0, 0, 0.0), 0.0
+    if classes is not None:
         k, weight, squares, largest = count_classes(
-            data.classes, data.weight, start, stop, n_classes, work.masses, work.local, work.totals
+            data.answers, data.weight, start, stop, n_classes, work.masses, work.local, work.totals
         )
-        return Node(weight, 0, 0.0, k, squares), float(weight - largest)
-    weight, centre, rest, spread = count_numbers(data.numbers, data.weight, start, stop)
-    node = Node(weight, centre, rest, 2, 0.0)
-    if n_classes == 2:
-        ones = np.rint((centre + rest) * weight)
-        return node, min(ones, weight - ones)
-    return node, spread
+        node, risk = Node(weight, 0, 0.0, k, squares), float(weight - largest)
+    if numbers is not None:
+        weight, centre, rest, risk = count_numbers(data.answers, data.weight, start, stop)
+        node = Node(weight, centre, rest, 2, 0.0)
+        if n_classes == 2:
+            ones = np.rint((centre + rest) * weight)
+            risk = min(ones, weight - ones)
+    return node, risk
 
 
 @part
-def best_split(data, matrix, in_block, rules, start, stop, node, work):
+def best_split(classes, numbers, data, matrix, in_block, rules, start, stop, node, work):
     """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement.
 
     For three and more classes the nominal predictors come last, those with most levels at the end:
@@ -167,19 +182,20 @@ def best_split(data, matrix, in_block, rules, start, stop, node, work):
                 break
             draw_candidate(data.random, tried)
         f = np.int64(data.random[1 + tried])
-        if len(data.classes) and not random:
+        if classes is not None and not random:
             f = np.int64(data.features[3, tried])
         n_codes = np.int64(data.features[1, f])
         nominal = data.features[2, f]
         column = column_of(matrix, data.features, in_block, f)
-        if len(data.classes):
+        found, place, present = best, -1, 0
+        if classes is not None:
             # An earlier predictor wins if it is as good.
             least = best - 2.0 * TIE * node.weight if f < feature and not random else best
             found, place, present = search_classes(
                 column, data.rows, data.weight, start, stop, n_codes, nominal,
                 (node.weight, node.k, node.squares), rules.minbucket, least, work,
             )  # fmt: skip
-        else:
+        if numbers is not None:
             turn, beside = ALONE, column
             if not random and tried % 2:
                 turn = SECOND
@@ -189,7 +205,7 @@ def best_split(data, matrix, in_block, rules, start, stop, node, work):
                     matrix, data.features, in_block, np.int64(data.random[2 + tried])
                 )
             found, place, present = search_numbers(
-                column, beside, turn, data.rows, data.numbers, data.weight, start, stop, n_codes,
+                column, beside, turn, data.rows, data.answers, data.weight, start, stop, n_codes,
                 nominal, (node.weight, node.centre, node.rest), rules.minbucket, best,
                 work.table, work.marks, work.levels, work.order, work.key, work.side,
             )  # fmt: skip
@@ -227,15 +243,15 @@ def draw_candidate(random, tried):
 
 
 @part
-def partition(data, column, cut, start, stop, work):
+def partition(classes, numbers, data, column, cut, start, stop, work):
     """Bring the rows that go left to the front and return where the right child starts."""
     flags = work.flags
     middle = start + flag_left(column, cut, work.goes_left, data.rows, start, stop, flags)
     move(data.rows, flags, start, middle, stop, work.row_buffer)
-    if len(data.classes):
-        move(data.classes, flags, start, middle, stop, work.class_buffer)
-    else:
-        move(data.numbers, flags, start, middle, stop, work.number_buffer)
+    if classes is not None:
+        move(data.answers, flags, start, middle, stop, work.class_buffer)
+    if numbers is not None:
+        move(data.answers, flags, start, middle, stop, work.number_buffer)
     if len(data.weight):
         move(data.weight, flags, start, middle, stop, work.number_buffer)
     return middle

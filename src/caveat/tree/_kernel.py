@@ -58,14 +58,30 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Unfinished(JITCodeLibrary):
-    """Code that is optimised where it is written in, not before.
+    """Code that is optimised and turned into machine code where it is written in, not before.
 
     Otherwise LLVM works on a function again in every function that calls it, and in the callers
     of these: that took as long as everything else.
     """
 
+    @property
+    def codegen(self) -> _Unfinished:
+        """Itself: the one who asks wants to write an environment to where the machine code is."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing."""
+
+    def get_pointer_to_function(self, _name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
     def _optimize_final_module(self) -> None:
         pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
 
 
 class _Inside(Compiler):

@@ -5,7 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._growing import FEATURE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD, grow_nodes
+from caveat.tree._growing import (
+    FEATURE,
+    LEFT,
+    RIGHT,
+    RISK,
+    START,
+    STOP,
+    THRESHOLD,
+    grow_classes,
+    grow_numbers,
+)
 from caveat.tree._kernel import inner, kernel
 from caveat.tree._pruning import decide, weigh_splits
 from caveat.tree._update import most_levels
@@ -60,23 +70,24 @@ def change_leaf(rows, answers, added_answers, changes, released, n_levels, logs)
 
 @kernel
 def grow_again(
-    codes, features, rows, numbers, classes, answers, added, added_numbers, added_classes,
-    added_answers, changes, alphas, rules, units, room, release, released, released_answers, logs,
-    by_risk, n_classes, n_levels, least_alpha,
+    codes, features, rows, classes, numbers, response, answers, added, added_coded, added_answers,
+    changes, alphas, rules, room, release, released, released_answers, logs, by_risk, n_levels,
+    least_alpha,
 ):  # fmt: skip
     """Grow a node from its rows under each change, prune it and let the released rows fall.
 
-    The last column of `codes` is scratch for the row that comes. Growing stops early at the least
-    complexity only, so that the result says what other complexities would prune. Returns whole
-    numbers (splits that count, log-likelihood, impossible rows) and real ones (risk removed, risk,
-    and the complexities between which the pruned tree is the same).
+    The last column of `codes` is scratch for the row that comes. `answers` are response codes,
+    `response` has what the engine makes of them, for `classes` or `numbers` as in `grow_nodes`.
+    Growing stops early at the least complexity only, so that the result says what other
+    complexities would prune. Returns whole numbers (splits that count, log-likelihood, impossible
+    rows) and real ones (risk removed, risk, and the complexities between which the pruned tree is
+    the same).
     """
     scratch = codes.shape[1] - 1
     n = len(rows)
     chosen = np.empty(n + 1, np.uint32)
-    local = np.empty(n + 1 if not len(classes) else 0, np.int64)
-    labels = np.empty(n + 1 if len(classes) else 0, np.uint16)
-    no_weight = np.empty(0, np.int64)
+    coded, no_weight, n_classes, unit, risk_unit = response
+    local = np.empty(n + 1, coded.dtype)
     random = np.empty(1 + features.shape[1], np.uint64)
     whole = np.empty((len(changes), 3), np.int64)
     real = np.empty((len(changes), 4))
@@ -95,19 +106,16 @@ def grow_again(
             size += 1
         for i in range(size):
             row = chosen[i]
-            if len(classes):
-                labels[i] = added_classes[come] if row == scratch else classes[row]
-            else:
-                local[i] = added_numbers[come] if row == scratch else numbers[row]
+            local[i] = added_coded[come] if row == scratch else coded[row]
         for i in range(len(random)):
             random[i] = i - 1 if i else 1
-        n_nodes = grow_nodes(
-            codes, features,
-            (labels[: size if len(classes) else 0], local[: 0 if len(classes) else size],
-             no_weight, n_classes, units[0], units[1]),
-            (rules[0], rules[1], rules[2], least_alpha, features.shape[1]),
-            chosen[:size], random, room,
-        )  # fmt: skip
+        mine = (local[:size], no_weight, n_classes, unit, risk_unit)
+        limits = (rules[0], rules[1], rules[2], least_alpha, features.shape[1])
+        n_nodes = 0
+        if classes is not None:
+            n_nodes = grow_classes(codes, features, mine, limits, chosen[:size], random, room)
+        if numbers is not None:
+            n_nodes = grow_numbers(codes, features, mine, limits, chosen[:size], random, room)
         nodes, measures = room[0], room[1]
         gain = np.zeros(n_nodes)
         splits = np.zeros(n_nodes, np.int64)

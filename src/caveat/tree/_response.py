@@ -53,10 +53,9 @@ def encode_response(
     known = fill_response(codes, grid, weight, masses, mass, classes, numbers)
     risk = risk_of(mass, NO_VALUES if values is None else values) if known else -1.0
     unit = 1.0 / (scale * scale * weight_scale)
-    return (
-        Response(classes, numbers, weight, n_classes, 2.0 * unit if n_classes == 2 else unit, unit),
-        risk,
-    )
+    answers = classes if as_classes else numbers
+    twice = 2.0 * unit if n_classes == 2 else unit
+    return Response(answers, weight, n_classes, twice, unit), risk
 
 
 ONE_AND_ZERO = np.array([1, 0])

@@ -22,14 +22,18 @@ larger tables a sixteenth, up to eight times as many rows."""
 
 
 class Response(NamedTuple):
-    """The response in the order of the tree's rows; arrays that are not needed have length 0."""
+    """The response in the order of the tree's rows."""
 
-    classes: Any
-    numbers: Any
-    weight: Any
+    answers: Any  # classes (uint16) or numbers (int64)
+    weight: Any  # length 0 without weights
     n_classes: int  # 0 for numbers, 2 for two classes, which are coded as numbers
     unit: float  # of an improvement, in terms of the grid
     risk_unit: float
+
+    @property
+    def as_classes(self) -> bool:
+        """Whether the answers are classes."""
+        return self.n_classes > 2
 
 
 class Room(NamedTuple):
@@ -83,7 +87,7 @@ def make_room(
     """Allocate what one tree needs; memory that is not touched costs nothing."""
     n_features = features.shape[1]
     most = max(features[1].tolist(), default=1)
-    k = response.n_classes if len(response.classes) else 0
+    k = response.n_classes if response.as_classes else 0
     cells = 0
     if k:
         nominal = int((features[1] * features[2]).max(initial=1))

@@ -20,7 +20,7 @@ from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
 from caveat.tree._regrow import change_leaf, grow_again, join
 from caveat.tree._response import NO_VALUES, encode_response, risk_of, whole_values
-from caveat.tree._room import Response, make_room
+from caveat.tree._room import make_room
 from caveat.tree._update import split_classes, split_numbers
 
 __all__ = ["Changes", "Likelihoods", "Training", "neighbour_likelihoods", "whole_logarithms"]
@@ -178,12 +178,8 @@ class _Walk:
         """Write the responses as the engine wants them: numbers on a grid, or classes."""
         training, come = self.training, self.changes.added_response
         codes = training.response[training.rows].astype(np.uint32)
-        coded, _ = encode_response(codes, training.n_levels, training.values, None, NO_VALUES)
-        self.units = (coded.unit, coded.risk_unit)
-        self.n_classes = coded.n_classes
-        no_class, no_number = np.empty(0, np.uint16), np.empty(0, np.int64)
-        self.classes = self.added_classes = no_class
-        self.numbers = self.added_numbers = no_number
+        made, _ = encode_response(codes, training.n_levels, training.values, None, NO_VALUES)
+        coded, added = self.answers, come
         if training.values is not None:
             total = next(
                 t
@@ -191,14 +187,14 @@ class _Walk:
                 if whole_values(training.values, t)[1] == scale
             )
             grid, _ = whole_values(training.values, total)
-            self.units = (1.0 / (scale * scale), 1.0 / (scale * scale))
-            self.numbers, self.added_numbers = grid[self.answers], grid[come]
-        elif self.n_classes == 2:
-            self.numbers, self.added_numbers = 1 - self.answers, 1 - come
+            made = made._replace(unit=1.0 / (scale * scale), risk_unit=1.0 / (scale * scale))
+            coded, added = grid[self.answers], grid[come]
+        elif not made.as_classes:
+            coded, added = 1 - self.answers, 1 - come
         else:
-            self.classes = self.answers.astype(np.uint16)
-            self.numbered = np.zeros_like(self.classes)
-            self.added_classes = come.astype(np.uint16)
+            coded, added = coded.astype(np.uint16), added.astype(np.uint16)
+            self.numbered = np.zeros_like(coded)
+        self.response, self.added_coded = made._replace(answers=coded), added
 
     def _alphas(self) -> None:
         """Find the complexity that each neighbouring data set prunes at."""
@@ -343,9 +339,8 @@ class _Walk:
         """Grow a node from its rows under each change."""
         control = replace(self.training.control, max_depth=self.training.control.max_depth - depth)
         rules = control.minbucket, control.smallest_split, control.max_depth
-        response = Response(
-            self.classes[:1], self.numbers[:1], np.empty(0, np.int64), self.n_classes, *self.units
-        )
+        response = self.response
+        kind = (True, None) if response.as_classes else (None, True)
         if alphas is None:
             alphas = np.array([self.alpha])
         results = _Results(np.zeros((len(changes), 3), np.int64), np.zeros((len(changes), 4)))
@@ -355,11 +350,10 @@ class _Walk:
             mine = sizes == size
             room = make_room(size, self.codes.shape[1], self.features, response, control)
             results.whole[mine], results.real[mine] = grow_again(
-                self.codes, self.features, rows, self.numbers, self.classes, self.answers,
-                self.changes.added, self.added_numbers, self.added_classes,
-                self.changes.added_response, changes[mine], alphas[mine], rules, self.units,
-                tuple(room), self.release, released, self.released, self.logs, self.by_risk,
-                self.n_classes, self.training.n_levels, self.least_alpha,
+                self.codes, self.features, rows, *kind, tuple(response), self.answers,
+                self.changes.added, self.added_coded, self.changes.added_response, changes[mine],
+                alphas[mine], rules, tuple(room), self.release, released, self.released, self.logs,
+                self.by_risk, self.training.n_levels, self.least_alpha,
             )  # fmt: skip
         return results
 
@@ -367,11 +361,11 @@ class _Walk:
         """Search the best split of a node itself and under each change."""
         control = self.training.control
         rules = (control.minbucket, control.smallest_split)
-        if len(self.classes):
+        if self.response.as_classes:
             return self._split_classes(rows, changes, rules)
         feature, cut, left, own, total, same, improve, totals = split_numbers(
-            self.codes, self.features, rows, self.numbers, self.changes.added, self.added_numbers,
-            changes, rules, self.units[0],
+            self.codes, self.features, rows, self.response.answers, self.changes.added,
+            self.added_coded, changes, rules, self.response.unit,
         )  # fmt: skip
         risk, base_risk = np.zeros(len(changes)), np.zeros(1)
         if self.by_risk:
@@ -382,10 +376,11 @@ class _Walk:
 
     def _split_classes(self, rows: Ints, changes: Ints, rules: tuple[int, int]) -> _Split:
         """Search after numbering the classes that occur in the node or come into it."""
-        come = self.added_classes[changes[changes[:, 1] >= 0, 1]]
-        present = np.union1d(self.classes[rows], come)
-        self.numbered[rows] = np.searchsorted(present, self.classes[rows])
-        added = np.searchsorted(present, self.added_classes).astype(np.uint16)
+        mine = self.response.answers[rows]
+        come = self.added_coded[changes[changes[:, 1] >= 0, 1]]
+        present = np.union1d(mine, come)
+        self.numbered[rows] = np.searchsorted(present, mine)
+        added = np.searchsorted(present, self.added_coded).astype(np.uint16)
         feature, cut, left, own, base_risk, same, improve, risk = split_classes(
             self.codes, self.features, rows, self.numbered, self.changes.added, added, changes,
             rules, len(present),

@@ -112,10 +112,7 @@ def test_a_resumed_fit_ends_with_the_same_model(folder: Path) -> None:
         (["survey.csv", "-o", "x.csv", "--resume"], "--resume needs a place to keep columns"),
         (["survey.csv", "-o", "x.csv", "--resume", "--model", "m"], "--resume needs the seed"),
         (["survey.csv", "-o", "x.csv", "--spec", "no.toml"], "no.toml: there is no such file"),
-        (
-            ["survey.csv", "-o", "x.csv", "--copies", "0"],
-            "Input should be greater than or equal to 1",
-        ),
+        (["survey.csv", "-o", "x.csv", "--copies", "0"], "Invalid value for '--copies'"),
     ],
 )
 def test_bad_calls_exit_2_with_one_sentence_and_write_nothing(

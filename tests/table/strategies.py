@@ -84,7 +84,7 @@ def pandas_columns(draw: st.DrawFn, n: int) -> pd.Series:
     choice = draw(
         st.sampled_from([*plain, *nullable, "float32", "float64", "Float64", "str", "string",
                          "object", "bool", "boolean", "datetime", "zoned", "category", "ordered",
-                         "numbered", "int64[pyarrow]", "string[pyarrow]"])
+                         "numbered", "int64[pyarrow]", "string[pyarrow]", "string[python]"])
     )  # fmt: skip
     if choice in plain:
         return pd.Series(np.array(draw(cells(integers(choice), n)), dtype=choice))

@@ -30,7 +30,10 @@ def storage_of(native: Any, backend: str) -> str:
     if backend == "polars":
         dtype = native.dtype
         return type(dtype).__name__ if isinstance(dtype, pl.Enum | pl.Categorical) else repr(dtype)
-    return str(getattr(native, "dtype", ""))
+    dtype = getattr(native, "dtype", "")
+    if isinstance(dtype, pd.StringDtype) and dtype.na_value is pd.NA:
+        return f"string[{dtype.storage}]"  # its text leaves out how it is stored
+    return str(dtype)
 
 
 def decode(column: Column, backend: str) -> Any:

@@ -186,7 +186,7 @@ def best_of_places(
                 cut = 0
                 levels[0, 0] = codes[i]
                 levels[1, 0] = codes[i + 1]
-    return best, cut, 2
+    return best, cut, 1 + (codes[0] != codes[size - 1])
 
 
 @part

@@ -94,6 +94,8 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
     scratch = carve(room, response.n_classes, len(rows))
     nodes, measures, stack = unowned(room.nodes), unowned(room.measures), unowned(room.stack)
     block, block_rows = unowned(room.block), unowned(room.block_rows)
+    varied = unowned(room.varied)
+    list_predictors(classes, data, varied[0])
     block_start = block_stop = np.int64(0)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(rows), 0, -1
     waiting = 1
@@ -126,8 +128,9 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
             block_start, block_stop = start, stop
         matrix = block if block_stop else data.codes
         feature, cut, improve = best_split(
-            classes, numbers, data, matrix, block_stop > 0, rules, start, stop, about, scratch
-        )
+            classes, numbers, data, matrix, block_stop > 0, rules, start, stop, about,
+            varied[depth], varied[depth + 1], scratch,
+        )  # fmt: skip
         if feature < 0:
             continue
         nodes[FEATURE, node] = feature
@@ -163,27 +166,43 @@ def describe(classes, numbers, data, n_classes, start, stop, work):
     return node, risk
 
 
+@inner
+def list_predictors(classes, data, mine):
+    """List all predictors in the order in which they are tried, after their number.
+
+    For three and more classes the nominal ones come last, those with most levels at the end: what
+    the others improve often shows that they cannot win.
+    """
+    n_features = data.features.shape[1]
+    mine[0] = n_features
+    for i in range(n_features):
+        mine[1 + i] = i
+        if classes is not None:
+            mine[1 + i] = data.features[3, i]
+
+
 @part
-def best_split(classes, numbers, data, matrix, in_block, rules, start, stop, node, work):
+def best_split(
+    classes, numbers, data, matrix, in_block, rules, start, stop, node, mine, varied, work
+):
     """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement.
 
-    For three and more classes the nominal predictors come last, those with most levels at the end:
-    what the others improve often shows that they cannot win. Among equals the first predictor wins
-    all the same.
+    `mine` lists the predictors to try; those that have more than one level here are listed in
+    `varied`, for the children. Among equals the first predictor wins, whatever their order.
     """
     n_features = data.features.shape[1]
     best = 0.0
     feature = -1
     cut = -1
     random = rules.n_candidates < n_features
-    for tried in range(n_features):
+    n_mine = n_features if random else np.int64(mine[0])
+    varied[0] = 0
+    for tried in range(n_mine):
         if random:
             if tried >= rules.n_candidates and feature >= 0:
                 break
             draw_candidate(data.random, tried)
-        f = np.int64(data.random[1 + tried])
-        if classes is not None and not random:
-            f = np.int64(data.features[3, tried])
+        f = np.int64(data.random[1 + tried] if random else mine[1 + tried])
         n_codes = np.int64(data.features[1, f])
         nominal = data.features[2, f]
         column = column_of(matrix, data.features, in_block, f)
@@ -199,16 +218,17 @@ def best_split(classes, numbers, data, matrix, in_block, rules, start, stop, nod
             turn, beside = ALONE, column
             if not random and tried % 2:
                 turn = SECOND
-            elif not random and tried + 1 < n_features:
+            elif not random and tried + 1 < n_mine:
                 turn = FIRST
-                beside = column_of(
-                    matrix, data.features, in_block, np.int64(data.random[2 + tried])
-                )
+                beside = column_of(matrix, data.features, in_block, np.int64(mine[2 + tried]))
             found, place, present = search_numbers(
                 column, beside, turn, data.rows, data.answers, data.weight, start, stop, n_codes,
                 nominal, (node.weight, node.centre, node.rest), rules.minbucket, best,
                 work.table, work.marks, work.levels, work.order, work.key, work.side,
             )  # fmt: skip
+        if present > 1:
+            varied[0] += 1
+            varied[varied[0]] = f
         if place < 0:
             continue
         best = found

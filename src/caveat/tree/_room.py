@@ -50,6 +50,7 @@ class Room(NamedTuple):
     number_buffer: Any
     block: Any
     block_rows: Any
+    varied: Any  # for each depth, number of predictors that have several levels, and which
     most: int  # levels of the predictor that has most
     cells: int  # of the largest level x class table
 
@@ -109,6 +110,7 @@ def make_room(
         np.empty(half, np.int64),
         np.empty((n_features, block), np.uint16),
         np.empty(block, np.uint32),
+        np.empty((control.max_depth + 2, n_features + 1), np.int64),
         most,
         cells,
     )

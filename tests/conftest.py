@@ -13,6 +13,9 @@ from hypothesis import settings
 settings.register_profile("caveat", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("caveat")
 
+# Workers that compile the same kernels side by side have no use for more processes.
+os.environ["CAVEAT_COMPILE_ALONE"] = "1"
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-call"
 """How the loops that numpy cannot do are compiled, and when stored machine code is too old."""
 
 from __future__ import annotations
@@ -5,15 +6,19 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import config, event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
-__all__ = ["kernel"]
+from caveat.elsewhere import wait
+
+__all__ = ["inner", "kernel"]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,10 +28,70 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     when the stored code of an older version is read.
     """
     compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     _forget_older(Path(function.__code__.co_filename).parent, Path(compiled.stats.cache_path))
     _COMPILING.kernels.add(compiled)
+    # What numba calls where no code for the arguments is in memory, before it locks its compiler.
+    compiled._compile_for_args = partial(_load_or_compile, compiled, compiled._compile_for_args)
     usable: Callable[..., Any] = compiled
     return usable
+
+
+def _load_or_compile(function: Any, usual: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    wait(function)
+    return usual(*args, **kwargs)
+
+
+class _Unfinished(JITCodeLibrary):
+    """Code that is optimised and turned into machine code where it is written in, not before.
+
+    Otherwise LLVM works on a function again in every function that calls it, and in the callers
+    of these: that took as long as everything else.
+    """
+
+    @property
+    def codegen(self) -> _Unfinished:
+        """Itself: the one who asks wants to write an environment to where the machine code is."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing."""
+
+    def get_pointer_to_function(self, _name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Inside(Compiler):
+    """The usual compiler, into an unfinished library."""
+
+    def define_pipelines(self) -> Any:
+        name = self.state.func_id.func_qualname
+        self.state.library = _Unfinished(self.state.targetctx.codegen(), name)
+        return super().define_pipelines()
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only kernels call: written into its caller, without wrappers."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(
+        error_model="numpy", forceinline=True, pipeline_class=_Inside, **options
+    )(function)
+    compiled._compile_for_args = _refuse
+    usable: Callable[..., Any] = compiled
+    return usable
+
+
+def _refuse(*_: Any) -> None:
+    raise TypeError("only kernels can call this function: there is no machine code of it alone")
 
 
 class _Compiling(event.Listener):
@@ -52,12 +117,12 @@ class _Compiling(event.Listener):
 
 
 _COMPILING = _Compiling()
-event.register("numba:compile", _COMPILING)  # type: ignore[no-untyped-call]
+event.register("numba:compile", _COMPILING)
 
 
 @cache
 def _forget_older(modules: Path, stored: Path) -> None:
-    """Remove the indices of stored machine code if any module beside the kernels has changed.
+    """Remove stored machine code if any module beside the kernels has changed.
 
     numba asks only about the kernel's own file, not about those of the functions it calls: after an
     upgrade it would go on with the old ones.
@@ -68,6 +133,6 @@ def _forget_older(modules: Path, stored: Path) -> None:
     mark = stored / "modules.sha256"
     with suppress(OSError):  # another process may be doing the same
         if not mark.exists() or mark.read_text() != digest.hexdigest():
-            for index in stored.glob("*.nbi"):
-                index.unlink()
+            for old in [*stored.glob("*.nbi"), *stored.glob("*.nbc")]:
+                old.unlink()
             mark.write_text(digest.hexdigest())

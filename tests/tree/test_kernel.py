@@ -41,6 +41,8 @@ def test_inner_functions_are_optimised_and_made_machine_code_in_their_callers_on
         return four_times(x) + 1
 
     assert outer(10) == 41
+    with pytest.raises(TypeError, match="only kernels"):
+        twice(1.5)
     assert worked_on[-1].endswith("outer")
     assert not any(name.endswith(("twice", "four_times")) for name in worked_on)
 

@@ -19,6 +19,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Plan, load, make_plan
 from caveat.table import Table, write
 from caveat.table.atomic import atomic_output, check_output
+from caveat.tree import compile_all_ahead
 
 __all__ = ["attack"]
 
@@ -128,6 +129,7 @@ def attack(
     for path in (records, json):
         if path is not None:
             check_output(path, force=force)
+    compile_all_ahead(neighbours=True)
     table, releases, generator = _inputs(original, synthetic, model, spec)
     with _watched() as done:
         if record is not None:

@@ -37,6 +37,7 @@ from caveat.release.making import Material, synthesise
 from caveat.release.scenarios import ScenarioSpec
 from caveat.release.spec import ReleaseSpec
 from caveat.table import Table, write
+from caveat.tree import compile_all_ahead
 
 __all__ = ["Outcome", "Release"]
 
@@ -136,6 +137,9 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
+            if not only:
+                strong = any(scenario.attacker == "strong" for scenario in self.spec.scenarios)
+                compile_all_ahead(neighbours=strong)
             run = _Run(self.spec, draft, threads, _Steps(_weights(self.spec, only), progress))
             content = run.audit(synthetic) if only else run.whole()
             run.write(content, caught, date or dt.date.today().isoformat())

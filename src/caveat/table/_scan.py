@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from caveat.kernel import inner, kernel
 
 __all__ = ["NA_TOKENS", "Fault", "Look", "Scan", "look_of", "scan"]
 
@@ -123,7 +123,7 @@ def look_of(text: str) -> Look:
     ('TEXT', 'INTEGER', 'DECIMAL', 'TEXT')
     """
     data = np.frombuffer(text.encode(), np.uint8)
-    return Look(_look(data, 0, len(data), ord("."))[0])
+    return Look(_look_alone(data, 0, len(data), ord(".")))
 
 
 # One array holds all counts of a column: handing a second one to the field's function costs more
@@ -154,16 +154,13 @@ _STARTS_WORD = np.isin(np.arange(256), [ord(byte) for byte in "Nn.TtFfIi-+"])
 _EMPTY_LOOK, _INTEGER_LOOK, _BIG_LOOK, _DECIMAL_LOOK = 0, 1, 2, 3
 _DATE_LOOK, _DATETIME_LOOK, _INFINITE_LOOK, _TRUTH_LOOK, _TEXT_LOOK = 6, 7, 8, 5, 9
 
-_jit: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
-_inline: Any = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
-
-@_inline
+@inner
 def _is_digit(byte):  # type: ignore[no-untyped-def]
     return _ZERO <= byte <= _NINE
 
 
-@_inline
+@inner
 def _number(data, i):  # type: ignore[no-untyped-def]
     """Return the number in data[i : i + 2], or -1."""
     if _is_digit(data[i]) and _is_digit(data[i + 1]):
@@ -171,7 +168,7 @@ def _number(data, i):  # type: ignore[no-untyped-def]
     return -1
 
 
-@_inline
+@inner
 def _word(data, s, e):  # type: ignore[no-untyped-def]
     if e - s > 9 or not _STARTS_WORD[data[s]]:
         return _TEXT_LOOK
@@ -191,7 +188,7 @@ def _word(data, s, e):  # type: ignore[no-untyped-def]
     return _TEXT_LOOK
 
 
-@_inline
+@inner
 def _time(data, s, e):  # type: ignore[no-untyped-def]
     """Tell dates and datetimes of ISO 8601 from other text."""
     century, year = _number(data, s), _number(data, s + 2)
@@ -223,7 +220,7 @@ def _time(data, s, e):  # type: ignore[no-untyped-def]
     return _DATETIME_LOOK
 
 
-@_inline
+@inner
 def _integer(data, start, n, negative):  # type: ignore[no-untyped-def]
     """Tell by its n digits whether a whole number is exact as float, fits 64 bits, or neither."""
     if n < 16:
@@ -238,7 +235,7 @@ def _integer(data, start, n, negative):  # type: ignore[no-untyped-def]
     return _BIG_LOOK
 
 
-@_inline
+@inner
 def _look(data, s, e, decimal):  # type: ignore[no-untyped-def]  # noqa: C901
     """Return the look of data[s:e] and its number of decimals (-1 with an exponent)."""
     if e == s:
@@ -277,7 +274,12 @@ def _look(data, s, e, decimal):  # type: ignore[no-untyped-def]  # noqa: C901
     return (_DECIMAL_LOOK if i == e else _TEXT_LOOK), decimals
 
 
-@_inline
+@kernel
+def _look_alone(data, s, e, decimal):  # type: ignore[no-untyped-def]
+    return _look(data, s, e, decimal)[0]
+
+
+@inner
 def _note(data, s, e, row, c, decimal, tally):  # type: ignore[no-untyped-def]
     """Count one field for its column."""
     look, places = _look(data, s, e, decimal)
@@ -305,7 +307,7 @@ def _note(data, s, e, row, c, decimal, tally):  # type: ignore[no-untyped-def]
         tally[c, _TRUTH_AT] = s
 
 
-@_jit
+@kernel
 def _scan(data, pos, line, delimiter, decimal, tally):  # type: ignore[no-untyped-def]  # noqa: C901
     n, n_columns = len(data), len(tally)
     rows, stray, blank = 0, 0, 0

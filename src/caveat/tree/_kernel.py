@@ -10,14 +10,14 @@ from typing import Any
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import event, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from caveat.kernel import kernel
+from caveat.kernel import inner, kernel
 
-__all__ = ["announce", "inner", "kernel", "part", "sort_by_key", "trailing_zeros", "unowned"]
+__all__ = [
+    "announce", "inner", "kernel", "part", "say", "sort_by_key", "trailing_zeros", "unowned",
+]  # fmt: skip
 
 
 # Looking for a stored kernel loads numba's rules in an order in which every subscript of an array
@@ -34,7 +34,12 @@ class _Announcement(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         line = self.lines.get(event.data["dispatcher"])
-        if line and not self.said:
+        if line:
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Log the line if it is the first."""
+        if not self.said:
             self.said = True
             logging.getLogger("caveat.tree").warning(line)
 
@@ -51,55 +56,15 @@ def announce(function: Any, line: str) -> None:
     _ANNOUNCEMENT.lines[function] = line
 
 
+def say(line: str) -> None:
+    """Say `line` if nothing was said about compiling yet."""
+    _ANNOUNCEMENT.say(line)
+
+
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """Write a function into the one kernel that calls it: saves compiling the large ones twice."""
     written: Callable[..., Any] = numba.njit(error_model="numpy", inline="always")(function)
     return written
-
-
-class _Unfinished(JITCodeLibrary):
-    """Code that is optimised and turned into machine code where it is written in, not before.
-
-    Otherwise LLVM works on a function again in every function that calls it, and in the callers
-    of these: that took as long as everything else.
-    """
-
-    @property
-    def codegen(self) -> _Unfinished:
-        """Itself: the one who asks wants to write an environment to where the machine code is."""
-        return self
-
-    def set_env(self, name: str, environment: Any) -> None:
-        """Do nothing."""
-
-    def get_pointer_to_function(self, _name: str) -> int:
-        self._ensure_finalized()
-        return 0
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _Inside(Compiler):
-    """The usual compiler, into an unfinished library."""
-
-    def define_pipelines(self) -> Any:
-        name = self.state.func_id.func_qualname
-        self.state.library = _Unfinished(self.state.targetctx.codegen(), name)
-        return super().define_pipelines()
-
-
-def inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only kernels call: written into its caller, without wrappers."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Callable[..., Any] = numba.njit(
-        error_model="numpy", forceinline=True, pipeline_class=_Inside, **options
-    )(function)
-    return compiled
 
 
 def _trailing_zeros(_context, _word):

@@ -20,7 +20,7 @@ from caveat.tree._kernel import inner, kernel
 from caveat.tree._pruning import decide, weigh_splits
 from caveat.tree._update import most_levels
 
-__all__ = ["change_leaf", "grow_again", "join"]
+__all__ = ["again_classes", "again_numbers", "change_leaf", "join"]
 
 
 @kernel
@@ -69,8 +69,20 @@ def change_leaf(rows, answers, added_answers, changes, released, n_levels, logs)
 
 
 @kernel
+def again_classes(*given):
+    """Grow a node again for three and more classes; the arguments of `grow_again` follow."""
+    return grow_again(True, None, *given)
+
+
+@kernel
+def again_numbers(*given):
+    """Grow a node again for numbers or two classes; the arguments of `grow_again` follow."""
+    return grow_again(None, True, *given)
+
+
+@inner
 def grow_again(
-    codes, features, rows, classes, numbers, response, answers, added, added_coded, added_answers,
+    classes, numbers, codes, features, rows, response, answers, added, added_coded, added_answers,
     changes, alphas, rules, room, release, released, released_answers, logs, by_risk, n_levels,
     least_alpha,
 ):  # fmt: skip

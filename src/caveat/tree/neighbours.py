@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from caveat.tree._control import Control
 from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
-from caveat.tree._regrow import change_leaf, grow_again, join
+from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
 from caveat.tree._response import NO_VALUES, encode_response, risk_of, whole_values
 from caveat.tree._room import make_room
 from caveat.tree._update import split_classes, split_numbers
 
 __all__ = ["Changes", "Likelihoods", "Training", "neighbour_likelihoods", "whole_logarithms"]
 
-for _kernel in (split_numbers, split_classes, grow_again):
+for _kernel in (split_numbers, split_classes, again_numbers, again_classes):
     announce(
         _kernel, "Compiling the strong attacker: about 15 seconds, once for this installation."
     )
@@ -340,7 +340,7 @@ class _Walk:
         control = replace(self.training.control, max_depth=self.training.control.max_depth - depth)
         rules = control.minbucket, control.smallest_split, control.max_depth
         response = self.response
-        kind = (True, None) if response.as_classes else (None, True)
+        grow_again = again_classes if response.as_classes else again_numbers
         if alphas is None:
             alphas = np.array([self.alpha])
         results = _Results(np.zeros((len(changes), 3), np.int64), np.zeros((len(changes), 4)))
@@ -350,7 +350,7 @@ class _Walk:
             mine = sizes == size
             room = make_room(size, self.codes.shape[1], self.features, response, control)
             results.whole[mine], results.real[mine] = grow_again(
-                self.codes, self.features, rows, *kind, tuple(response), self.answers,
+                self.codes, self.features, rows, tuple(response), self.answers,
                 self.changes.added, self.added_coded, self.changes.added_response, changes[mine],
                 alphas[mine], rules, tuple(room), self.release, released, self.released, self.logs,
                 self.by_risk, self.training.n_levels, self.least_alpha,

@@ -74,7 +74,8 @@ def compile_elsewhere(program: str, kernels: Iterable[Any]) -> bool:
     or cannot be started, it is compiled here.
     """
     alone = bool(os.environ.get(ALONE)) or parent_process() is not None or _processors() < 2
-    if alone or not sys.executable:
+    # Inside another program the executable is that program, not an interpreter.
+    if alone or not Path(sys.executable or "").name.lower().startswith("python"):
         return False
     environment = {**os.environ, ALONE: "1"}
     folder = getattr(config, "CACHE_DIR", "")

@@ -88,7 +88,8 @@ def test_garbage_is_collected_again_once_a_kernel_is_compiled(
 def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own that stores its kernels in this folder."""
     script = folder / "program.py"
-    script.write_text(program)
+    if not script.exists() or script.read_text() != program:  # a new file is compiled again
+        script.write_text(program)
     surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
     return subprocess.run(
         [sys.executable, script], env=surroundings, check=True, capture_output=True, text=True

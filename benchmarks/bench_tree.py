@@ -130,7 +130,7 @@ def compare(sizes: list[int]) -> None:
     for n_rows in sizes:
         survey = make_survey(n_rows)
         table = Predictors(survey.codes, survey.n_levels, survey.ordered)
-        repeat = 20 if n_rows <= 5_000 else 5 if n_rows <= 50_000 else 1
+        repeat = 20 if n_rows <= 5_000 else 10 if n_rows <= 50_000 else 1
         for name in RESPONSES:
             seconds, loss, tree = ours(survey, table, name, repeat)
 

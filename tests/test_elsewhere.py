@@ -195,4 +195,5 @@ def test_nothing_is_started_for_what_is_in_memory(monkeypatch: pytest.MonkeyPatc
     _ahead.compile_all_ahead(neighbours=False)
     monkeypatch.setattr(_ahead, "missing", lambda _: True)
     monkeypatch.setattr(_ahead, "compile_elsewhere", lambda *_: False)
-    _ahead.compile_all_ahead(neighbours=True)  # nothing can be started: nothing is said or done
+    monkeypatch.setattr(_ahead, "say", lambda _: pytest.fail("a word"))
+    _ahead.compile_all_ahead(neighbours=True)  # nothing can be started

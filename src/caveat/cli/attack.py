@@ -129,8 +129,8 @@ def attack(
     for path in (records, json):
         if path is not None:
             check_output(path, force=force)
-    compile_all_ahead(neighbours=True)
     table, releases, generator = _inputs(original, synthetic, model, spec)
+    compile_all_ahead(neighbours=True)
     with _watched() as done:
         if record is not None:
             figures, lines = _one(

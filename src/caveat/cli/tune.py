@@ -46,11 +46,9 @@ def tune(
             check_output(path, force=force)
     from caveat.release.spec import Document, read_tune
     from caveat.release.tune import tune as run_tune
-    from caveat.tree import compile_all_ahead
     from caveat.utility.charts.style import save
 
     search = read_tune(Document.read(spec))
-    compile_all_ahead(neighbours=bool({"posterior", "gain"} & set(search.question.measures)))
     reader = Reader.of(spec)
     table = reader.original(_named(data or reader.path, spec))
     memory = state or spec.with_suffix(".tune.json")

@@ -137,9 +137,6 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            if not only:
-                strong = any(scenario.attacker == "strong" for scenario in self.spec.scenarios)
-                compile_all_ahead(neighbours=strong)
             run = _Run(self.spec, draft, threads, _Steps(_weights(self.spec, only), progress))
             content = run.audit(synthetic) if only else run.whole()
             run.write(content, caught, date or dt.date.today().isoformat())
@@ -222,6 +219,8 @@ class _Run:
         self.steps.step("read")
         table = self.spec.read_data()
         self.spec.check(table)
+        strong = any(scenario.attacker == "strong" for scenario in self.spec.scenarios)
+        compile_all_ahead(neighbours=strong)
         material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step)
         remarks = []
         if material.control is not None:

@@ -33,6 +33,7 @@ from caveat.release.limits import Limit, kind_of, read_limits
 from caveat.release.map import RiskUtilityMap
 from caveat.table import Table
 from caveat.table.atomic import atomic_output
+from caveat.tree import compile_all_ahead
 
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
@@ -268,6 +269,7 @@ def tune(
     table = Table.from_frame(original)
     if not isinstance(spec, TuneSpec):
         spec = TuneSpec.from_mapping(spec)
+    compile_all_ahead(neighbours=bool({"posterior", "gain"} & set(spec.question.measures)))
     search = _Search(table, spec, None if state is None else Path(state), threads, progress)
     with warnings.catch_warnings():
         # Remarks about a plan would be repeated for every setting.

@@ -46,18 +46,20 @@ def codes(n_rows: int, n_levels: int) -> st.SearchStrategy[np.ndarray]:
 @st.composite
 def problems(draw: st.DrawFn, most_rows: int = 40) -> Problem:
     n_rows = draw(st.integers(1, most_rows))
-    n_levels = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
-    ordered = [draw(st.booleans()) for _ in n_levels]
+    ordered = draw(st.lists(st.booleans(), min_size=1, max_size=3))
+    # Many levels and many classes are searched in other ways than few.
+    few, some, many = st.integers(1, 6), st.integers(7, 12), st.integers(13, 40)
+    n_levels = [draw(few | some | many if in_order else few) for in_order in ordered]
     columns = [draw(codes(n_rows, levels)) for levels in n_levels]
-    n_response = draw(st.integers(1, 4))
+    n_response = draw(st.integers(1, 4) | st.integers(7, 18))
     values = None
     if draw(st.booleans()):
         whole = st.lists(st.integers(-8, 8), min_size=n_response, max_size=n_response)
         values = np.array(draw(whole), np.float64) / 4
     weights = None
     if draw(st.booleans()):
-        few = st.lists(st.integers(1, 3), min_size=n_rows, max_size=n_rows)
-        weights = np.array(draw(few), np.float64)
+        small = st.lists(st.integers(1, 3), min_size=n_rows, max_size=n_rows)
+        weights = np.array(draw(small), np.float64)
     control = Control(
         minbucket=draw(st.integers(1, 6)),
         minsplit=draw(st.none() | st.integers(1, 12)),

@@ -9,14 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caveat.tree._lanes import (
-    CODES,
+    LANES,
     add_product,
     add_squares,
     add_to_all,
     any_above,
+    in_lanes,
     keep_larger,
+    multiply,
     place_of,
+    reach_of,
+    square_sides,
     sum_three,
+    take_out,
+    write_difference,
 )
 
 A = np.array([3.0, -1.0, 0.5, 2.0, 7.0, 1.0, -4.0, 9.0])
@@ -54,8 +60,38 @@ def call_any_above(one, other, least, rows, fewest, most):
 
 
 @numba.njit
-def call_place_of(codes, i):
-    return place_of(codes, i)
+def call_place_of(numbers, i):
+    return place_of(numbers, i)
+
+
+@numba.njit
+def call_multiply(one, other):
+    return multiply(one, 1, other, 0)
+
+
+@numba.njit
+def call_take_out(out, table, start):
+    return take_out(out, 0, table, start)
+
+
+@numba.njit
+def call_write_difference(out, one, number, other):
+    write_difference(out, 0, one, 0, number, other, 0)
+
+
+@numba.njit
+def call_square_sides(out, left, sign, profile, totals):
+    return square_sides(out, 0, left, 0, sign, profile, 1, totals, 0)
+
+
+@numba.njit
+def call_reach_of(out, squares, weight, along, right, total):
+    reach_of(out, 0, squares, 0, weight, 0, along, 0, right, total)
+
+
+@numba.njit
+def call_in_lanes(size):
+    return in_lanes(size)
 
 
 def test_a_number_is_added_to_eight_and_written_behind_them_in_the_same_array():
@@ -110,11 +146,47 @@ def test_one_of_eight_is_enough_if_its_rows_are_allowed(place):
     assert not call_any_above(one, other, 2.9, rows, -1.0, place - 1.0)
 
 
-@given(st.lists(st.sampled_from([0, 1, 2, 255, 256, 32_767, 32_768, 65_534]), max_size=CODES))
-def test_places_are_those_of_a_stable_sort(codes):
-    line = np.full(CODES, 65_535, np.uint16)
-    line[: len(codes)] = codes
-    places = [call_place_of(line, i) for i in range(len(codes))]
-    expected = np.empty(len(codes), int)
-    expected[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+@given(st.lists(st.sampled_from([-1.5, 0.0, 0.25, 1e-300, 7.0, 1e300]), max_size=2 * LANES))
+def test_places_are_those_of_a_stable_sort(numbers):
+    line = np.full(2 * LANES, np.inf)
+    line[: len(numbers)] = numbers
+    places = [call_place_of(line, i) for i in range(len(numbers))]
+    expected = np.empty(len(numbers), int)
+    expected[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
     assert places == expected.tolist()
+
+
+def test_products_are_summed():
+    assert call_multiply(np.concatenate([[100.0], A]), B) == 3 - 2 + 2 + 10 + 21 + 8 - 8 + 54
+
+
+def test_whole_numbers_are_taken_out_as_they_are():
+    whole = np.array([5, 0, 1, 2**40, 2, 2**52 - 1, 3, 7, 9])
+    table, out = whole.copy(), np.full(8, np.nan)
+    assert call_take_out(out, table, 1) == whole[1:].sum()
+    np.testing.assert_array_equal(out, whole[1:])
+    np.testing.assert_array_equal(table, [5, 0, 0, 0, 0, 0, 0, 0, 0])
+
+
+def test_differences_are_written():
+    out = np.full(8, np.nan)
+    call_write_difference(out, A, 0.5, B)
+    np.testing.assert_array_equal(out, A - 0.5 * B)
+
+
+def test_squares_of_both_sides_after_a_level_has_moved():
+    out, totals = np.full(8, np.nan), np.full(8, 10.0)
+    left, right = call_square_sides(out, A, -1.0, np.concatenate([[100.0], B]), totals)
+    np.testing.assert_array_equal(out, A - B)
+    assert left == ((A - B) ** 2).sum()
+    assert right == ((10.0 - (A - B)) ** 2).sum()
+
+
+def test_the_reach_of_eight_subsets():
+    out = np.full(8, np.nan)
+    call_reach_of(out, A, B, A * B, 2.0, 10.0)
+    np.testing.assert_allclose(out, A / B + (A + A * B + 2.0) / (10.0 - B), rtol=1e-15)
+
+
+def test_sizes_are_rounded_up_to_whole_lanes():
+    assert [call_in_lanes(size) for size in (0, 1, 8, 9, 16, 17)] == [0, 8, 8, 16, 16, 24]

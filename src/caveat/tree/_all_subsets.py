@@ -15,18 +15,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
+from caveat.tree._kernel import inner, trailing_zeros
 from caveat.tree._lanes import (
     LANES,
     add_product,
     add_squares,
     add_to_all,
     any_above,
+    in_lanes,
     keep_larger,
+    multiply,
+    place_of,
+    reach_of,
     sum_three,
+    write_difference,
 )
 
-__all__ = ["MARGIN", "MOST", "SPARE", "TIE", "make_gain", "try_all"]
+__all__ = ["MARGIN", "MOST", "SPARE", "TIE", "make_gain", "product", "try_all"]
 
 TIE = 1e-14
 """A later cut wins only if it is better by more than this share of the node's weight."""
@@ -48,14 +53,24 @@ SQUARES, WEIGHT, ROWS, TEST = range(4)
 """What is known of a subset: sum of products, weight, rows; and room for what is asked of it."""
 
 N_NEAR = 2 ** (MOST // 2)
-SPARE = 2 * MOST * MOST + 2 * MOST + LANES + N_NEAR // LANES + 4 * N_NEAR
-"""Numbers of spare room that the search needs."""
+N_BLOCKS = N_NEAR // LANES
+SPARE = MOST * MOST + 4 * N_BLOCKS + 9 * N_NEAR
+"""Numbers of spare room that the search needs, and MOST more for each class."""
 
 
 @inner
 def make_gain(left_squares, left_weight, right_squares, total, squares):
     """Return by how much a split improves the Gini measure."""
     return left_squares / left_weight + right_squares / (total - left_weight) - squares / total
+
+
+@inner
+def product(one, start, other, other_start, width):
+    """Return the product of two lines of whole lanes."""
+    total = 0.0
+    for c in range(0, width, LANES):
+        total += multiply(one, start + c, other, other_start + c)
+    return total
 
 
 @inner
@@ -80,25 +95,29 @@ def try_all(
     wins.
     """
     total = node[0]
-    gram, cells = spare[: MOST * MOST], spare[MOST * MOST : 2 * MOST * MOST]
-    weight = spare[2 * MOST * MOST : MOST * (2 * MOST + 1)]
-    lines = spare[MOST * (2 * MOST + 1) : SPARE - 4 * N_NEAR]
-    near = cut(spare, SPARE - 4 * N_NEAR, N_NEAR)
+    # A plain 0 would be compiled for once more, here and below.
+    none = np.int64(0)
+    near, far = cut(spare, none, none + N_NEAR), cut(spare, none + 4 * N_NEAR, none + N_NEAR)
+    lines = cut(spare, none + 8 * N_NEAR, none + N_BLOCKS)
+    along = spare[8 * N_NEAR + 4 * N_BLOCKS : 9 * N_NEAR + 4 * N_BLOCKS]
+    gram, apart = spare[SPARE - MOST * MOST : SPARE], spare[SPARE:]
     n_near = min(present - 1, max(NEAR, present // 2))
+    n_far = present - 1 - n_near
     for i in range(present):
         order[i] = i
-    if n_near < present - 1:
-        sort_by_key(order, key, present)
-    fill_gram(levels, present, profiles, node[1], shares, order, n_near, weight, cells, gram)
-    fill_near(levels, order, n_near, gram, near)
+    if n_far:
+        sort_levels(order, key, present, near[TEST])
+    fill_gram(levels, present, profiles, in_lanes(node[1]), shares, order, apart, lines[0], gram)
+    fill_subsets(levels, present, order, none, n_near, gram, near)
     most = 0.0
-    if n_near < present - 1:
+    if n_far:
         most = best_reach(near, 1 << n_near)
-        sum_rows(gram, n_near, present, cells)
+        fill_subsets(levels, present, order, n_near, n_far, gram, far)
+        fill_reach(gram, n_near, n_far, total, near, far, along)
     fill_test(near, 1 << n_near, best / total - MARGIN)
     best, mask = take_sides(
-        levels, present, profiles, size, node, totals, minbucket, best, order, gram, cells, weight,
-        near, n_near, most, lines,
+        present, profiles, size, node, totals, minbucket, best, order, gram, near, far, n_near,
+        most, lines,
     )  # fmt: skip
     for i in range(present):
         side[i] = mask >> i & 1
@@ -106,110 +125,112 @@ def try_all(
 
 
 @inner
+def sort_levels(order, key, present, line):
+    """Order up to MOST levels by their keys."""
+    for i in range(MOST):
+        line[i] = key[i] if i < present else np.inf
+    for i in range(present):
+        order[place_of(line, i)] = i
+
+
+@inner
 def take_sides(
-    levels, present, profiles, size, node, totals, minbucket, best, order, gram, with_near, weight,
-    near, n_near, most, lines,
+    present, profiles, size, node, totals, minbucket, best, order, gram, near, far, n_near, most,
+    lines,
 ):  # fmt: skip
     """Let the far levels take sides in all ways, and the near ones follow where that may win.
 
-    Levels that point away from the furthest go left first, then one at a time changes sides.
+    The sides that reach furthest come first.
     """
     total = node[0]
-    push = lines[:MOST]  # products of each level with those on the left
-    for j in range(MOST):
-        push[j] = 0.0
-    all_near = (1 << n_near) - 1
-    near_squares, far_total = near[SQUARES][all_near], total - near[WEIGHT][all_near]
-    n_far = present - 1 - n_near
-    far = 0
-    squares = left = rows = along = 0.0
-    best_mask = best_rank = np.int64(0)  # a plain 0 would be compiled for once more
-    for step in range(min(1 - n_far, 0), 1 << n_far):
-        i = step + n_far - 1 if step <= 0 else trailing_zeros(step)
-        if n_far and (step > 0 or gram[(present - 1) * MOST + n_near + i] < 0.0):
-            sign = -1.0 if far >> i & 1 else 1.0
-            far ^= 1 << i
-            i += n_near
-            squares += gram[i * MOST + i] + 2.0 * sign * push[i]
-            left += sign * weight[i]
-            rows += sign * levels[order[i], 1]
-            along += sign * with_near[i]
-            for j in range(0, present, LANES):
-                add_product(push, j, sign, gram, i * MOST + j)
-        if step < 0:
+    push, reach = lines[1], far[TEST]  # products of each near level with the far ones on the left
+    n_sides = 1 << (present - 1 - n_near)
+    if n_sides == 1:
+        far[SQUARES][0] = far[WEIGHT][0] = far[ROWS][0] = 0.0
+        reach[0] = np.inf
+    first = 0
+    for s in range(1, n_sides):
+        first = s if reach[s] > reach[first] else first
+    best_mask = best_rank = np.int64(0)
+    for step in range(n_sides):
+        s = 0 if step == first else step
+        if step == 0:
+            s = first
+        if reach[s] + most < best - MARGIN * total:
             continue
-        if n_far:
-            reach = (near_squares + 2.0 * along + squares) / (far_total - left)
-            if left:
-                reach += squares / left
-            if reach + most < best - MARGIN * total:
-                continue
+        for j in range(LANES):
+            push[j] = 0.0
+        bits = s
+        while bits:
+            add_product(push, 0, 1.0, gram, (n_near + trailing_zeros(bits)) * MOST)
+            bits &= bits - 1
         best, best_mask, best_rank = try_near(
             present, profiles, size, node, totals, minbucket, best, best_mask, best_rank, order,
-            n_near, far, squares, left, rows, weight, near, lines,
+            n_near, s, far[SQUARES][s], far[WEIGHT][s], far[ROWS][s], near, lines,
         )  # fmt: skip
     return best, best_mask
 
 
 @inner
-def fill_gram(levels, present, profiles, k, shares, order, n_near, weight, cells, gram):
-    """Write the products of all pairs of levels, in their order.
-
-    A near level needs them with the other near ones only.
-    """
-    for j in range(present * MOST):
-        gram[j] = 0.0
-    for j in range(present):
-        weight[j] = levels[order[j], 2]
-    for start in range(0, k, MOST):
-        size = min(MOST, k - start)
-        for j in range(present):
-            profile = profiles[order[j] * k + start : (order[j] + 1) * k]
-            for c in range(size):
-                cells[c * MOST + j] = profile[c] - weight[j] * shares[start + c]
-        for c in range(size):
-            for i in range(present):
-                add_product(gram, i * MOST, cells[c * MOST + i], cells, c * MOST)
-            if present > LANES:
-                for i in range(n_near, present):
-                    add_product(
-                        gram, i * MOST + LANES, cells[c * MOST + i], cells, c * MOST + LANES
-                    )
+def fill_gram(levels, present, profiles, width, shares, order, apart, weight, gram):
+    """Write the products of all pairs of levels, in their order, below the diagonal and on it."""
+    for i in range(present):
+        j = order[i]
+        weight[i] = levels[j, 2]
+        for c in range(0, width, LANES):
+            write_difference(apart, i * width + c, profiles, j * width + c, weight[i], shares, c)
+        for j in range(i + 1):
+            gram[i * MOST + j] = product(apart, i * width, apart, j * width, width)
 
 
 @inner
-def sum_rows(gram, n_near, present, sums):
-    """Write the product of each far level with all the near ones together."""
-    for i in range(n_near, present):
-        sums[i] = 0.0
-        for j in range(n_near):
-            sums[i] += gram[i * MOST + j]
-
-
-@inner
-def fill_near(levels, order, n_near, gram, near):
-    """Write what is known of all subsets of the near levels."""
-    squares, weight, rows, joint = near
+def fill_subsets(levels, present, order, start, n, gram, known):
+    """Write what is known of all subsets of n levels; beyond them are numbers of no meaning."""
+    squares, weight, rows, joint = known
+    gram = gram[start * (MOST + 1) :]
     sum_three(squares, 0, gram[0], gram[MOST + 1], gram[2 * MOST + 2])
     first, second, third = gram[MOST], gram[2 * MOST], gram[2 * MOST + 1]
     squares[3] += 2.0 * first
     squares[5] += 2.0 * second
     squares[6] += 2.0 * third
     squares[7] += 2.0 * (first + second + third)
-    a, b, c = order[0], order[1], order[2]
+    a, b, c = order[start], order[start + 1], order[min(start + 2, present - 1)]
     sum_three(weight, 0, float(levels[a, 2]), float(levels[b, 2]), float(levels[c, 2]))
     sum_three(rows, 0, float(levels[a, 1]), float(levels[b, 1]), float(levels[c, 1]))
-    for i in range(3, n_near):
+    for i in range(3, n):
         here = 1 << i
         sum_three(joint, 0, gram[i * MOST], gram[i * MOST + 1], gram[i * MOST + 2])
         for j in range(3, i):
             for s in range(0, 1 << j, LANES):
                 add_to_all(joint, (1 << j) + s, joint, s, gram[i * MOST + j])
+        level = order[start + i]
         for s in range(0, here, LANES):
             add_to_all(squares, here + s, squares, s, gram[i * MOST + i])
             add_product(squares, here + s, 2.0, joint, s)
-            add_to_all(weight, here + s, weight, s, float(levels[order[i], 2]))
-            add_to_all(rows, here + s, rows, s, float(levels[order[i], 1]))
+            add_to_all(weight, here + s, weight, s, float(levels[level, 2]))
+            add_to_all(rows, here + s, rows, s, float(levels[level, 1]))
+
+
+@inner
+def fill_reach(gram, n_near, n_far, total, near, far, along):
+    """Write how much two sides of the far levels improve, the near levels being left out."""
+    squares, weight, reach = far[SQUARES], far[WEIGHT], far[TEST]
+    all_near = (1 << n_near) - 1
+    along[0] = 0.0
+    for i in range(n_far):
+        with_near = 0.0
+        for j in range(n_near):
+            with_near += gram[(n_near + i) * MOST + j]
+        for s in range(1 << i):
+            along[(1 << i) + s] = along[s] + 2.0 * with_near
+    weight[0] = 1.0  # nothing over nothing is nothing
+    for s in range(0, 1 << n_far, LANES):
+        reach_of(
+            reach, s, squares, s, weight, s, along, s, near[SQUARES][all_near],
+            total - near[WEIGHT][all_near],
+        )  # fmt: skip
+    weight[0] = 0.0
+    reach[0] = near[SQUARES][all_near] / (total - near[WEIGHT][all_near])
 
 
 @inner
@@ -239,7 +260,7 @@ def fill_test(near, n_subsets, limit):
 @inner
 def try_near(
     present, profiles, size, node, totals, minbucket, best, best_mask, best_rank, order, n_near,
-    far, far_squares, far_weight, far_rows, weight, near, lines,
+    far, far_squares, far_weight, far_rows, near, lines,
 ):  # fmt: skip
     """Try all subsets of the near levels beside one of the far levels.
 
@@ -248,17 +269,17 @@ def try_near(
     """
     total = node[0]
     test, rows = near[TEST], near[ROWS]
-    push, low, high = lines[:MOST], lines[MOST : MOST + LANES], lines[MOST + LANES :]
+    weight, push, low, high = lines
     limit = best / total - MARGIN
     slope = limit * (total - 2.0 * far_weight)
-    sum_three(
-        low, 0, 2.0 * push[0] - slope * weight[0], 2.0 * push[1] - slope * weight[1],
-        2.0 * push[2] - slope * weight[2],
-    )  # fmt: skip
-    high[0] = limit * far_weight * (total - far_weight) - far_squares
-    for j in range(3, n_near):
-        for s in range(1 << (j - 3)):
-            high[(1 << (j - 3)) + s] = high[s] + (slope * weight[j] - 2.0 * push[j])
+    for j in range(LANES):
+        push[j] = 2.0 * push[j] - slope * weight[j]
+    sum_three(low, 0, push[0], push[1], push[2])
+    sum_three(high, 0, -push[3], -push[4], -push[5])
+    add_to_all(high, 0, high, 0, limit * far_weight * (total - far_weight) - far_squares)
+    for j in range(6, n_near):
+        for s in range(0, 1 << (j - 3), LANES):
+            add_to_all(high, (1 << (j - 3)) + s, high, s, -push[j])
     fewest, most = minbucket - far_rows, size - minbucket - far_rows
     n_blocks = 1 << (n_near - 3)
     before = best
@@ -275,11 +296,11 @@ def try_near(
         for s in range(start, start + LANES):
             if rows[s] < fewest or rows[s] > most or test[s] + low[s - start] < high[block]:
                 continue
-            mask = 0
-            for i in range(present - 1):
-                mask |= ((far << n_near | s) >> i & 1) << order[i]
-            if mask >> (present - 1):
-                mask ^= (1 << present) - 1
+            left = near[WEIGHT][s] + far_weight
+            above = test[s] + low[s - start] - high[block]
+            if above < (best / total - MARGIN - limit) * left * (total - left):
+                continue  # the best has risen since the test was written
+            mask = mask_of(far << n_near | s, order, present)
             gain = gain_of_levels(mask, profiles, node, totals)
             if gain > best + TIE * total or (
                 best_mask and gain >= best - TIE * total and gray_rank(mask) < best_rank
@@ -293,15 +314,25 @@ def try_near(
 
 
 @inner
+def mask_of(subset, order, present):
+    """Return the mask of a subset of the levels in their order, without the last level."""
+    mask = 0
+    for i in range(present - 1):
+        mask |= (subset >> i & 1) << order[i]
+    return mask if mask >> (present - 1) == 0 else mask ^ ((1 << present) - 1)
+
+
+@inner
 def gain_of_levels(mask, profiles, node, totals):
     """Return the improvement when the levels of the mask go left, free of rounding in its sums."""
     total, k, squares = node
+    width = in_lanes(k)
     left_squares = right_squares = left_weight = 0.0
     for c in range(k):
         cell = 0.0
         bits = mask
         while bits:
-            cell += profiles[trailing_zeros(bits) * k + c]
+            cell += profiles[trailing_zeros(bits) * width + c]
             bits &= bits - 1
         left_weight += cell
         left_squares += cell * cell

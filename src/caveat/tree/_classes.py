@@ -11,16 +11,14 @@ import numpy as np
 
 from caveat.tree._all_subsets import TIE, make_gain
 from caveat.tree._kernel import inner, part, trailing_zeros
-from caveat.tree._lanes import CODES, place_of
+from caveat.tree._lanes import LANES, in_lanes, take_out
+from caveat.tree._orders import best_of_order, has_order
 from caveat.tree._subsets import best_of_profiles, best_subset
 
 __all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
 
-NO_CODE = 65_535
-"""More than any code of an ordered predictor."""
-
-CELLS_PER_ROW = 4
-FEWEST_CELLS = 64
+CELLS_PER_ROW = 8
+FEWEST_CELLS = 256
 """A table of level x class is cheaper than sorting while it has no more cells than this."""
 
 
@@ -48,53 +46,51 @@ def count_classes(y, weight, start, stop, n_classes, masses, local, totals):
             total += mass
             largest = max(largest, mass)
             squares += float(mass) * float(mass)
+    for c in range(k, in_lanes(k)):
+        totals[c] = 0.0
     for i in range(start, stop):
         local[i - start] = masses[y[i]]
     return k, total, squares, largest
 
 
 @inner
-def tabulate_classes(column, rows, y, weight, start, stop, n_codes, k, table, levels, profiles):
+def tabulate_classes(column, rows, y, weight, start, stop, n_codes, width, table, levels, profiles):
     """Fill the class profile of each level present; return how many are present.
 
     `y` holds the node's own class numbers from position 0. `levels` gets code, rows and weight.
     """
-    counts = n_codes * k
+    counts = n_codes * width
     if len(weight):
         for i in range(start, stop):
             code = np.int64(column[rows[i]])
             table[counts + code] += 1
-            table[code * k + y[i - start]] += weight[i]
+            table[code * width + y[i - start]] += weight[i]
     else:
         mine = rows[start:stop]
         for i in range(len(mine)):
-            table[np.int64(column[mine[i]]) * k + y[i]] += 1
+            table[np.int64(column[mine[i]]) * width + y[i]] += 1
     present = 0
     for code in range(n_codes):
-        total = 0
-        for c in range(k):
-            cell = table[code * k + c]
-            profiles[present * k + c] = cell
-            table[code * k + c] = 0
-            total += cell
+        total = 0.0
+        for c in range(0, width, LANES):
+            total += take_out(profiles, present * width + c, table, code * width + c)
         levels[present, 0] = code
-        levels[present, 1] = total
-        levels[present, 2] = total
+        levels[present, 1] = levels[present, 2] = np.int64(total)
         if len(weight):
             levels[present, 1] = table[counts + code]
             table[counts + code] = 0
-        present += total != 0
+        present += total != 0.0
     return present
 
 
 @inner
 def best_of_chains(
-    column, rows, y, weight, start, stop, n_codes, node, totals, minbucket, best, table, marks,
+    column, rows, y, weight, start, stop, n_codes, node, totals, minbucket, best, heads, marks,
     levels, chain, left,
 ):  # fmt: skip
     """Do what `best_of_profiles` does row by row: cheaper when levels x classes > rows.
 
-    The rows of a level hang together: `table` has the last one (counted from 1), `chain` the one
+    The rows of a level hang together: `heads` has the last one (counted from 1), `chain` the one
     before each. Returns also the number of levels present.
     """
     total, k, squares = node
@@ -103,8 +99,8 @@ def best_of_chains(
     mine = rows[start:stop]
     for i in range(len(mine)):
         code = np.int64(column[mine[i]])
-        chain[i] = table[code]
-        table[code] = i + 1
+        chain[i] = heads[code]
+        heads[code] = i + 1
         marks[code >> 6] |= np.int64(1) << (code & 63)
     left_rows = present = 0
     left_weight = left_squares = 0.0
@@ -128,8 +124,8 @@ def best_of_chains(
                         cut = present - 1
             levels[present, 0] = code
             present += 1
-            i = table[code]
-            table[code] = 0
+            i = heads[code]
+            heads[code] = 0
             while i:
                 c = y[i - 1]
                 if len(weight):
@@ -143,77 +139,32 @@ def best_of_chains(
     return best, cut, present
 
 
-@inner
-def best_of_places(
-    column, rows, y, start, stop, node, totals, minbucket, best, levels, shorts, left
-):
-    """Do what `best_of_chains` does for a few rows without weights, which are put in order."""
-    total, k, squares = node
-    for c in range(k):
-        left[c] = 0.0
-    for i in range(CODES):
-        shorts[i] = NO_CODE
-    mine = rows[start:stop]
-    size = len(mine)
-    for i in range(size):
-        shorts[i] = column[mine[i]]
-    codes, classes = shorts[CODES : 2 * CODES], shorts[2 * CODES : 3 * CODES]
-    for i in range(size):
-        place = place_of(shorts, i)
-        codes[place] = shorts[i]
-        classes[place] = y[i]
-    left_squares = cross = 0.0
-    limit = best + squares / total - TIE * total
-    cut = -1
-    for i in range(size - minbucket):
-        c = classes[i]
-        left_squares += 2.0 * left[c] + 1.0
-        cross += totals[c]
-        left[c] += 1.0
-        if i < minbucket - 1:
-            continue
-        weight = i + 1.0
-        rest = total - weight
-        right_squares = squares - 2.0 * cross + left_squares
-        if (
-            left_squares * rest + right_squares * weight > limit * weight * rest
-            and codes[i] != codes[i + 1]
-        ):
-            gain = make_gain(left_squares, weight, right_squares, total, squares)
-            if gain > best + TIE * total:
-                best = gain
-                limit = best + squares / total - TIE * total
-                cut = 0
-                levels[0, 0] = codes[i]
-                levels[1, 0] = codes[i + 1]
-    return best, cut, 1 + (codes[0] != codes[size - 1])
-
-
 @part
 def search_classes(
-    column, rows, weight, start, stop, n_codes, nominal, node, minbucket, best, work
+    column, f, rows, weight, start, stop, place, n_codes, nominal, node, minbucket, best, work
 ):
     """Return improvement, place of the best cut (-1 if none beats `best`) and levels present.
 
-    For nominal predictors the place is 0 and `work.side` is 1 for the levels that go left.
+    For nominal predictors the cut is 0 and `work.side` is 1 for the levels that go left. `place` is
+    that of the rows in the orders, -1 if there are none.
     """
     levels, profiles, totals, left, right = (
         work.levels, work.profiles, work.totals, work.left, work.right,
     )  # fmt: skip
     size = stop - start
-    k = node[1]
-    if not nominal and n_codes * k > max(CELLS_PER_ROW * size, FEWEST_CELLS):
-        if size <= CODES and len(weight) == 0:
-            return best_of_places(
-                column, rows, work.local, start, stop, node, totals, minbucket, best, levels,
-                work.class_buffer, left,
-            )  # fmt: skip
+    if place >= 0 and has_order(n_codes, nominal):
+        return best_of_order(
+            column, work.orders[f][place : place + size], work.orders[len(work.orders) - 1], node,
+            totals, minbucket, best, levels, left,
+        )  # fmt: skip
+    width = in_lanes(node[1])
+    if not nominal and n_codes * width > max(CELLS_PER_ROW * size, FEWEST_CELLS):
         return best_of_chains(
             column, rows, work.local, weight, start, stop, n_codes, node, totals, minbucket, best,
             work.table, work.marks, levels, work.row_buffer, left,
         )  # fmt: skip
     present = tabulate_classes(
-        column, rows, work.local, weight, start, stop, n_codes, k, work.table, levels, profiles
+        column, rows, work.local, weight, start, stop, n_codes, width, work.table, levels, profiles
     )
     if nominal:
         found, cut = best_subset(
@@ -222,7 +173,7 @@ def search_classes(
         )  # fmt: skip
     else:
         found, cut = best_of_profiles(
-            levels, present, profiles, size, node, totals, minbucket, best, left, right,
-            work.order, np.int64(0),
+            levels, present, profiles, size, node, totals, minbucket, best, left, work.order,
+            np.int64(0),
         )  # fmt: skip
     return found, cut, present

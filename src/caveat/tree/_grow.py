@@ -21,7 +21,7 @@ from caveat.tree._kernel import announce
 from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes, check_kind
 from caveat.tree._pruning import COLLAPSED, LEVEL_SET, finish
 from caveat.tree._response import encode_response, exact_weights
-from caveat.tree._room import make_room
+from caveat.tree._room import make_room, most_nominal
 from caveat.tree._tree import Tree
 
 __all__ = ["grow", "grow_tree"]
@@ -215,6 +215,5 @@ def _check_sizes(predictors: Predictors, n_levels: int, values: NDArray[np.float
         return
     if n_levels > EXACT_LEVELS:
         raise ValueError(f"n_levels must not exceed {EXACT_LEVELS} for classes")
-    nominal = ~predictors.ordered
-    if np.any(predictors.n_levels[nominal] * np.int64(n_levels) > MOST_CELLS):
+    if most_nominal(predictors.features) * n_levels > MOST_CELLS:
         raise ValueError("predictors hold a nominal column with too many levels for these classes")

@@ -11,6 +11,7 @@ from caveat.tree._all_subsets import TIE
 from caveat.tree._classes import count_classes, search_classes
 from caveat.tree._kernel import inner, kernel, part, unowned
 from caveat.tree._numbers import ALONE, FIRST, SECOND, count_numbers, search_numbers
+from caveat.tree._orders import SMALL, note_classes, part_orders, put_in_order
 from caveat.tree._partition import flag_left, move
 from caveat.tree._room import Response, Room, carve
 
@@ -94,18 +95,21 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
     scratch = carve(room, response.n_classes, len(rows))
     nodes, measures, stack = unowned(room.nodes), unowned(room.measures), unowned(room.stack)
     block, block_rows = unowned(room.block), unowned(room.block_rows)
+    small, small_rows = unowned(room.small), unowned(room.small_rows)
     varied = unowned(room.varied)
     list_predictors(classes, data, varied[0])
-    block_start = block_stop = np.int64(0)
+    block_start = block_stop = small_start = small_stop = np.int64(0)
+    in_order = len(response.weight) == 0 and rules.n_candidates >= features.shape[1]
+    small_size = SMALL if in_order else 0
+    least = max(rules.minsplit, 2 * rules.minbucket)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(rows), 0, -1
     waiting = 1
     n_nodes = 0
     while waiting:
         waiting -= 1
         start, stop, depth, parent = stack[waiting]
-        if block_stop and start >= block_stop:
-            leave_block(data.rows, block_rows, block_start, block_stop)
-            block_stop = np.int64(0)
+        small_stop = leave_block(start, data.rows, small_rows, small_start, small_stop)
+        block_stop = leave_block(start, data.rows, block_rows, block_start, block_stop)
         node = n_nodes
         n_nodes += 1
         if parent >= 0:
@@ -119,16 +123,24 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
         about, risk = describe(classes, numbers, data, response.n_classes, start, stop, scratch)
         risk *= response.risk_unit
         measures[RISK, node] = risk
-        if depth >= rules.max_depth or stop - start < max(rules.minsplit, 2 * rules.minbucket):
+        if depth >= rules.max_depth or stop - start < least:
             continue
         if risk <= rules.alpha * CAREFUL or about.k < 2:
             continue
         if block_stop == 0 and stop - start <= len(block_rows):
-            enter_block(data, start, stop, block, block_rows)
+            enter_block(data, data.codes, block_stop > 0, start, stop, block, block_rows)
             block_start, block_stop = start, stop
-        matrix = block if block_stop else data.codes
+        matrix, in_block, place = block if block_stop else data.codes, block_stop > 0, -1
+        if classes is not None:
+            if small_stop == 0 and stop - start <= small_size:
+                enter_block(data, matrix, in_block, start, stop, small, small_rows)
+                small_start, small_stop = start, stop
+                put_in_order(small, data.features, stop - start, varied[depth], scratch)
+            if small_stop:
+                matrix, in_block, place = small, small_stop > 0, start - small_start
+                note_classes(data.rows, start, stop, scratch)
         feature, cut, improve = best_split(
-            classes, numbers, data, matrix, block_stop > 0, rules, start, stop, about,
+            classes, numbers, data, matrix, in_block, place, rules, start, stop, about,
             varied[depth], varied[depth + 1], scratch,
         )  # fmt: skip
         if feature < 0:
@@ -137,14 +149,18 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
         nodes[THRESHOLD, node] = cut
         nodes[LEFT, node] = n_nodes
         measures[IMPROVE, node] = improve * response.unit
-        column = column_of(matrix, data.features, block_stop > 0, feature)
-        middle = partition(classes, numbers, data, column, cut, start, stop, scratch)
+        column = column_of(matrix, data.features, in_block, feature)
+        middle = partition(
+            classes, numbers, data, column, cut, start, stop, place, varied[depth + 1], least,
+            scratch,
+        )  # fmt: skip
         stack[waiting, 0], stack[waiting, 1] = middle, stop
         stack[waiting, 2], stack[waiting, 3] = depth + 1, node
         stack[waiting + 1, 0], stack[waiting + 1, 1] = start, middle
         stack[waiting + 1, 2], stack[waiting + 1, 3] = depth + 1, -1
         waiting += 2
-    leave_block(data.rows, block_rows, block_start, block_stop)
+    leave_block(small_stop, data.rows, small_rows, small_start, small_stop)
+    leave_block(block_stop, data.rows, block_rows, block_start, block_stop)
     return n_nodes
 
 
@@ -183,12 +199,13 @@ def list_predictors(classes, data, mine):
 
 @part
 def best_split(
-    classes, numbers, data, matrix, in_block, rules, start, stop, node, mine, varied, work
+    classes, numbers, data, matrix, in_block, place, rules, start, stop, node, mine, varied, work
 ):
     """Return the best predictor (-1 if none), its cut (-1 if nominal) and the improvement.
 
     `mine` lists the predictors to try; those that have more than one level here are listed in
     `varied`, for the children. Among equals the first predictor wins, whatever their order.
+    `place` is that of the node's rows in the orders, -1 if there are none.
     """
     n_features = data.features.shape[1]
     best = 0.0
@@ -206,12 +223,12 @@ def best_split(
         n_codes = np.int64(data.features[1, f])
         nominal = data.features[2, f]
         column = column_of(matrix, data.features, in_block, f)
-        found, place, present = best, -1, 0
+        found, last, present = best, -1, 0
         if classes is not None:
             # An earlier predictor wins if it is as good.
             least = best - 2.0 * TIE * node.weight if f < feature and not random else best
-            found, place, present = search_classes(
-                column, data.rows, data.weight, start, stop, n_codes, nominal,
+            found, last, present = search_classes(
+                column, f, data.rows, data.weight, start, stop, place, n_codes, nominal,
                 (node.weight, node.k, node.squares), rules.minbucket, least, work,
             )  # fmt: skip
         if numbers is not None:
@@ -221,7 +238,7 @@ def best_split(
             elif not random and tried + 1 < n_mine:
                 turn = FIRST
                 beside = column_of(matrix, data.features, in_block, np.int64(mine[2 + tried]))
-            found, place, present = search_numbers(
+            found, last, present = search_numbers(
                 column, beside, turn, data.rows, data.answers, data.weight, start, stop, n_codes,
                 nominal, (node.weight, node.centre, node.rest), rules.minbucket, best,
                 work.table, work.marks, work.levels, work.order, work.key, work.side,
@@ -229,7 +246,7 @@ def best_split(
         if present > 1:
             varied[0] += 1
             varied[varied[0]] = f
-        if place < 0:
+        if last < 0:
             continue
         best = found
         feature = f
@@ -239,7 +256,7 @@ def best_split(
                 work.goes_left[work.levels[i, 0]] = work.side[i]
         else:
             # Codes between the two levels go to the nearer one.
-            cut = (work.levels[place, 0] + work.levels[place + 1, 0] - 1) // 2
+            cut = (work.levels[last, 0] + work.levels[last + 1, 0] - 1) // 2
     return feature, cut, best
 
 
@@ -263,10 +280,12 @@ def draw_candidate(random, tried):
 
 
 @part
-def partition(classes, numbers, data, column, cut, start, stop, work):
+def partition(classes, numbers, data, column, cut, start, stop, place, varied, least, work):
     """Bring the rows that go left to the front and return where the right child starts."""
     flags = work.flags
     middle = start + flag_left(column, cut, work.goes_left, data.rows, start, stop, flags)
+    if classes is not None:
+        part_orders(data, start, middle, stop, place, varied, least, work)
     move(data.rows, flags, start, middle, stop, work.row_buffer)
     if classes is not None:
         move(data.answers, flags, start, middle, stop, work.class_buffer)
@@ -278,10 +297,10 @@ def partition(classes, numbers, data, column, cut, start, stop, work):
 
 
 @inner
-def enter_block(data, start, stop, block, block_rows):
+def enter_block(data, matrix, in_block, start, stop, block, block_rows):
     """Copy the node's codes together; within the block `rows` holds positions in the copy."""
     for f in range(data.features.shape[1]):
-        column = data.codes[data.features[0, f]]
+        column = column_of(matrix, data.features, in_block, f)
         for i in range(start, stop):
             block[f, i - start] = column[data.rows[i]]
     for i in range(start, stop):
@@ -290,7 +309,11 @@ def enter_block(data, start, stop, block, block_rows):
 
 
 @inner
-def leave_block(rows, block_rows, start, stop):
-    """Turn positions in the copy back into row numbers of the table."""
-    for i in range(start, stop):
-        rows[i] = block_rows[rows[i]]
+def leave_block(at, rows, block_rows, start, stop):
+    """Turn positions in the copy back where a block ends before `at`; return its end, 0 if left."""
+    if at < stop:
+        return stop
+    if stop:
+        for i in range(start, stop):
+            rows[i] = block_rows[rows[i]]
+    return np.int64(0)

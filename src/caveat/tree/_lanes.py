@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""Eight numbers at once, or 32 codes.
+"""Eight numbers at once.
 
 In a loop over two parts of one array the compiler cannot know that they are apart, so it would ask
 each time, or go one by one. Here all eight are read before any is written. An array is followed by
@@ -15,15 +15,15 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 
+from caveat.kernel import inner
+
 __all__ = [
-    "CODES", "LANES", "add_product", "add_squares", "add_to_all", "any_above", "keep_larger",
-    "place_of", "sum_three",
+    "LANES", "add_product", "add_squares", "add_to_all", "any_above", "in_lanes", "keep_larger",
+    "multiply", "place_of", "reach_of", "square_sides", "sum_three", "take_out",
+    "write_difference",
 ]  # fmt: skip
 
 LANES = 8
-CODES = 32
-"""Codes that are put in order at once."""
-
 _EIGHT = ir.VectorType(ir.DoubleType(), LANES)
 _SIZE = 8  # bytes of a number: the eight may begin anywhere
 
@@ -54,6 +54,19 @@ class _Eight:
         alone = self.builder.insert_element(nothing, self.arguments[i], first)
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return self.builder.shuffle_vector(alone, nothing, everywhere)
+
+    def sum(self, eight):
+        """Add halves until one number is left."""
+        size = LANES
+        while size > 1:
+            size //= 2
+            lanes = ir.VectorType(ir.IntType(32), size)
+            first, second = (
+                self.builder.shuffle_vector(eight, eight, ir.Constant(lanes, list(half)))
+                for half in (range(size), range(size, 2 * size))
+            )
+            eight = self.builder.fadd(first, second)
+        return self.builder.extract_element(eight, ir.Constant(ir.IntType(32), 0))
 
 
 def _add_to_all(_context, out, to, one, start, number):
@@ -130,25 +143,90 @@ def _any_above(_context, one, start, other, zero, least, rows, _start, fewest, m
     return types.boolean(one, start, other, zero, least, rows, start, fewest, most), generate
 
 
-def _place_of(_context, codes, _i):
+def _reach_of(_context, out, to, squares, start, weight, _start, along, _along, right, total):
+    def generate(*given):
+        eight = _Eight(*given)
+        builder = eight.builder
+        squares, weight = eight.load(2), eight.load(4)
+        right = builder.fadd(builder.fadd(squares, eight.load(6)), eight.repeat(8))
+        right = builder.fdiv(right, builder.fsub(eight.repeat(9), weight))
+        return eight.store(builder.fadd(builder.fdiv(squares, weight), right), 0)
+
+    signature = types.void(out, to, squares, start, weight, start, along, start, right, total)
+    return signature, generate
+
+
+def _write_difference(_context, out, to, one, start, number, other, _start):
+    def generate(*given):
+        eight = _Eight(*given)
+        product = eight.builder.fmul(eight.repeat(4), eight.load(5))
+        return eight.store(eight.builder.fsub(eight.load(2), product), 0)
+
+    return types.void(out, to, one, start, number, other, start), generate
+
+
+def _take_out(_context, out, to, table, start):
+    def generate(*given):
+        eight = _Eight(*given)
+        builder = eight.builder
+        whole = ir.VectorType(ir.IntType(64), LANES)
+        place = builder.bitcast(eight.pointer(2), whole.as_pointer())
+        # The bits of 2 ** 52 plus a whole number below it are the sum of both.
+        bits = builder.or_(
+            builder.load(place, align=_SIZE), ir.Constant(whole, [0x433 << 52] * LANES)
+        )
+        builder.store(ir.Constant(whole, [0] * LANES), place, align=_SIZE)
+        taken = builder.fsub(builder.bitcast(bits, _EIGHT), ir.Constant(_EIGHT, [2.0**52] * LANES))
+        eight.store(taken, 0)
+        return eight.sum(taken)
+
+    return types.float64(out, to, table, start), generate
+
+
+def _place_of(_context, numbers, _i):
     def generate(context, builder, signature, arguments):
-        codes, i = arguments
-        lanes = ir.VectorType(ir.IntType(16), CODES)
-        array = context.make_array(signature.args[0])(context, builder, value=codes)
-        all_codes = builder.load(builder.bitcast(array.data, lanes.as_pointer()), align=2)
-        mine = builder.load(builder.gep(array.data, [i]))
-        nothing, zero = ir.Constant(lanes, ir.Undefined), ir.Constant(ir.IntType(32), 0)
-        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), CODES), [0] * CODES)
-        mine = builder.insert_element(nothing, mine, zero)
+        array = context.make_array(signature.args[0])(context, builder, value=arguments[0])
+        lanes = ir.VectorType(ir.DoubleType(), 2 * LANES)
+        all_numbers = builder.load(builder.bitcast(array.data, lanes.as_pointer()), align=_SIZE)
+        mine = builder.load(builder.gep(array.data, [arguments[1]]))
+        nothing = ir.Constant(lanes, ir.Undefined)
+        mine = builder.insert_element(nothing, mine, ir.Constant(ir.IntType(32), 0))
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), 2 * LANES), [0] * 2 * LANES)
         mine = builder.shuffle_vector(mine, nothing, everywhere)
-        word = ir.IntType(CODES)
-        up_to = builder.bitcast(builder.icmp_unsigned("<=", all_codes, mine), word)
-        same = builder.bitcast(builder.icmp_unsigned("==", all_codes, mine), word)
-        later = builder.shl(ir.Constant(word, -1), builder.trunc(i, word))
-        before = builder.and_(up_to, builder.not_(builder.and_(same, later)))
+        word = ir.IntType(2 * LANES)
+        less = builder.bitcast(builder.fcmp_ordered("<", all_numbers, mine), word)
+        same = builder.bitcast(builder.fcmp_ordered("==", all_numbers, mine), word)
+        earlier = builder.not_(
+            builder.shl(ir.Constant(word, -1), builder.trunc(arguments[1], word))
+        )
+        before = builder.or_(less, builder.and_(same, earlier))
         return builder.zext(builder.ctpop(before), ir.IntType(64))
 
-    return types.int64(codes, types.int64), generate
+    return types.int64(numbers, types.int64), generate
+
+
+def _multiply(_context, one, start, other, _start):
+    def generate(*given):
+        eight = _Eight(*given)
+        return eight.sum(eight.builder.fmul(eight.load(0), eight.load(2)))
+
+    return types.float64(one, start, other, start), generate
+
+
+def _square_sides(_context, out, to, left, start, sign, profile, _profile, totals, _totals):
+    both = types.UniTuple(types.float64, 2)
+
+    def generate(*given):
+        eight = _Eight(*given)
+        builder = eight.builder
+        moved = builder.fmul(eight.repeat(4), eight.load(5))
+        left = builder.fadd(eight.load(2), moved)
+        eight.store(left, 0)
+        right = builder.fsub(eight.load(7), left)
+        sums = [eight.sum(builder.fmul(side, side)) for side in (left, right)]
+        return eight.context.make_tuple(builder, both, sums)
+
+    return both(out, to, left, start, sign, profile, start, totals, start), generate
 
 
 add_to_all: Callable[..., Any] = intrinsic(_add_to_all)
@@ -172,6 +250,31 @@ any_above: Callable[..., Any] = intrinsic(_any_above)
 """`any_above(one, start, other, 0, least, rows, start, fewest, most)`: say whether any of eight
 sums of two exceeds `least` and has rows from `fewest` to `most`."""
 
+reach_of: Callable[..., Any] = intrinsic(_reach_of)
+"""`reach_of(out, to, squares, start, weight, start, along, start, right, total)`: write squares /
+weight + (squares + along + right) / (total - weight) of eight subsets."""
+
+write_difference: Callable[..., Any] = intrinsic(_write_difference)
+"""`write_difference(out, to, one, start, number, other, start)`: write eight of `one`, each minus
+the number times the `other`."""
+
+take_out: Callable[..., Any] = intrinsic(_take_out)
+"""`take_out(out, to, table, start)`: move eight whole numbers below 2 ** 52, leave zeros and return
+their sum."""
+
 place_of: Callable[..., Any] = intrinsic(_place_of)
-"""`place_of(codes, i)`: the place of the i-th of the first 32 codes when they are sorted; among
+"""`place_of(numbers, i)`: the place of the i-th of the first 16 numbers when they are sorted; among
 equals the earlier comes first."""
+
+multiply: Callable[..., Any] = intrinsic(_multiply)
+"""`multiply(one, start, other, start)`: return the product of two times eight numbers."""
+
+square_sides: Callable[..., Any] = intrinsic(_square_sides)
+"""`square_sides(out, to, left, start, sign, profile, start, totals, start)`: write eight of `left`
+plus sign times the profile; return the sum of their squares, and of the rest of the totals."""
+
+
+@inner
+def in_lanes(size):
+    """Return how many numbers the lanes hold that hold this many."""
+    return (size + LANES - 1) // LANES * LANES

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.tree._all_subsets import SPARE
+from caveat.tree._all_subsets import MOST, SPARE
 from caveat.tree._classes import CELLS_PER_ROW, FEWEST_CELLS
 from caveat.tree._control import Control
 from caveat.tree._kernel import inner, unowned
-from caveat.tree._lanes import CODES
+from caveat.tree._lanes import LANES
+from caveat.tree._orders import SMALL
 
-__all__ = ["BLOCK", "Response", "Room", "Scratch", "carve", "make_room"]
+__all__ = ["BLOCK", "Response", "Room", "Scratch", "carve", "make_room", "most_nominal"]
 
 BLOCK = 8_192
 """Rows of a subtree whose codes are brought together: 20 columns of them fill the second cache. Of
@@ -42,17 +43,22 @@ class Room(NamedTuple):
     nodes: Any
     measures: Any
     stack: Any
-    integers: Any  # zero when growing starts
+    zeros: Any  # whole numbers that are zero when growing starts
+    integers: Any
     reals: Any
+    profiles: Any
     flags: Any
     shorts: Any
     row_buffer: Any
     number_buffer: Any
     block: Any
     block_rows: Any
+    small: Any  # likewise for subtrees whose rows are kept in the order of their codes
+    small_rows: Any
+    orders: Any
     varied: Any  # for each depth, number of predictors that have several levels, and which
     most: int  # levels of the predictor that has most
-    cells: int  # of the largest level x class table
+    cells: int  # of the largest level x class table, in whole lanes
 
 
 class Scratch(NamedTuple):
@@ -76,6 +82,13 @@ class Scratch(NamedTuple):
     row_buffer: Any  # of all rows for three and more classes, else of half of them
     class_buffer: Any
     number_buffer: Any
+    orders: Any  # rows in the order of each predictor, and two lines to work in
+
+
+def most_nominal(features: NDArray[np.int32]) -> int:
+    """Return the number of levels of the nominal predictor that has most: it is tried last."""
+    last = features[:, features[3, -1]].tolist() if features.size else [0, 1, 1]
+    return int(last[1] * last[2])
 
 
 def make_room(
@@ -88,11 +101,9 @@ def make_room(
     """Allocate what one tree needs; memory that is not touched costs nothing."""
     n_features = features.shape[1]
     most = max(features[1].tolist(), default=1)
-    k = response.n_classes if response.as_classes else 0
-    cells = 0
-    if k:
-        nominal = int((features[1] * features[2]).max(initial=1))
-        cells = max(nominal * k, min(most * k, max(CELLS_PER_ROW * n_rows, FEWEST_CELLS)))
+    k = -(-response.n_classes // LANES) * LANES if response.as_classes else 0
+    most_cells = min(most * k, max(CELLS_PER_ROW * n_rows, FEWEST_CELLS))
+    cells = max(most_nominal(features) * k, most_cells) if k else 0
     capacity = max(1, 2 * (n_rows // control.minbucket) - 1)
     block = 0
     if n_table_rows > 2 * BLOCK:
@@ -102,14 +113,19 @@ def make_room(
         np.empty((7, capacity), np.int32),
         np.empty((2, capacity)),
         np.empty((control.max_depth + 2, 4), np.int64),
-        np.zeros(max(4 * most, cells + most) + most // 64 + 1 + 7 * (most + 1) + k, np.int64),
-        np.zeros(most + 3 * k + SPARE + cells if k else most),
+        np.zeros(max(4 * most, cells + most) + most // 64 + 1, np.int64),
+        np.empty(7 * (most + 1) + k, np.int64),
+        np.zeros(most + (3 + MOST) * k + SPARE if k else most),
+        np.empty(cells),
         np.empty(n_rows, np.uint8),
-        np.empty(n_rows + half + 3 * CODES if k else 0, np.uint16),
+        np.empty(n_rows + half if k else 0, np.uint16),
         np.empty(n_rows if k else half, np.uint32),
         np.empty(half, np.int64),
         np.empty((n_features, block), np.uint16),
         np.empty(block, np.uint32),
+        np.empty((n_features, SMALL if k else 0), np.uint16),
+        np.empty(SMALL if k else 0, np.uint32),
+        np.empty((n_features + 2, SMALL if k else 0), np.uint8),
         np.empty((control.max_depth + 2, n_features + 1), np.int64),
         most,
         cells,
@@ -120,30 +136,30 @@ def make_room(
 def carve(room, n_classes, n_rows):
     """Cut the work space of one tree out of its room."""
     most, cells = room.most, room.cells
-    k = n_classes if len(room.shorts) else 0
-    integers, reals, shorts = unowned(room.integers), unowned(room.reals), unowned(room.shorts)
-    a = max(4 * most, cells + most)
-    b = a + most // 64 + 1
-    c = b + 4 * (most + 1)
-    d = c + 3 * (most + 1)
-    e = most + 3 * k
+    k = -(-n_classes // LANES) * LANES if len(room.shorts) else 0
+    zeros, integers, reals = unowned(room.zeros), unowned(room.integers), unowned(room.reals)
+    shorts = unowned(room.shorts)
+    marks = max(4 * most, cells + most)
+    a = 4 * (most + 1)
+    b = most + 3 * k
     return Scratch(
-        integers[:a],
-        integers[a:b],
-        integers[b:c].reshape((most + 1, 4)),
-        integers[c : c + most],
-        integers[c + most : c + 2 * most],
-        integers[c + 2 * most : c + 3 * most],
-        integers[d:],
+        zeros[:marks],
+        zeros[marks:],
+        integers[:a].reshape((most + 1, 4)),
+        integers[a : a + most],
+        integers[a + most : a + 2 * most],
+        integers[a + 2 * most : a + 3 * most],
+        integers[a + 3 * most :],
         reals[:most],
         reals[most : most + k],
         reals[most + k : most + 2 * k],
-        reals[most + 2 * k : e],
-        reals[e : e + SPARE] if k else reals[:0],
-        reals[e + SPARE :] if k else reals[:0],
-        shorts[: n_rows if k else 0],
+        reals[most + 2 * k : b],
+        reals[b:],
+        unowned(room.profiles),
+        shorts[:n_rows],
         unowned(room.flags),
         unowned(room.row_buffer),
-        shorts[n_rows:] if k else shorts[:0],
+        shorts[n_rows:],
         unowned(room.number_buffer),
+        unowned(room.orders),
     )

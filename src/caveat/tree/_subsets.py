@@ -1,19 +1,23 @@
 # mypy: disable-error-code="no-untyped-def, assignment"
-"""Kernels: the best split of one nominal predictor for three and more classes.
+"""Kernels: the best split of one predictor for three and more classes, from its profiles.
+
+The profile of a level is the weight of each class in it. All lines that hold a number for each
+class fill whole lanes, with zeros behind the last class.
 
 With few levels every subset is tried. Beyond that the levels are ordered along the first
-principal component of their class profiles (Coppersmith, Hong and Hosking 1999), cut at the best
-place, and improved by moving single levels as long as that helps.
+principal component of their profiles (Coppersmith, Hong and Hosking 1999), cut at the best place,
+and improved by moving single levels as long as that helps.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import MARGIN, MOST, TIE, make_gain, try_all
+from caveat.tree._all_subsets import MARGIN, MOST, TIE, make_gain, product, try_all
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
+from caveat.tree._lanes import LANES, add_product, in_lanes, square_sides
 
-__all__ = ["best_of_profiles", "best_subset", "gain_of_cut"]
+__all__ = ["best_of_profiles", "best_subset"]
 
 FEW = 5
 """Levels up to which all subsets are tried one by one, without asking first whether any can win."""
@@ -31,36 +35,39 @@ def gain_of_cut(size, left_rows, minbucket, node, left_weight, left_squares, rig
 
 
 @inner
+def take_level(out, left, sign, profiles, i, totals, width):
+    """Write the left side with one level more or less; return the squares of both sides."""
+    left_squares = right_squares = 0.0
+    for c in range(0, width, LANES):
+        one, other = square_sides(out, c, left, c, sign, profiles, i * width + c, totals, c)
+        left_squares += one
+        right_squares += other
+    return left_squares, right_squares
+
+
+@inner
 def best_of_profiles(
-    levels, present, profiles, size, node, totals, minbucket, best, left, right, order, by_order
+    levels, present, profiles, size, node, totals, minbucket, best, left, order, by_order
 ):
     """Return the improvement and the place of the last level on the left, or -1.
 
     The levels come as they are or, with `by_order`, as `order` says.
     """
-    total, k, squares = node
-    for c in range(k):
+    width = in_lanes(node[1])
+    for c in range(width):
         left[c] = 0.0
-        right[c] = totals[c]
     left_rows = 0
     left_weight = 0.0
-    left_squares = 0.0
-    right_squares = squares
     cut = -1
     for i in range(present - 1):
         j = order[i] if by_order else i
-        for c in range(k):
-            cell = profiles[j * k + c]
-            left_squares += cell * (2.0 * left[c] + cell)
-            right_squares -= cell * (2.0 * right[c] - cell)
-            left[c] += cell
-            right[c] -= cell
+        left_squares, right_squares = take_level(left, left, 1.0, profiles, j, totals, width)
         left_rows += levels[j, 1]
         left_weight += levels[j, 2]
         gain = gain_of_cut(
             size, left_rows, minbucket, node, left_weight, left_squares, right_squares
         )
-        if gain > best + TIE * total:
+        if gain > best + TIE * node[0]:
             best = gain
             cut = i
     return best, cut
@@ -74,16 +81,17 @@ def best_subset(
     """Return the improvement of the best subset and 0, or -1 when it does not beat `best`."""
     if present < 2:
         return best, -1
-    total, k, _ = node
     if present <= FEW:
         return walk_all(levels, present, profiles, size, node, totals, minbucket, best, left, side)
     # No two groups of levels improve more than all levels apart.
-    for c in range(k):
+    total, k, _ = node
+    width = in_lanes(k)
+    for c in range(width):
         left[c] = totals[c] / total
     apart = 0.0
     for i in range(present):
         weight = float(levels[i, 2])
-        key[i] = distance(profiles, i * k, left, weight, k) / weight
+        key[i] = weight * take_level(right, left, -1.0 / weight, profiles, i, totals, width)[0]
         apart += key[i]
     if apart < best - MARGIN * total:
         return best, -1
@@ -99,26 +107,10 @@ def best_subset(
 
 
 @inner
-def distance(profiles, start, shares, weight, size):
-    """Return the square of a profile's distance from what the shares let expect."""
-    a = b = 0.0
-    last = size - size % 2
-    for c in range(0, last, 2):
-        one = profiles[start + c] - weight * shares[c]
-        other = profiles[start + c + 1] - weight * shares[c + 1]
-        a += one * one
-        b += other * other
-    if size % 2:
-        one = profiles[start + last] - weight * shares[last]
-        a += one * one
-    return a + b
-
-
-@inner
 def walk_all(levels, present, profiles, size, node, totals, minbucket, best, left, side):
     """Try all subsets of a few levels, one level coming or going at a time (Gray order)."""
-    total, k, _ = node
-    for c in range(k):
+    width = in_lanes(node[1])
+    for c in range(width):
         left[c] = 0.0
     left_rows = 0
     left_weight = 0.0
@@ -129,17 +121,13 @@ def walk_all(levels, present, profiles, size, node, totals, minbucket, best, lef
         sign = 1 if mask >> moved & 1 else -1
         left_rows += sign * levels[moved, 1]
         left_weight += sign * levels[moved, 2]
-        left_squares = 0.0
-        right_squares = 0.0
-        for c in range(k):
-            cell = left[c] + sign * profiles[moved * k + c]
-            left[c] = cell
-            left_squares += cell * cell
-            right_squares += (totals[c] - cell) * (totals[c] - cell)
+        left_squares, right_squares = take_level(
+            left, left, float(sign), profiles, moved, totals, width
+        )
         gain = gain_of_cut(
             size, left_rows, minbucket, node, left_weight, left_squares, right_squares
         )
-        if gain > best + TIE * total:
+        if gain > best + TIE * node[0]:
             best = gain
             best_mask = mask
     for i in range(present):
@@ -151,41 +139,34 @@ def walk_all(levels, present, profiles, size, node, totals, minbucket, best, lef
 def order_and_move(
     levels, present, profiles, size, node, totals, minbucket, best, left, right, order, key, side
 ):
-    """Order by the first principal component, cut, then move single levels while it helps."""
-    total, k, _ = node
-    principal_scores(levels, present, profiles, k, total, totals, key, left, right)
+    """Order by the first principal component, cut, then move single levels while it helps.
+
+    `left` holds the shares of the classes, `key` how much each level apart improves.
+    """
+    total = node[0]
+    width = in_lanes(node[1])
+    principal_scores(levels, present, profiles, total, totals, key, left, right, width)
     sort_by_key(order, key, present)
     found, cut = best_of_profiles(
-        levels,
-        present,
-        profiles,
-        size,
-        node,
-        totals,
-        minbucket,
-        0.0,
-        left,
-        right,
-        order,
-        np.int64(1),
+        levels, present, profiles, size, node, totals, minbucket, 0.0, left, order, np.int64(1)
     )
     if cut < 0:
         return best, -1
     left_rows = np.int64(0)
     left_weight = 0.0
-    left[:k] = 0.0
+    for c in range(width):
+        left[c] = 0.0
     for i in range(present):
         j = order[i]
         side[j] = i <= cut
         if i <= cut:
             left_rows += levels[j, 1]
             left_weight += levels[j, 2]
-            for c in range(k):
-                left[c] += profiles[j * k + c]
+            take_level(left, left, 1.0, profiles, j, totals, width)
     while True:
         found, moved = best_move(
-            levels, present, profiles, size, node, totals, minbucket, found, left, left_rows,
-            left_weight, side,
+            levels, present, profiles, size, node, totals, minbucket, found, left, right,
+            left_rows, left_weight, side,
         )  # fmt: skip
         if moved < 0:
             break
@@ -193,30 +174,27 @@ def order_and_move(
         side[moved] = 1 - side[moved]
         left_rows += sign * levels[moved, 1]
         left_weight += sign * levels[moved, 2]
-        for c in range(k):
-            left[c] += sign * profiles[moved * k + c]
+        take_level(left, left, float(sign), profiles, moved, totals, width)
     return found, 0 if found > best + TIE * total else -1
 
 
 @inner
 def best_move(
-    levels, present, profiles, size, node, totals, minbucket, found, left, left_rows, left_weight,
-    side,
+    levels, present, profiles, size, node, totals, minbucket, found, left, moved_left, left_rows,
+    left_weight, side,
 ):  # fmt: skip
     """Return the improvement after the best move of one level, and that level or -1."""
     total, k, squares = node
+    width = in_lanes(k)
     moved = -1
     for i in range(present):
         sign = -1 if side[i] else 1
         rows = left_rows + sign * levels[i, 1]
         if rows < minbucket or size - rows < minbucket:
             continue
-        left_squares = 0.0
-        right_squares = 0.0
-        for c in range(k):
-            cell = left[c] + sign * profiles[i * k + c]
-            left_squares += cell * cell
-            right_squares += (totals[c] - cell) * (totals[c] - cell)
+        left_squares, right_squares = take_level(
+            moved_left, left, float(sign), profiles, i, totals, width
+        )
         mass = left_weight + sign * levels[i, 2]
         gain = make_gain(left_squares, mass, right_squares, total, squares)
         if gain > found + TIE * total:
@@ -226,49 +204,34 @@ def best_move(
 
 
 @inner
-def principal_scores(levels, present, profiles, k, total, totals, key, axis, image):
-    """Score each level on the first principal component of the weighted class profiles."""
-    start_axis(levels, present, profiles, k, total, totals, axis)
-    for _ in range(ITERATIONS):
-        middle = 0.0
-        for c in range(k):
-            image[c] = 0.0
-            middle += totals[c] * axis[c] / total
-        for i in range(present):
-            score = 0.0
-            for c in range(k):
-                score += profiles[i * k + c] * axis[c]
-            score = score / levels[i, 2] - middle
-            key[i] = score
-            for c in range(k):
-                image[c] += score * profiles[i * k + c]
-        # Scores sum to zero when weighted, so the profiles need no centring here.
-        length = 0.0
-        for c in range(k):
-            length += image[c] * image[c]
-        if length == 0.0:
-            break
-        length = np.sqrt(length)
-        change = 0.0
-        for c in range(k):
-            change = max(change, abs(image[c] / length - axis[c]))
-            axis[c] = image[c] / length
-        if change < 1e-3:
-            break
+def principal_scores(levels, present, profiles, total, totals, key, axis, image, width):
+    """Score each level on the first principal component of the weighted class profiles.
 
-
-@inner
-def start_axis(levels, present, profiles, k, total, totals, axis):
-    """Start from the level that lies furthest from the node's own profile."""
-    furthest = -1.0
+    Starts from the level that lies furthest from the node's own shares, which `axis` holds.
+    """
+    none = np.int64(0)  # a plain 0 would be compiled for once more
     start = 0
     for i in range(present):
-        distance = 0.0
-        for c in range(k):
-            gap = profiles[i * k + c] / levels[i, 2] - totals[c] / total
-            distance += levels[i, 2] * gap * gap
-        if distance > furthest:
-            furthest = distance
+        if key[i] > key[start]:
             start = i
-    for c in range(k):
-        axis[c] = profiles[start * k + c] / levels[start, 2] - totals[c] / total
+    for c in range(width):
+        axis[c] = profiles[start * width + c] / levels[start, 2] - axis[c]
+    for _ in range(ITERATIONS):
+        for c in range(width):
+            image[c] = 0.0
+        middle = product(totals, none, axis, none, width) / total
+        for i in range(present):
+            key[i] = product(profiles, i * width, axis, none, width) / levels[i, 2] - middle
+            for c in range(0, width, LANES):
+                add_product(image, c, key[i], profiles, i * width + c)
+        # Scores sum to zero when weighted, so the profiles need no centring here.
+        length = np.sqrt(product(image, none, image, none, width))
+        if length == 0.0:
+            break
+        change = 0.0
+        for c in range(width):
+            now = image[c] / length
+            change = max(change, abs(now - axis[c]))
+            axis[c] = now
+        if change < 1e-3:
+            break

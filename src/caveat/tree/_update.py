@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import SPARE
+from caveat.tree._all_subsets import MOST, SPARE
 from caveat.tree._kernel import inner, kernel
+from caveat.tree._lanes import in_lanes
 from caveat.tree._numbers import best_of_numbers
 from caveat.tree._subsets import best_of_profiles, best_subset
 
@@ -221,26 +222,27 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
     minbucket, minsplit = rules
     n_changes = len(changes)
     most = most_levels(features)
+    width = in_lanes(n_classes)
     sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 2 + n_classes), np.int64)
     starts = np.empty(features.shape[1] + 1, np.int64)
     sum_levels(codes, features, rows, classes, n_classes, sums, starts)
     work = (
         np.empty((most + 2, 2 + n_classes), np.int64),
         np.empty((most + 2, 3), np.int64),
-        np.empty((most + 2) * n_classes),
+        np.empty((most + 2) * width),
         np.empty(most + 2, np.int64),
         np.empty(most + 2, np.int64),
         np.empty(most + 2),
-        np.empty(n_classes),
-        np.empty(n_classes),
-        np.zeros(SPARE),
+        np.empty(width),
+        np.empty(width),
+        np.zeros(SPARE + MOST * width),
     )
     mine = np.zeros(most, np.uint8)
     own = np.zeros(most, np.uint8)
     counts = np.zeros(n_classes, np.int64)
     for i in range(len(rows)):
         counts[classes[rows[i]]] += 1
-    totals = np.empty(n_classes)
+    totals = np.empty(width)
     kept = np.empty(n_classes, np.int64)
     base_feature = base_cut = -1
     base_improve = base_risk = 0.0
@@ -300,6 +302,8 @@ def list_classes(counts, kept, totals):
             k += 1
         squares += float(counts[c]) * float(counts[c])
         largest = max(largest, counts[c])
+    for c in range(k, in_lanes(k)):
+        totals[c] = 0.0
     return k, squares, largest
 
 
@@ -316,6 +320,7 @@ def search_profiles(
     levels, about, profiles, order, side, key, left, right, spare = work
     gone, gone_y, come, come_y = row
     size, k, squares = node
+    width = in_lanes(k)
     n_classes = levels.shape[1] - 2
     feature = cut = -1
     best = beyond = 0.0
@@ -332,7 +337,9 @@ def search_profiles(
             about[i, 0] = levels[i, 0]
             about[i, 1] = about[i, 2] = levels[i, 1]
             for c in range(k):
-                profiles[i * k + c] = levels[i, 2 + kept[c]]
+                profiles[i * width + c] = levels[i, 2 + kept[c]]
+            for c in range(k, width):
+                profiles[i * width + c] = 0.0
         if features[2, f]:
             found, place = best_subset(
                 about, present, profiles, size, node, totals, minbucket, best, left, right,
@@ -340,8 +347,8 @@ def search_profiles(
             )  # fmt: skip
         else:
             found, place = best_of_profiles(
-                about, present, profiles, size, node, totals, minbucket, best, left, right,
-                order, np.int64(0),
+                about, present, profiles, size, node, totals, minbucket, best, left, order,
+                np.int64(0),
             )  # fmt: skip
         if place >= 0:
             feature = f

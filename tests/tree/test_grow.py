@@ -68,6 +68,24 @@ def test_shares_donors_and_leaves(problem: Problem) -> None:
         assert shares.shares[part] == pytest.approx(mass[mass > 0] / mass.sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("n_response", [63, 64, 65, 200])
+def test_codes_of_a_leaf_rise_however_many_there_are(n_response: int) -> None:
+    codes = np.arange(2 * n_response)[::-1].repeat(3) % n_response
+    column = (np.arange(len(codes)) % 2).astype(np.uint8)
+    tree = grow(
+        Predictors([column], [2], [False]),
+        codes.astype(np.uint16),
+        n_response,
+        control=Control(minbucket=1, cp=-1.0, max_depth=1),
+    )
+    shares = tree.leaf_shares()
+    for leaf in range(tree.n_leaves):
+        part = slice(shares.offsets[leaf], shares.offsets[leaf + 1])
+        mass = np.bincount(codes[tree.donors(leaf)], minlength=n_response)
+        assert np.array_equal(shares.codes[part], np.flatnonzero(mass))
+        assert shares.shares[part] == pytest.approx(mass[mass > 0] / mass.sum(), rel=1e-12)
+
+
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(problem: Problem, random: object) -> None:

@@ -31,7 +31,9 @@ from caveat.tree._lanes import (
     write_difference,
 )
 
-__all__ = ["MARGIN", "MOST", "SPARE", "TIE", "make_gain", "product", "try_all"]
+__all__ = [
+    "MARGIN", "MOST", "SPARE", "TIE", "limit_of", "make_gain", "may_win", "product", "try_all",
+]  # fmt: skip
 
 TIE = 1e-14
 """A later cut wins only if it is better by more than this share of the node's weight."""
@@ -62,6 +64,19 @@ SPARE = MOST * MOST + 4 * N_BLOCKS + 9 * N_NEAR
 def make_gain(left_squares, left_weight, right_squares, total, squares):
     """Return by how much a split improves the Gini measure."""
     return left_squares / left_weight + right_squares / (total - left_weight) - squares / total
+
+
+@inner
+def limit_of(best, total, squares):
+    """Return what `may_win` asks for where a split must improve more than `best`."""
+    return best + squares / total - TIE * total
+
+
+@inner
+def may_win(left_squares, left_weight, right_squares, total, limit):
+    """Say whether a split can improve more, which is cheaper to ask than how much it does."""
+    rest = total - left_weight
+    return left_squares * rest + right_squares * left_weight > limit * left_weight * rest
 
 
 @inner

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import TIE, make_gain
+from caveat.tree._all_subsets import TIE, limit_of, make_gain, may_win
 from caveat.tree._kernel import inner, part, trailing_zeros
 from caveat.tree._lanes import LANES, in_lanes, take_out
 from caveat.tree._orders import best_of_order, has_order
@@ -17,7 +17,7 @@ from caveat.tree._subsets import best_of_profiles, best_subset
 
 __all__ = ["CELLS_PER_ROW", "FEWEST_CELLS", "count_classes", "search_classes"]
 
-CELLS_PER_ROW = 8
+CELLS_PER_ROW = 4
 FEWEST_CELLS = 256
 """A table of level x class is cheaper than sorting while it has no more cells than this."""
 
@@ -39,13 +39,12 @@ def count_classes(y, weight, start, stop, n_classes, masses, local, totals):
     squares = 0.0
     for c in range(n_classes):
         mass = masses[c]
-        if mass:
-            masses[c] = k
-            totals[k] = mass
-            k += 1
-            total += mass
-            largest = max(largest, mass)
-            squares += float(mass) * float(mass)
+        masses[c] = k
+        totals[k] = mass
+        k += mass != 0
+        total += mass
+        largest = max(largest, mass)
+        squares += float(mass) * float(mass)
     for c in range(k, in_lanes(k)):
         totals[c] = 0.0
     for i in range(start, stop):
@@ -105,7 +104,7 @@ def best_of_chains(
     left_rows = present = 0
     left_weight = left_squares = 0.0
     right_squares = squares
-    limit = best + squares / total - TIE * total
+    limit = limit_of(best, total, squares)
     cut = -1
     w = 1.0
     for word in range((n_codes + 63) >> 6):
@@ -114,14 +113,16 @@ def best_of_chains(
         while bits:
             code = 64 * word + trailing_zeros(bits)
             bits &= bits - 1
-            if left_rows >= minbucket and len(mine) - left_rows >= minbucket:
-                rest = total - left_weight
-                if left_squares * rest + right_squares * left_weight > limit * left_weight * rest:
-                    gain = make_gain(left_squares, left_weight, right_squares, total, squares)
-                    if gain > best + TIE * total:
-                        best = gain
-                        limit = best + squares / total - TIE * total
-                        cut = present - 1
+            if (
+                left_rows >= minbucket
+                and len(mine) - left_rows >= minbucket
+                and may_win(left_squares, left_weight, right_squares, total, limit)
+            ):
+                gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+                if gain > best + TIE * total:
+                    best = gain
+                    limit = limit_of(best, total, squares)
+                    cut = present - 1
             levels[present, 0] = code
             present += 1
             i = heads[code]

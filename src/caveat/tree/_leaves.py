@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.tree._growing import FEATURE, START, STOP
-from caveat.tree._kernel import inner, kernel, sort_by_key
+from caveat.tree._kernel import inner, kernel, sort_by_key, trailing_zeros
 
 __all__ = ["draw_codes", "fill_leaves", "find_leaves", "share_of_codes"]
 
@@ -27,7 +27,7 @@ def fill_leaves(nodes, n_nodes, rows, codes, weight, n_levels, offsets, leaf_cod
     for node in range(n_nodes):
         if nodes[FEATURE, node] >= 0:
             continue
-        distinct = np.int64(0)
+        distinct = seen = np.int64(0)
         for i in range(nodes[START, node], nodes[STOP, node]):
             row = rows[i]
             code = codes[row]
@@ -35,7 +35,13 @@ def fill_leaves(nodes, n_nodes, rows, codes, weight, n_levels, offsets, leaf_cod
                 touched[distinct] = code
                 distinct += 1
             mass[code] += weight[row] if len(weight) else 1.0
-        sort_by_key(order, touched, distinct)
+            seen |= np.int64(1) << np.int64(code & 63)
+        if n_levels <= 64:
+            for i in range(distinct):
+                touched[i] = trailing_zeros(seen)
+                seen &= seen - 1
+        else:
+            sort_by_key(order, touched, distinct)
         for i in range(distinct):
             code = np.int32(touched[i])
             leaf_codes[filled] = code

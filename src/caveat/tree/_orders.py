@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import TIE, make_gain
+from caveat.tree._all_subsets import TIE, limit_of, make_gain, may_win
 from caveat.tree._kernel import inner, trailing_zeros
 
 __all__ = [
@@ -72,8 +72,7 @@ def note_classes(rows, start, stop, work):
 def part_orders(data, start, middle, stop, place, mine, least, work):
     """Part the orders of the predictors in `mine` into those of the two children.
 
-    A child with fewer rows than `least` needs none. The orders begin at `place`, -1 if there are
-    none.
+    They begin at `place`, -1 if there are none. Children with fewer rows than `least` need none.
     """
     n_left, size = middle - start, stop - start
     if place < 0 or max(n_left, size - n_left) < least:
@@ -86,23 +85,16 @@ def part_orders(data, start, middle, stop, place, mine, least, work):
         if not has_order(data.features[1, f], data.features[2, f]):
             continue
         order = work.orders[f][place : place + size]
-        # Unsigned numbers need not be asked whether they count from the end.
-        if n_left < least:
-            to = np.uint64(size - 1)
-            for i in range(size - 1, -1, -1):
-                row = order[i]
-                order[to] = row
-                to -= np.uint64(1) - np.uint64(side[row])
-            continue
-        to = np.uint64(0)
         for i in range(size):
-            row = order[i]
-            order[to] = row
-            held[np.uint64(i) - to] = row
-            to += np.uint64(side[row])
-        if size - n_left >= least:
-            for i in range(size - n_left):
-                order[n_left + i] = held[i]
+            held[i] = order[i]
+        # Unsigned numbers need not be asked whether they count from the end.
+        left, right = np.uint64(0), np.uint64(n_left)
+        for i in range(size):
+            row = held[i]
+            goes_left = np.uint64(side[row])
+            order[left if goes_left else right] = row
+            left += goes_left
+            right += np.uint64(1) - goes_left
 
 
 @inner
@@ -115,7 +107,7 @@ def best_of_order(column, order, y, node, totals, minbucket, best, levels, left)
     for c in range(k):
         left[c] = 0.0
     left_squares = cross = 0.0
-    limit = best + squares / total - TIE * total
+    limit = limit_of(best, total, squares)
     cut = -1
     for i in range(len(order) - minbucket):
         c = y[order[i]]
@@ -125,16 +117,15 @@ def best_of_order(column, order, y, node, totals, minbucket, best, levels, left)
         if i < minbucket - 1:
             continue
         weight = i + 1.0
-        rest = total - weight
         right_squares = squares - 2.0 * cross + left_squares
         if (
-            left_squares * rest + right_squares * weight > limit * weight * rest
+            may_win(left_squares, weight, right_squares, total, limit)
             and column[order[i]] != column[order[i + 1]]
         ):
             gain = make_gain(left_squares, weight, right_squares, total, squares)
             if gain > best + TIE * total:
                 best = gain
-                limit = best + squares / total - TIE * total
+                limit = limit_of(best, total, squares)
                 cut = 0
                 levels[0, 0] = column[order[i]]
                 levels[1, 0] = column[order[i + 1]]

@@ -13,7 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import MARGIN, MOST, TIE, make_gain, product, try_all
+from caveat.tree._all_subsets import (
+    MARGIN,
+    MOST,
+    TIE,
+    limit_of,
+    make_gain,
+    may_win,
+    product,
+    try_all,
+)
 from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
 from caveat.tree._lanes import LANES, add_product, in_lanes, square_sides
 
@@ -24,14 +33,6 @@ FEW = 5
 
 ITERATIONS = 10
 """Most steps of the power iteration; a rough direction is enough, moves do the rest."""
-
-
-@inner
-def gain_of_cut(size, left_rows, minbucket, node, left_weight, left_squares, right_squares):
-    """Return the improvement of a cut, or -1 where a side has too few rows."""
-    if left_rows < minbucket or size - left_rows < minbucket:
-        return -1.0
-    return make_gain(left_squares, left_weight, right_squares, node[0], node[2])
 
 
 @inner
@@ -53,23 +54,27 @@ def best_of_profiles(
 
     The levels come as they are or, with `by_order`, as `order` says.
     """
-    width = in_lanes(node[1])
+    total, k, squares = node
+    width = in_lanes(k)
     for c in range(width):
         left[c] = 0.0
     left_rows = 0
     left_weight = 0.0
+    limit = limit_of(best, total, squares)
     cut = -1
     for i in range(present - 1):
         j = order[i] if by_order else i
         left_squares, right_squares = take_level(left, left, 1.0, profiles, j, totals, width)
         left_rows += levels[j, 1]
         left_weight += levels[j, 2]
-        gain = gain_of_cut(
-            size, left_rows, minbucket, node, left_weight, left_squares, right_squares
-        )
-        if gain > best + TIE * node[0]:
-            best = gain
-            cut = i
+        if left_rows < minbucket or size - left_rows < minbucket:
+            continue
+        if may_win(left_squares, left_weight, right_squares, total, limit):
+            gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+            if gain > best + TIE * total:
+                best = gain
+                limit = limit_of(best, total, squares)
+                cut = i
     return best, cut
 
 
@@ -109,11 +114,13 @@ def best_subset(
 @inner
 def walk_all(levels, present, profiles, size, node, totals, minbucket, best, left, side):
     """Try all subsets of a few levels, one level coming or going at a time (Gray order)."""
-    width = in_lanes(node[1])
+    total, k, squares = node
+    width = in_lanes(k)
     for c in range(width):
         left[c] = 0.0
     left_rows = 0
     left_weight = 0.0
+    limit = limit_of(best, total, squares)
     best_mask = 0
     for step in range(1, 1 << (present - 1)):
         moved = trailing_zeros(step)
@@ -124,12 +131,14 @@ def walk_all(levels, present, profiles, size, node, totals, minbucket, best, lef
         left_squares, right_squares = take_level(
             left, left, float(sign), profiles, moved, totals, width
         )
-        gain = gain_of_cut(
-            size, left_rows, minbucket, node, left_weight, left_squares, right_squares
-        )
-        if gain > best + TIE * node[0]:
-            best = gain
-            best_mask = mask
+        if left_rows < minbucket or size - left_rows < minbucket:
+            continue
+        if may_win(left_squares, left_weight, right_squares, total, limit):
+            gain = make_gain(left_squares, left_weight, right_squares, total, squares)
+            if gain > best + TIE * total:
+                best = gain
+                limit = limit_of(best, total, squares)
+                best_mask = mask
     for i in range(present):
         side[i] = best_mask >> i & 1
     return best, 0 if best_mask else -1

@@ -21,6 +21,10 @@ BLOCK = 8_192
 """Rows of a subtree whose codes are brought together: 20 columns of them fill the second cache. Of
 larger tables a sixteenth, up to eight times as many rows."""
 
+# Making these takes longer than growing a node.
+NO_CODES, NO_ROWS = np.empty((0, 0), np.uint16), np.empty(0, np.uint32)
+NO_ORDERS, NO_PROFILES = np.empty((0, 0), np.uint8), np.empty(0)
+
 
 class Response(NamedTuple):
     """The response in the order of the tree's rows."""
@@ -116,16 +120,16 @@ def make_room(
         np.zeros(max(4 * most, cells + most) + most // 64 + 1, np.int64),
         np.empty(7 * (most + 1) + k, np.int64),
         np.zeros(most + (3 + MOST) * k + SPARE if k else most),
-        np.empty(cells),
+        np.empty(cells) if k else NO_PROFILES,
         np.empty(n_rows, np.uint8),
         np.empty(n_rows + half if k else 0, np.uint16),
         np.empty(n_rows if k else half, np.uint32),
         np.empty(half, np.int64),
-        np.empty((n_features, block), np.uint16),
-        np.empty(block, np.uint32),
-        np.empty((n_features, SMALL if k else 0), np.uint16),
-        np.empty(SMALL if k else 0, np.uint32),
-        np.empty((n_features + 2, SMALL if k else 0), np.uint8),
+        np.empty((n_features, block), np.uint16) if block else NO_CODES,
+        np.empty(block, np.uint32) if block else NO_ROWS,
+        np.empty((n_features, SMALL), np.uint16) if k else NO_CODES,
+        np.empty(SMALL, np.uint32) if k else NO_ROWS,
+        np.empty((n_features + 2, SMALL), np.uint8) if k else NO_ORDERS,
         np.empty((control.max_depth + 2, n_features + 1), np.int64),
         most,
         cells,

@@ -1,8 +1,13 @@
-"""The one exception for mistakes that the user can mend."""
+"""The one exception for mistakes that the user can mend, and what she may have meant."""
 
 from __future__ import annotations
 
-__all__ = ["CaveatError", "CaveatWarning"]
+import difflib
+from collections.abc import Sequence
+
+__all__ = ["FEW", "CaveatError", "CaveatWarning", "hint"]
+
+FEW = 20  # so many choices are listed in a message
 
 
 class CaveatError(Exception):
@@ -34,3 +39,15 @@ class CaveatError(Exception):
 
 class CaveatWarning(UserWarning):
     """Something that was decided for the user and that she should know."""
+
+
+def hint(name: str, known: Sequence[str], many: str = "") -> str:
+    """Return what was perhaps meant, and what is allowed."""
+    lower = {other.lower(): other for other in known}
+    close = difflib.get_close_matches(name.lower(), list(lower), 1)
+    near = f"perhaps {lower[close[0]]}" if close else ""
+    if many and len(known) > FEW:
+        return f"{near}; see {many}" if near else f"see {many}"
+    plain = all(name.strip(".,") for name in known)
+    allowed = ", ".join(known if plain else [f'"{name}"' for name in known])
+    return f"{near} (allowed: {allowed})" if near else f"use {allowed}"

@@ -14,7 +14,7 @@ import typer
 
 from caveat.cli import console
 from caveat.cli.reading import seen_from
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, hint
 from caveat.risk import MEASURES
 from caveat.table import Table, read
 from caveat.table.atomic import atomic_output, check_output
@@ -163,16 +163,10 @@ def _filled(answer: str) -> str:
     return answer.strip()
 
 
-def _hint(answer: str, known: Sequence[str]) -> str:
-    from caveat.release._kinds import hint
-
-    return hint(answer, known)
-
-
 def _one_of(words: Sequence[str]) -> Callable[[str], str]:
     def understand(answer: str) -> str:
         if answer.strip() not in words:
-            raise ValueError(f"{answer.strip()!r} is none of them; {_hint(answer, words)}")
+            raise ValueError(f"{answer.strip()!r} is none of them; {hint(answer, words)}")
         return answer.strip()
 
     return understand
@@ -230,7 +224,7 @@ def _columns(
         names = tuple(dict.fromkeys(name.strip() for name in row if name.strip()))
         for name in names:
             if name not in known:
-                raise ValueError(f"there is no column {name!r} to choose; {_hint(name, known)}")
+                raise ValueError(f"there is no column {name!r} to choose; {hint(name, known)}")
         if len(names) < least:
             raise ValueError("name at least one column")
         return names

@@ -24,8 +24,8 @@ from scipy import stats
 from scipy.special import log_ndtr, ndtr
 
 from caveat.errors import CaveatError
-from caveat.protect._numbers import Floats, number_column, numbers_of, with_numbers
 from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.values import Floats, number_column, numbers_of, with_numbers
 from caveat.table import Table
 
 __all__ = ["Population", "add_noise", "ecap", "scale_for"]

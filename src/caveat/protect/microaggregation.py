@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.protect._numbers import Floats, complete_matrix, with_numbers
 from caveat.protect.record import Protected, Step
+from caveat.protect.values import Floats, complete_matrix, with_numbers
 from caveat.table import Table
 
 __all__ = ["mdav", "microaggregate"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.protect._numbers import Floats, number_column, numbers_of, with_numbers
 from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.values import Floats, number_column, numbers_of, with_numbers
 from caveat.risk import key_cells
 from caveat.table import Table
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.protect._numbers import number_column, numbers_of
 from caveat.protect.distance import Refill, distance_filter
 from caveat.protect.ecap import Population, add_noise
 from caveat.protect.levels import group_rare_levels, label
@@ -18,6 +17,7 @@ from caveat.protect.pram import pram
 from caveat.protect.record import Protected, Step
 from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
+from caveat.protect.values import number_column, numbers_of
 from caveat.table import Table
 
 __all__ = ["PROTECTIONS", "Surroundings", "arguments_of", "check_steps", "protect"]

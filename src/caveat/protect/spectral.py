@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.protect._numbers import Floats, complete_matrix, with_numbers
 from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.values import Floats, complete_matrix, with_numbers
 from caveat.table import Table
 
 __all__ = ["disturb", "spectral"]

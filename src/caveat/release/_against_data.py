@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from caveat.errors import hint
 from caveat.release._document import Document
-from caveat.release._kinds import dotted, hint
+from caveat.release._kinds import dotted
 from caveat.release._lines import Entry
 from caveat.synthesis import Plan, make_plan
 from caveat.synthesis.rules import Fixed, parse_rule

@@ -7,11 +7,11 @@ documentation and the schema for editors cannot say different things.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
+from caveat.errors import FEW, hint
 from caveat.release._lines import Entry
 
 __all__ = [
@@ -29,10 +29,7 @@ __all__ = [
     "Text",
     "Whole",
     "dotted",
-    "hint",
 ]
-
-FEW = 20  # so many choices are listed in a message
 
 
 class Problem(NamedTuple):
@@ -60,18 +57,6 @@ class Kind(Protocol):
 def dotted(entry: Entry) -> str:
     """Return the name of an entry without the positions in lists, which lines tell."""
     return ".".join(part for part in entry if isinstance(part, str))
-
-
-def hint(name: str, known: Sequence[str], many: str = "") -> str:
-    """Return what was perhaps meant, and what is allowed."""
-    lower = {other.lower(): other for other in known}
-    close = difflib.get_close_matches(name.lower(), list(lower), 1)
-    near = f"perhaps {lower[close[0]]}" if close else ""
-    if many and len(known) > FEW:
-        return f"{near}; see {many}" if near else f"see {many}"
-    plain = all(name.strip(".,") for name in known)
-    allowed = ", ".join(known if plain else [f'"{name}"' for name in known])
-    return f"{near} (allowed: {allowed})" if near else f"use {allowed}"
 
 
 def _wrong(kind: Kind, entry: Entry) -> Problem:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from caveat.errors import hint
 from caveat.release._document import Document
-from caveat.release._kinds import Many, hint
+from caveat.release._kinds import Many
 from caveat.release.bench import Setting, settings_of
 from caveat.release.entries import PROTECT, SYNTHESIS
 from caveat.release.limits import ATTACKS, Limit

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from caveat.attack.ordinary import Options
+from caveat.errors import hint
 from caveat.release._attackers import (
     ATTACKERS,
     MEASURES_OF_ATTACK,
@@ -14,7 +15,6 @@ from caveat.release._attackers import (
     measures_of,
 )
 from caveat.release._document import Document
-from caveat.release._kinds import hint
 from caveat.release._lines import Entry
 from caveat.release.entries import SCENARIO
 from caveat.release.limits import Limit, read_limits

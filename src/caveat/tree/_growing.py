@@ -128,6 +128,7 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
         if risk <= rules.alpha * CAREFUL or about.k < 2:
             continue
         if block_stop == 0 and stop - start <= len(block_rows):
+            # A plain False would be compiled for once more.
             enter_block(data, data.codes, block_stop > 0, start, stop, block, block_rows)
             block_start, block_stop = start, stop
         matrix, in_block, place = block if block_stop else data.codes, block_stop > 0, -1

@@ -12,7 +12,7 @@ from caveat.tree._all_subsets import MOST, SPARE
 from caveat.tree._classes import CELLS_PER_ROW, FEWEST_CELLS
 from caveat.tree._control import Control
 from caveat.tree._kernel import inner, unowned
-from caveat.tree._lanes import LANES
+from caveat.tree._lanes import LANES, in_lanes
 from caveat.tree._orders import SMALL
 
 __all__ = ["BLOCK", "Response", "Room", "Scratch", "carve", "make_room", "most_nominal"]
@@ -21,7 +21,7 @@ BLOCK = 8_192
 """Rows of a subtree whose codes are brought together: 20 columns of them fill the second cache. Of
 larger tables a sixteenth, up to eight times as many rows."""
 
-# Making these takes longer than growing a node.
+# Shared, because a refit of 80 microseconds feels the making of arrays that it does not use.
 NO_CODES, NO_ROWS = np.empty((0, 0), np.uint16), np.empty(0, np.uint32)
 NO_ORDERS, NO_PROFILES = np.empty((0, 0), np.uint8), np.empty(0)
 
@@ -140,7 +140,7 @@ def make_room(
 def carve(room, n_classes, n_rows):
     """Cut the work space of one tree out of its room."""
     most, cells = room.most, room.cells
-    k = -(-n_classes // LANES) * LANES if len(room.shorts) else 0
+    k = in_lanes(n_classes) if len(room.shorts) else 0
     zeros, integers, reals = unowned(room.zeros), unowned(room.integers), unowned(room.reals)
     shorts = unowned(room.shorts)
     marks = max(4 * most, cells + most)

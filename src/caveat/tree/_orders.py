@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._all_subsets import TIE, limit_of, make_gain, may_win
+from caveat.tree._all_subsets import MARGIN, TIE, make_gain
 from caveat.tree._kernel import inner, trailing_zeros
 
 __all__ = [
@@ -102,31 +102,43 @@ def best_of_order(column, order, y, node, totals, minbucket, best, levels, left)
     """Return improvement, 0 (-1 if no cut beats `best`), and 2 if there are several levels.
 
     The levels on both sides of the best cut are written to `levels`.
+
+    With T the classes of the node and L those on the left, sum(R^2) is sum(T^2) - 2 sum(LT) +
+    sum(L^2). So a cut beats `best` where |T| sum(L^2) / 2 + |L| (bound - sum(LT)) > 0, and `bound`
+    rises by the same step with each row.
     """
     total, k, squares = node
     for c in range(k):
-        left[c] = 0.0
-    left_squares = cross = 0.0
-    limit = limit_of(best, total, squares)
+        left[c] = 1.0  # how much one more row of the class adds to the squares
+    left_squares = cross = weight = 0.0
+    half = 0.5 * total
+    bound, step = bound_of(best, weight, total, squares)
     cut = -1
     for i in range(len(order) - minbucket):
         c = y[order[i]]
-        left_squares += 2.0 * left[c] + 1.0
+        left_squares += left[c]
+        left[c] += 2.0
         cross += totals[c]
-        left[c] += 1.0
-        if i < minbucket - 1:
-            continue
-        weight = i + 1.0
-        right_squares = squares - 2.0 * cross + left_squares
+        weight += 1.0
+        bound += step
         if (
-            may_win(left_squares, weight, right_squares, total, limit)
+            half * left_squares + weight * (bound - cross) > 0.0
+            and i >= minbucket - 1
             and column[order[i]] != column[order[i + 1]]
         ):
+            right_squares = squares - 2.0 * cross + left_squares
             gain = make_gain(left_squares, weight, right_squares, total, squares)
             if gain > best + TIE * total:
                 best = gain
-                limit = limit_of(best, total, squares)
+                bound, step = bound_of(best, weight, total, squares)
                 cut = 0
                 levels[0, 0] = column[order[i]]
                 levels[1, 0] = column[order[i + 1]]
     return best, cut, 1 + np.int64(column[order[0]] != column[order[len(order) - 1]])
+
+
+@inner
+def bound_of(best, weight, total, squares):
+    """Return the bound of a cut after so many rows, and what the next row adds to it."""
+    step = 0.5 * (best + squares / total - MARGIN * total)
+    return 0.5 * squares - step * (total - weight), step

@@ -138,6 +138,10 @@ def grow_tree(
         predictors.start, answers.astype(np.uint32), masses, n_levels, leaf_offsets, leaf_codes,
         leaf_weights,
     )  # fmt: skip
+    # Nobody else has these arrays; to cut them costs no second copy.
+    leaf_offsets.resize(n_nodes // 2 + 2, refcheck=False)
+    leaf_codes.resize(filled, refcheck=False)
+    leaf_weights.resize(filled, refcheck=False)
     nodes = nodes[:, :n_nodes].copy()
     for node in measures[COLLAPSED, :n_nodes].nonzero()[0]:
         fitted[nodes[START, node] : nodes[STOP, node]].sort()
@@ -154,9 +158,9 @@ def grow_tree(
         nodes[STOP],
         measures[IMPROVE, :n_nodes].copy(),
         fitted.view(np.int32),
-        leaf_offsets[: n_nodes // 2 + 2].copy(),
-        leaf_codes[:filled].copy(),
-        leaf_weights[:filled].copy(),
+        leaf_offsets,
+        leaf_codes,
+        leaf_weights,
         values,
         predictors.n_levels,
         predictors.ordered,

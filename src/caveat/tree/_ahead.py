@@ -29,7 +29,7 @@ __all__ = ["compile_all_ahead", "compile_one_beside", "rehearse"]
 
 WITHOUT = "Compiling the tree engine: about 15 seconds, once for this installation."
 WITH_ATTACKER = (
-    "Compiling the tree engine and the strong attacker: about 25 seconds, once for this"
+    "Compiling the tree engine and the strong attacker: about 30 seconds, once for this"
     " installation."
 )
 

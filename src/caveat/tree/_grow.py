@@ -29,7 +29,7 @@ __all__ = ["grow", "grow_tree"]
 for _kernel in (grow_classes, grow_numbers):
     announce(
         _kernel,
-        "Compiling the tree engine: up to 25 seconds, and 15 more for the strong attacker; "
+        "Compiling the tree engine: up to 25 seconds, and 20 more for the strong attacker; "
         "once for this installation.",
     )
 

@@ -104,8 +104,8 @@ def best_of_order(column, order, y, node, totals, minbucket, best, levels, left)
     The levels on both sides of the best cut are written to `levels`.
 
     With T the classes of the node and L those on the left, sum(R^2) is sum(T^2) - 2 sum(LT) +
-    sum(L^2). So a cut beats `best` where |T| sum(L^2) / 2 + |L| (bound - sum(LT)) > 0, and `bound`
-    rises by the same step with each row.
+    sum(L^2). So a cut can beat `best` only where |T| sum(L^2) / 2 + |L| (bound - sum(LT)) > 0, and
+    `bound` rises by the same step with each row.
     """
     total, k, squares = node
     for c in range(k):
@@ -139,6 +139,9 @@ def best_of_order(column, order, y, node, totals, minbucket, best, levels, left)
 
 @inner
 def bound_of(best, weight, total, squares):
-    """Return the bound of a cut after so many rows, and what the next row adds to it."""
+    """Return the bound of a cut after so many rows, and what the next row adds to it.
+
+    The margin keeps rounding from passing over a cut that wins.
+    """
     step = 0.5 * (best + squares / total - MARGIN * total)
     return 0.5 * squares - step * (total - weight), step

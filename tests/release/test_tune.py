@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from caveat.charts import save
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
@@ -16,7 +17,6 @@ from caveat.release import Question, Setting, risk_utility_map, settings_of, tun
 from caveat.release.bench import Point, Workbench
 from caveat.release.map import RiskUtilityMap
 from caveat.table import Table, write
-from caveat.utility.charts.style import save
 
 UNIQUE = 999
 

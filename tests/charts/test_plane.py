@@ -69,6 +69,9 @@ def test_labels_on_the_right_end_at_their_dots() -> None:
     points = [point(str(x), 9.0 - x, x) for x in (0, 2, 3)]
     rows = rows_of(spec_of(risk_utility(points, "DiSCO", "pMSE")), "setting")
     assert [row["inwards"] for row in rows] == [False, False, True]
+    outwards, inwards = spec_of(risk_utility(points, "DiSCO", "pMSE"))["layer"][-2:]
+    assert (outwards["mark"]["align"], inwards["mark"]["align"]) == ("left", "right")
+    assert inwards["transform"] == [{"filter": "datum.label && datum.inwards"}]
 
 
 def test_no_setting_at_all_is_an_empty_plane() -> None:

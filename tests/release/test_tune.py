@@ -244,6 +244,13 @@ def test_pareto_by_hand():
               point("e", 9, 0.1), point("f", 0, None))  # fmt: skip
     found = RiskUtilityMap(points, Question(("DiSCO", "pMSE"), keys=("x",)))
     assert found.pareto("DiSCO", "pMSE") == [True, True, False, False, True, False]
+    (drawn,) = (data for data in found.chart("DiSCO", "pMSE").to_dict()["datasets"].values()
+                if "setting" in data[0])  # fmt: skip
+    # What has not both numbers is not in the picture.
+    assert [(row["setting"][-1], row["risk_worst"], row["sort"]) for row in drawn] == [
+        ("a", 1, "not beaten"), ("b", 2, "not beaten"), ("c", 2, "beaten"), ("d", 3, "beaten"),
+        ("e", 9, "not beaten"),
+    ]  # fmt: skip
 
 
 TOML = """

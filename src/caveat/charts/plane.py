@@ -72,7 +72,7 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
 def _labels(base: Any, where: str, **place: Any) -> Any:
     return (
         base.transform_filter(f"datum.label && {where}")
-        .mark_text(fontSize=11, color=INK, **place)
+        .mark_text(fontSize=11, color=INK, limit=alt.ExprRef("0.45 * width"), **place)
         .encode(text="label:N")
     )
 

@@ -248,7 +248,7 @@ def test_pareto_by_hand():
                 if "setting" in data[0])  # fmt: skip
     # What has not both numbers is not in the picture.
     assert [(row["setting"][-1], row["risk_worst"], row["sort"]) for row in drawn] == [
-        ("a", 1, "not beaten"), ("b", 2, "not beaten"), ("c", 2, "beaten"), ("d", 3, "beaten"),
+        ("c", 2, "beaten"), ("d", 3, "beaten"), ("a", 1, "not beaten"), ("b", 2, "not beaten"),
         ("e", 9, "not beaten"),
     ]  # fmt: skip
 

@@ -89,10 +89,11 @@ def _rows(points: Sequence[Any]) -> Rows:
             "label": "",
             "inwards": point["utility_mean"] > min(at) + INWARDS * (max(at) - min(at)),
         }
-        for point in points
+        # The release last, on top of what comes out the same.
+        for point in sorted(points, key=lambda point: (point["chosen"], point["pareto"]))
     ]
     alike: dict[tuple[str, str], Rows] = {}
-    # The release first: of those that share a label it is the one that is named.
+    # Of those that share a label the release is the one that is named.
     for row in sorted(rows, key=lambda row: not row["chosen"]):
         if row["sort"] != "beaten":
             place = (f"{row['risk_worst']:.2g}", f"{row['utility_mean']:.2g}")

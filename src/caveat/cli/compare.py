@@ -83,6 +83,8 @@ def compare(
 
 def _chart_files(folder: Path, n_models: int) -> list[Path]:
     """Return the files of all charts, format by format, and make the folder."""
+    from caveat.charts import FORMATS
+
     if folder.exists() and not folder.is_dir():
         raise CaveatError("this is no folder", where=str(folder), do="name a folder")
     try:
@@ -93,7 +95,7 @@ def _chart_files(folder: Path, n_models: int) -> list[Path]:
         ) from None
     names = ["distributions", "two-way", "associations", "propensity"]
     names += [f"model-{i}" for i in range(1, n_models + 1)]
-    return [folder / f"{name}.{kind}" for name in names for kind in ("html", "svg", "png")]
+    return [folder / f"{name}.{kind}" for name in names for kind in FORMATS]
 
 
 def _draw(found: Utility, targets: list[Path], *, force: bool) -> None:

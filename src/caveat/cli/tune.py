@@ -44,9 +44,9 @@ def tune(
     for path in (json_file, chart):
         if path is not None:
             check_output(path, force=force)
+    from caveat.charts import save
     from caveat.release.spec import Document, read_tune
     from caveat.release.tune import tune as run_tune
-    from caveat.utility.charts.style import save
 
     search = read_tune(Document.read(spec))
     reader = Reader.of(spec)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from caveat.table.atomic import atomic_output, check_output
+from caveat.charts import FORMATS, save
+from caveat.table.atomic import check_output
 
 __all__ = ["Grid", "Output", "Study", "StudyResult"]
-
-FORMATS = ("png", "svg", "html")
 
 
 @dataclass(frozen=True)
@@ -75,13 +74,7 @@ class Output:
             return
         for ending in FORMATS:
             target = self.folder / f"{name}.{ending}"
-            with atomic_output(target, force=self.force) as draft:
-                options: dict[str, Any] = {"format": ending}
-                if ending == "png":
-                    options["ppi"] = 150
-                if ending == "html":
-                    options["inline"] = True
-                chart.save(str(draft), **options)
+            save(chart, target, force=self.force)
             self.saved.append(target)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from caveat.errors import hint
 from caveat.release._document import Document
@@ -14,7 +14,7 @@ from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Table
 from caveat.utility.analyses import check_model
 from caveat.utility.comparison import Comparison
-from caveat.utility.edits import EditRule, check_rules
+from caveat.utility.edits import EditRule, check_rule
 
 if TYPE_CHECKING:
     from caveat.release.spec import ReleaseSpec
@@ -129,8 +129,9 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
         with document.at("utility", "models", i):
             check_model(model, table.names)
     if spec.utility.rules:
-        head: Any = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
-        pair = Comparison.of(head, head)
+        # A rule sees what is compared, so neither text nor ids; all levels are there.
+        head = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
+        head = Comparison(head, head).original
         for name, rule in spec.utility.rules.items():
             entry = ("utility", "rules", name)
             if rule.group is not None:
@@ -138,4 +139,4 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
             for key, expression in (("if", rule.condition), ("then", rule.consequence)):
                 if expression is not None:
                     with document.at(*entry, key):
-                        check_rules(pair, {name: EditRule(expression)})
+                        check_rule(head, EditRule(expression), name)

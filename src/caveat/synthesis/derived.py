@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.expression import Expression
 from caveat.table import Kind, Missing
 
 __all__ = ["derive"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.synthesis.expression import Expression
+from caveat.expressions import Expression
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Kind, Table

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.synthesis.expression import Expression
+from caveat.expressions import Expression
 from caveat.table import Missing, Table
 
 TABLE = Table.from_frame(

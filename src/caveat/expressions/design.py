@@ -57,7 +57,8 @@ def design(terms: Sequence[Term], factors: Mapping[str, Factor]) -> tuple[list[s
     Examples
     --------
     >>> sex = Categories(np.array([0, 1, 1]), ("f", "m"))
-    >>> names, matrix = design([(), ("age",), ("sex",)], {"age": np.array([3., 4., 5.]), "sex": sex})
+    >>> cells = {"age": np.array([3.0, 4.0, 5.0]), "sex": sex}
+    >>> names, matrix = design([(), ("age",), ("sex",)], cells)
     >>> names
     ['Intercept', 'sex[T.m]', 'age']
     >>> matrix.tolist()

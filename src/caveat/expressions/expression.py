@@ -163,23 +163,27 @@ class Evaluation:
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     value = self._number(value)
                 return -value if node.sign == "-" else value
-            case Chain(signs=(sign, *_)) if sign in JOINS:
-                return reduce(JOINS[sign], [self._truth(part) for part in node.operands])
-            case Chain(signs=(sign, *_)) if sign in COMPARISONS:
-                values = [self._of(part) for part in node.operands]
-                pairs = zip(values, node.signs, values[1:], strict=False)
-                return reduce(np.logical_and, [self._pair(*pair) for pair in pairs])
             case Chain():
-                value = self._number(self._of(node.operands[0]))
-                for sign, part in zip(node.signs, node.operands[1:], strict=True):
-                    value = self._finite(SIGNS[sign](value, self._number(self._of(part))))
-                return value
+                return self._chain(node)
             case Call(function="missing"):
                 value = self._of(node.arguments[0])
                 return value.is_missing if isinstance(value, Column) else np.isnan(value)
             case Call():
                 return self._call(node)
         raise AssertionError(f"unknown node {node!r}")
+
+    def _chain(self, node: Chain) -> Any:
+        sign = node.signs[0]
+        if sign in JOINS:
+            return reduce(JOINS[sign], [self._truth(part) for part in node.operands])
+        values = [self._of(part) for part in node.operands]
+        if sign in COMPARISONS:
+            pairs = zip(values, node.signs, values[1:], strict=False)
+            return reduce(np.logical_and, [self._pair(*pair) for pair in pairs])
+        value, *others = map(self._number, values)
+        for sign, other in zip(node.signs, others, strict=True):
+            value = self._finite(SIGNS[sign](value, other))
+        return value
 
     def _call(self, node: Call) -> Any:
         values = [self._number(self._of(argument)) for argument in node.arguments]

@@ -13,7 +13,6 @@ __all__ = ["Place", "Token", "render", "tokens_of"]
 
 Value = int | float | str
 MOST_DIGITS = 40  # of a number; the longest number of 64 bits has 24 signs
-SHOWN = 200  # characters of a text that a message repeats
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -53,8 +52,7 @@ class Place(NamedTuple):
 
     def error(self, what: str, do: str | None = None) -> CaveatError:
         """Return an error about it."""
-        shown = self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}…"
-        return CaveatError(what, where=f"{self.noun} {shown!r}", do=do)
+        return CaveatError(what, where=f"{self.noun} {self.text!r}", do=do)
 
 
 def tokens_of(place: Place) -> list[Token]:

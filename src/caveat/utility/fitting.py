@@ -1,4 +1,4 @@
-"""Fit one model to the original and to the copies: cells of the factors, design matrix, estimates."""
+"""Fit one model to the original and to the copies: factors, design matrix, estimates."""
 
 from __future__ import annotations
 

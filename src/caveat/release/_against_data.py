@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from caveat.errors import hint
 from caveat.release._document import Document
-from caveat.release._kinds import dotted
+from caveat.release._kinds import Many, Named, Number, Text, dotted
 from caveat.release._lines import Entry
 from caveat.synthesis import Plan, make_plan
 from caveat.synthesis.rules import Fixed, parse_rule
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["check_against"]
 
 ROWS_FOR_RULES = 100  # enough to see whether an expression can be evaluated
+LISTS, NUMBERS = Many(Text(), "column names"), Named(Number(), "columns with numbers")
 
 
 def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | None) -> Plan | None:
@@ -110,14 +111,18 @@ def _protections(spec: ReleaseSpec, released: Sequence[str]) -> None:
     known = list(released)
     for i, step in enumerate(spec.protect):
         if step["name"] == "label":
-            known.append(step.get("column", "synthetic"))
+            made = step.get("column", "synthetic")
+            spec.document.refuse(Text(filled=True).problem(made, ("protect", i, "column")))
+            known.append(made)
             continue
         for key in ("columns", "keys", "by"):
-            names = step.get(key, ())
+            names = step.get(key, [])
+            spec.document.refuse(LISTS.problem(names, ("protect", i, key)))
             places = [(("protect", i, key, j), name) for j, name in enumerate(names)]
             _columns(spec.document, known, places)
         for key in ("top", "bottom", "base", "population"):
             names = step.get(key, {})
+            spec.document.refuse(NUMBERS.problem(names, ("protect", i, key)))
             _columns(spec.document, known, [(("protect", i, key, name), name) for name in names])
 
 

@@ -28,4 +28,6 @@ def test_hostile_texts_in_every_place_do_nothing(tmp_path: Path) -> None:
 def test_no_evaluator_is_within_reach() -> None:
     for path in (ROOT / "src" / "caveat").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r"patsy|statsmodels\.formula|(?<!literal_)\beval\(|\bexec\(", text), path
+        assert not re.search(r"patsy|statsmodels\.formula|(?<!literal_)\beval\(|\bexec\(", text), (
+            path
+        )

@@ -20,7 +20,15 @@ from tests.release.broken import GOOD
 
 from caveat.datasets import survey
 from caveat.release._kinds import (
-    Choice, Either, Flag, Group, Many, Named, Number, Text, Whole,
+    Choice,
+    Either,
+    Flag,
+    Group,
+    Many,
+    Named,
+    Number,
+    Text,
+    Whole,
 )  # fmt: skip
 from caveat.release.entries import SPECIFICATION
 
@@ -45,7 +53,8 @@ TOKENS = [
     b"[", b"]", b"{", b"}", b"=", b",", b".", b'"', b"'", b'"""', b"'''", b"#", b"\n", b"\r", b"\t",
     b"[[", b"]]", b"\\", b"\\u0000", b"\\uD800", b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"nan",
     b"inf", b"-inf", b"1e999", b"9" * 5000, b"0x", b"1979-05-27", b"07:32:00", b"true", b"a.b.c",
-    b"[" * 3000, b"{a=" * 3000, b"a." * 3000, b"[" * 90, b"\xe2\x80\xae", b"_", b"-", b"+", b"1_000",
+    b"[" * 3000, b"{a=" * 3000, b"a." * 3000, b"[" * 90, b"\xe2\x80\xae", b"_", b"-", b"+",
+    b"1_000",
 ]  # fmt: skip
 
 
@@ -60,9 +69,10 @@ def cases(seed: int, n: int) -> Iterator[bytes]:
 def expressions(seed: int, n: int) -> Iterator[str]:
     """Yield so many texts that look more or less like rules, formulas and models."""
     pieces = [
-        *EXPRESSIONS, *CODE, *NAMES, "+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=", "=",
-        "(", ")", "[", "]", ",", ":", "~", "&", "|", "and", "or", "not", "in", "if", "then", "`", "'",
-        '"', "\\", "0", "1", "1e5", ".5", "True", "log(", "missing(", "C(", "Q('", "I(", "round(",
+        *EXPRESSIONS, *CODE, *NAMES, "+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=",
+        "=", "(", ")", "[", "]", ",", ":", "~", "&", "|", "and", "or", "not", "in", "if", "then",
+        "`", "'", '"', "\\", "0", "1", "1e5", ".5", "True", "log(", "missing(", "C(", "Q('", "I(",
+        "round(",
         "\x00", "\ud800", "é", " ", "\n", "'a'", "'2024-01-01'",
     ]  # fmt: skip
     for i in range(n):
@@ -86,7 +96,9 @@ def _flipped(rng: np.random.Generator) -> bytes:
     raw = bytearray(GOOD.encode())
     for _ in range(rng.integers(1, 6)):
         # Mostly what can stand in a text: other bytes are refused before anything is read.
-        raw[rng.integers(len(raw))] = rng.integers(32, 127) if rng.random() < 0.9 else rng.integers(256)
+        raw[rng.integers(len(raw))] = (
+            rng.integers(32, 127) if rng.random() < 0.9 else rng.integers(256)
+        )
     return bytes(raw)
 
 

@@ -248,8 +248,10 @@ class Evaluation:
         """Compare two columns cell by cell: dates with dates, text with text, other as numbers."""
         dates = [column.levels.dtype.kind == "M" for column in (left, right)]
         if all(dates):
-            empty = np.datetime64("NaT")
-            cells = [np.append(c.levels, [empty] * len(c.missing))[c.codes] for c in (left, right)]
+            cells = [
+                np.append(c.levels, np.full(len(c.missing), "NaT", c.levels.dtype))[c.codes]
+                for c in (left, right)
+            ]
             return np.asarray(SIGNS[sign](*cells))
         numeric = [_is_numeric(column) for column in (left, right)]
         if all(numeric) and not any(dates):

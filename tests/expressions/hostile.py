@@ -284,7 +284,10 @@ def run(seen: list[str]) -> dict[str, Any]:
         for act in [*todo.values(), command]:  # what is loaded late is loaded now
             for text in ("age", "income ~ age + sex", "nonsense ~ wages", "if age < 18 then"):
                 _try(act, text)
-        watch(seen, str(data))
+        watch(seen)
+        _try(command, "income ~ wages")  # what reading the files takes, whatever the model
+        usual = {event.partition(" ")[0] for event in seen} - {"exec", "compile", "import"}
+        seen.clear()
         report: dict[str, Any] = {"tried": {}, "raised": [], "slowest": 0.0}
         todo["compare --model"] = command
         for place, act in todo.items():
@@ -300,6 +303,8 @@ def run(seen: list[str]) -> dict[str, Any]:
                         report["raised"].append(f"{place}: {text[:60]!r} took {took:.1f} s")
                 if said:
                     report["raised"].append(f"{place}: {text[:60]!r}: {said}")
+                if place == "compare --model":
+                    seen[before:] = [e for e in seen[before:] if e.partition(" ")[0] not in usual]
                 if len(seen) > before:
                     seen[before:] = [f"{place}: {text[:60]!r}: {seen[before:][:3]}"]
                 report["tried"][place] = report["tried"].get(place, 0) + 1
@@ -317,14 +322,12 @@ def _try(act: Callable[[str], Any], text: str) -> str:
     return ""
 
 
-def watch(seen: list[str], data: str) -> None:
+def watch(seen: list[str]) -> None:
     """Note every event that has to do with code, files or processes."""
     harmless = ("sys._getframe", "object.__getattr__", "builtins.id", "sys.unraisablehook")
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        own = event == "open" and str(arguments[0]) == data
-        typer_does = event in ("os.putenv", "os.unsetenv") and b"PYDANTIC" in arguments[0]
-        if event not in harmless and not own and not typer_does:
+        if event not in harmless:
             seen.append(f"{event} {str(arguments)[:120]}")
 
     sys.addaudithook(hook)

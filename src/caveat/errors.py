@@ -8,6 +8,7 @@ from collections.abc import Sequence
 __all__ = ["FEW", "CaveatError", "CaveatWarning", "hint"]
 
 FEW = 20  # so many choices are listed in a message
+LONGEST = 400  # characters of a part that a message repeats: what a user wrote may have millions
 
 
 class CaveatError(Exception):
@@ -32,9 +33,13 @@ class CaveatError(Exception):
         self.what = what
         self.where = where
         self.do = do
-        place = f"{where}: " if where else ""
+        place = f"{_short(where)}: " if where else ""
         advice = f"; {do}" if do else ""
-        super().__init__(f"{place}{what}{advice}.")
+        super().__init__(f"{place}{_short(what)}{advice}.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 class CaveatWarning(UserWarning):

@@ -275,7 +275,7 @@ class _Public:
         """Return a formula that is made of released columns and signs only."""
         if formula is None:
             return None
-        words = [word for word in re.split(r"[\s~+*:()]+", formula) if word]
+        words = [word.strip("`") for word in re.findall(r"`[^`]*`|[^\s~+*:()`]+", formula)]
         if self.names.issuperset(set(words) - set(_FAMILIES)):
             return formula
         return self.models.setdefault(formula, f"model {len(self.models) + 1} ({_WITHHELD})")

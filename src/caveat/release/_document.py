@@ -14,6 +14,7 @@ from caveat.errors import CaveatError
 from caveat.release._kinds import Group, Problem, dotted
 from caveat.release._lines import Entry, lines_of
 from caveat.release.entries import SPECIFICATION
+from caveat.table.toml import loads
 
 __all__ = ["Document"]
 
@@ -55,7 +56,7 @@ class Document:
             ) from None
         try:
             text = raw.decode("utf-8-sig")
-            content = tomllib.loads(text)
+            content = loads(text)
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
             raise CaveatError(

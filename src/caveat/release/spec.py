@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from caveat.expressions import Expression
 from caveat.protect.pipeline import check_steps
 from caveat.release._against_data import check_against
 from caveat.release._document import Document
@@ -19,7 +20,6 @@ from caveat.release.limits import read_limits
 from caveat.release.scenarios import ScenarioSpec, read_scenarios
 from caveat.release.tune import TuneSpec
 from caveat.synthesis import Plan
-from caveat.synthesis.expression import Expression
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Schema, Table, read
 

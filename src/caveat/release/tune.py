@@ -34,6 +34,7 @@ from caveat.release.map import RiskUtilityMap
 from caveat.table import Table
 from caveat.table.atomic import atomic_output
 from caveat.tree import compile_all_ahead
+from caveat.utility.analyses import read_model
 
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
@@ -110,6 +111,8 @@ class TuneSpec:
             raise CaveatError(
                 "it must be a whole number, 2 or more", where="tune, attacker, simulations"
             )
+        for model in given.get("models", ()):
+            read_model(model)
         records = attacker.get("records", 5)
         question = Question(
             measures=tuple(dict.fromkeys([objective, *(limit.measure for limit in limits)])),

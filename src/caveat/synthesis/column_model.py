@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells
 from caveat.synthesis.coding import ORDINARY, Coding
-from caveat.synthesis.expression import Expression
 from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel
 from caveat.synthesis.plan import ColumnPlan
 from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
@@ -64,7 +64,7 @@ class ColumnModel:
         for name in self.lower:
             cells = self._not_below(cells, before[name], inputs, kinds, rng)
         for condition, code in self.fixed:
-            holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
+            holds = condition.holds({n: c.column for n, c in before.items()})
             cells = self._fix(cells, holds, code)
         return cells
 
@@ -146,7 +146,7 @@ class ColumnModel:
         if result is None:
             return f"the method {self.entry.settings.method} gives no probability"
         for condition, code in self.fixed:
-            holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
+            holds = condition.holds({n: c.column for n, c in before.items()})
             result = np.where(holds, np.where(cells.holds(code), 0.0, -np.inf), result)
         return result
 

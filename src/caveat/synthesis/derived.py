@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.expression import Expression
 from caveat.table import Kind, Missing
 
 __all__ = ["derive"]
@@ -23,7 +23,7 @@ def derive(model: ColumnModel, before: Mapping[str, Cells], n_rows: int) -> Cell
     values = np.broadcast_to(values, n_rows).astype(np.float64)
     unknown = np.isnan(values) | np.isinf(values)
     if column.kind is Kind.BOOLEAN:
-        levels, codes = column.levels, values.astype(np.int64)
+        levels, codes = np.array([False, True]), (values != 0).astype(np.int64)
     else:
         rounded = np.round(np.where(unknown, 0.0, values), model.decimals)
         levels, codes = np.unique(rounded[~unknown], return_inverse=True)

@@ -225,7 +225,7 @@ class _Task:
         fixed, lower = [], []
         for rule in self.plan.rules:
             if isinstance(rule, Fixed) and rule.column == name:
-                free &= ~rule.condition.evaluate(self.table.columns).astype(bool)
+                free &= ~rule.condition.holds(self.table.columns)
                 fixed.append((rule.condition, rule.code(column)))
             if isinstance(rule, Order) and rule.upper == name:
                 free &= ~rule.broken(self.table)

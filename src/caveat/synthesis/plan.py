@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.synthesis.expression import Expression
+from caveat.expressions import Expression
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Kind, Table
@@ -23,6 +23,7 @@ WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
 JOINT = ("saturated", "ipf")
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
+ROWS_FOR_FORMULAS = 100  # enough to see whether a formula can be computed
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
              "special", "predictors")  # fmt: skip
 SETTINGS = tuple(item.name for item in fields(Settings))
@@ -146,6 +147,13 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         given = {**shared, **single.get(name, {})}
         columns[name] = _column_plan(table, name, given, columns, remarks)
     columns = _derived_last(columns)
+    _check_formulas(columns, table)
+    if strata and columns[strata].settings.method in ("derived", "drop"):
+        raise CaveatError(
+            f"{strata} is not drawn, so that nothing can be drawn within its levels",
+            where="synthesis, strata",
+            do="name another column",
+        )
     _check_rules(rules, columns, table, remarks)
     return Plan(columns, rules, strata, weights, tuple(remarks))
 
@@ -244,6 +252,7 @@ def _column_plan(
         chosen = ()
     if settings.method == "nested":
         chosen = (settings.within,)
+        _check_predictors(chosen, usable, name)
     if settings.method in JOINT:
         chosen = [n for n in usable if before[n].settings.method == settings.method]
         if sorted(given.get("predictors", chosen)) != sorted(chosen):
@@ -356,6 +365,20 @@ def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
             )
         plain |= {name: waiting.pop(name) for name in ready}
     return plain
+
+
+def _check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
+    """Try the formulas on a few rows, and see that their columns can hold what they give."""
+    head = table.take(range(min(table.n_rows, ROWS_FOR_FORMULAS)))
+    for name, entry in columns.items():
+        if entry.settings.method == "derived":
+            if len(table[name].levels) and table[name].levels.dtype.kind not in "biuf":
+                raise CaveatError(
+                    "a formula gives numbers, and the column holds none",
+                    where=f"synthesis, column {name}",
+                    do='use { lookup = "column" }, or synthesise it',
+                )
+            Expression(entry.settings.formula).evaluate(head.columns)
 
 
 def _check_rules(

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.expressions import Expression
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.expression import Expression
 from caveat.synthesis.fitting import kind_method
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
 from caveat.synthesis.methods.stratified import Stratified

@@ -16,7 +16,7 @@ from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.table import Table, align
 from caveat.table.align import common_levels
-from caveat.utility.analyses import ModelComparison, compare_model
+from caveat.utility.analyses import ModelComparison, check_model, compare_model
 from caveat.utility.associations import Associations
 from caveat.utility.comparison import Comparison
 from caveat.utility.edits import EditRule
@@ -263,6 +263,8 @@ def compare(
         raise CaveatError("there is no synthetic table", do="give at least one")
     outside = None if holdout is None else Table.from_frame(holdout)
     comparisons, held_out = _prepare(Table.from_frame(original), copies, outside)
+    for model in models:  # before the work, not after it
+        check_model(model, comparisons[0].names)
     others = _reference_comparisons(comparisons, held_out, resamples, seed)
     results = []
     for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):

@@ -132,7 +132,11 @@ def _hear(sign: int, _frame: object) -> None:
 def _repeat(sign: signal.Signals) -> None:
     while True:
         time.sleep(AGAIN)
-        _thread.interrupt_main(sign)
+        main = threading.main_thread().ident
+        if hasattr(signal, "pthread_kill") and main is not None:
+            signal.pthread_kill(main, sign)  # a real one also ends the main thread's waiting
+        else:
+            _thread.interrupt_main(sign)
 
 
 def _say_other(unraisable: sys.UnraisableHookArgs) -> None:

@@ -55,9 +55,9 @@ def synth(
 ) -> None:
     """Make synthetic copies of a table by sequential CART."""
     targets = _targets(out, copies)
+    check_outputs([*targets, model], force=force, inputs=[file, spec])
     for target in targets:
         check_target(target, force=force)
-    check_outputs([*targets, model], force=force, inputs=[file, spec])
     if resume and model is None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
     if resume and seed is None:

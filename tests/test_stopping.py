@@ -18,6 +18,7 @@ BOTH = pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 # A command that does what a test says, inside the real entry.
 PROGRAM = """
 import ctypes, os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # not as in the background of a script
 import caveat.cli
 from pathlib import Path
 from caveat.table.atomic import write_text, atomic_output
@@ -143,7 +144,10 @@ def test_impatience_is_quiet_too(tmp_path: Path) -> None:
 @BOTH
 def test_loading_the_libraries_is_interrupted_quietly(tmp_path: Path, sent) -> None:
     """The entry loads nothing large by itself, and hears signals before anything else is loaded."""
-    code = "import os; from caveat.cli import main; os.write(1, b'here\\n'); main()"
+    code = (
+        "import os, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from caveat.cli import main; os.write(1, b'here\\n'); main()"
+    )
     for moment in (0.01, 0.1, 0.3, 0.6):
         process = subprocess.Popen(
             [sys.executable, "-c", code, "measures"],
@@ -154,6 +158,14 @@ def test_loading_the_libraries_is_interrupted_quietly(tmp_path: Path, sent) -> N
         time.sleep(moment)
         stop(process, sent)
     code = "import sys, caveat.cli; sys.exit('numpy' in sys.modules or 'typer' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_signal_that_the_caller_ignores_is_ignored(tmp_path: Path) -> None:
+    code = (
+        "import signal, os, caveat.cli; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        "caveat.cli.app = lambda: os.kill(os.getpid(), signal.SIGINT); caveat.cli.main()"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

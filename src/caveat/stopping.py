@@ -81,7 +81,11 @@ def held() -> Iterator[None]:
 @contextmanager
 def obey() -> Iterator[None]:
     """Raise `Stopped` in the main thread when a signal says so."""
-    before = {sign: signal.signal(sign, _hear) for sign in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        sign: signal.signal(sign, _hear)
+        for sign in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(sign) is not signal.SIG_IGN  # a script's job in the background
+    }
     hook, sys.unraisablehook = sys.unraisablehook, _say_other
     try:
         yield

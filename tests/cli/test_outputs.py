@@ -29,7 +29,7 @@ objective = "S_pMSE one-way"
 limits = { repU = 5 }
 settings = { minbucket = [5] }
 """
-# Arguments of each command: all of these files are inputs. Nothing of them is read before the check.
+# Arguments of each command; all of these files are inputs. None is read before the check.
 INPUTS = {
     "attack": ["data.csv", "other.csv", "--model", "model.caveat", "--spec", "release.toml",
                "--control", "control.csv", "--membership"],

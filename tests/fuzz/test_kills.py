@@ -35,7 +35,14 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 LONGEST = 120  # seconds: a command that hangs
 
 # Says that the interpreter is there, which has signals of its own before that.
-ENTRY = "import os; from caveat.cli import main; os.write(1, b'here\\n'); main()"
+# A job in the background of a script would ignore Ctrl-C.
+ENTRY = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from caveat.cli import main
+os.write(1, b"here\\n")
+main()
+"""
 
 SPECIFICATION = """
 [release]

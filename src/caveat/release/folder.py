@@ -8,6 +8,7 @@ replaced.
 
 from __future__ import annotations
 
+import ctypes
 import glob
 import hashlib
 import json
@@ -214,8 +215,25 @@ def _settle(draft: Path) -> None:
             os.close(descriptor)
 
 
+def _exchange(one: Path, other: Path) -> bool:
+    """Give two folders each other's name in one step; say whether the system could."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+    done: int = rename(here, os.fsencode(one), here, os.fsencode(other), exchange)
+    return done == 0
+
+
 def _replace(draft: Path, target: Path) -> None:
-    """Rename the draft; a previous release is moved aside first and removed last."""
+    """Rename the draft; a previous release is moved aside first and removed last.
+
+    Where the system can exchange two names there is no moment without a release: the previous one
+    is then what is left of the draft.
+    """
+    if _exchange(draft, target):
+        return
     aside = None
     if target.exists():
         aside = target.with_name(f"{_aside(target)}{secrets.token_hex(6)}")

@@ -109,7 +109,8 @@ def save_column(folder: Path, key: str, name: str, model: ColumnModel) -> None:
 def load_columns(folder: Path, key: str, plan: Plan) -> dict[str, ColumnModel]:
     """Return the columns that an interrupted fit of the same data by the same plan has left."""
     found = {}
-    for path in sorted(folder.glob("*.column")):
+    clear_up(folder)
+    for path in sorted(folder.glob("[!.]*.column")):
         document, arrays = _read(path)
         if document.get("key") == key:
             name = document["name"]

@@ -115,11 +115,11 @@ def test_no_output_is_an_input(here: Path, command: str, option: str) -> None:
         if (command, option) == ("synth", "--out") and not file.endswith(".csv"):
             continue
         arguments = [command, *INPUTS[command], *more, "--force", option]
-        assert "this command reads; choose another name" in refused(*arguments, file)
+        assert "this command reads it; choose another name" in refused(*arguments, file)
     for way in other_ways(read[0]):
         for force in ([], ["--force"]):
             arguments = [command, *INPUTS[command], *more, *force, option, way]
-            assert "this command reads" in refused(*arguments), way
+            assert "this command reads it" in refused(*arguments), way
 
 
 def test_a_copy_that_gets_its_name_is_no_input(here: Path) -> None:

@@ -83,7 +83,7 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
     _check_sort(found, where)
     if any(same_file(found, other) for other in inputs if other is not None):
         raise CaveatError(
-            "the output is a file that this command reads",
+            "the output exists already, and this command reads it",
             where=where,
             do="choose another name; --force never replaces an input",
         )

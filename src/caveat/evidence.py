@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output
+from caveat.table.atomic import write_text
 
 __all__ = ["FORMAT", "check", "external", "read", "schema", "text_of", "write"]
 
@@ -69,9 +69,7 @@ def text_of(content: dict[str, Any]) -> str:
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
     """Write evidence to a file, whole or not at all."""
-    text = text_of(content)
-    with atomic_output(path, force=force) as draft:
-        draft.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, text_of(content), force=force)
 
 
 def read(path: str | Path) -> dict[str, Any]:

@@ -12,8 +12,14 @@ import pytest
 from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer, load, make_plan, save
-from caveat.synthesis.store import NOTICE, fingerprint, load_columns, save_column
-from caveat.table import Schema
+from caveat.synthesis.store import (
+    NOTICE,
+    fingerprint,
+    forget_columns,
+    load_columns,
+    save_column,
+)
+from caveat.table import Schema, Table
 
 TABLE = Schema.from_mapping({"income": {"missing": {"-8": "not asked"}}}).apply(
     survey(rows=300).drop(["person"])
@@ -155,3 +161,15 @@ def test_columns_of_other_data_plans_or_seeds_are_not_used(tmp_path: Path) -> No
         fingerprint(TABLE, plan, 4),
     ]
     assert all(load_columns(tmp_path, other, plan) == {} for other in others)
+
+
+def test_half_a_kept_column_is_no_column(tmp_path) -> None:
+    """A process that was killed while it kept a column leaves a draft: the next goes on."""
+    table = Table.from_frame({"a": ["x", "y"] * 30})
+    model = Synthesizer(seed=1).fit(table)
+    save_column(tmp_path, "key", "a", model.columns["a"])
+    (tmp_path / ".caveat-draft-confidential-0123456789ab-b.column").write_bytes(b"PK half")
+    assert list(load_columns(tmp_path, "key", model.plan)) == ["a"]
+    assert "CONFIDENTIAL" in (tmp_path / "CONFIDENTIAL.txt").read_text()
+    forget_columns(tmp_path)
+    assert not tmp_path.exists()

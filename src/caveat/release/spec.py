@@ -104,6 +104,11 @@ class DataSpec:
     synthetic: tuple[Path, ...] = ()
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is named here: none of them is ever replaced."""
+        return (self.path, *self.synthetic)
+
+    @property
     def form(self) -> dict[str, str]:
         """Delimiter, decimal sign and encoding, as far as they are given."""
         given = {"delimiter": self.delimiter, "decimal": self.decimal, "encoding": self.encoding}

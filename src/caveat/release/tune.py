@@ -32,7 +32,7 @@ from caveat.release.bench import (
 from caveat.release.limits import Limit, kind_of, read_limits
 from caveat.release.map import RiskUtilityMap
 from caveat.table import Table
-from caveat.table.atomic import atomic_output
+from caveat.table.atomic import write_text
 from caveat.tree import compile_all_ahead
 from caveat.utility.analyses import read_model
 
@@ -372,9 +372,8 @@ class _Search:
     def save(self) -> None:
         """Write what is known; the file is whole at any moment."""
         if self.path is not None:
-            with atomic_output(self.path, force=True) as draft:
-                text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
-                draft.write_text(text, encoding="utf-8")
+            text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
+            write_text(self.path, text, force=True)
 
 
 def _fingerprint(table: Table, spec: TuneSpec) -> str:

@@ -13,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,10 @@ from caveat.synthesis.model import Model
 from caveat.synthesis.plan import ColumnPlan, Plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Column, Kind, Missing, Table
-from caveat.table.atomic import atomic_output
+from caveat.table.atomic import atomic_output, write_text
+from caveat.table.drafts import clear_up
 
-__all__ = ["NOTICE", "fingerprint", "load", "load_columns", "save", "save_column"]
+__all__ = ["NOTICE", "fingerprint", "forget_columns", "load", "load_columns", "save", "save_column"]
 
 FORMAT = "caveat model"
 VERSION = 1
@@ -41,6 +43,7 @@ NOTICE = (
     "CONFIDENTIAL: this file holds values of original records. Handle it as the data themselves."
 )
 DOCUMENT = "model.json"
+README = "CONFIDENTIAL.txt"  # says what a folder of single columns is
 # What a damaged archive, array or document can make the readers raise.
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zlib.error, struct.error)
 EPOCH = (1980, 1, 1, 0, 0, 0)  # no time of day in the file: the same model gives the same bytes
@@ -97,6 +100,8 @@ def save_column(folder: Path, key: str, name: str, model: ColumnModel) -> None:
     """Keep the model of one column, so that an interrupted fit can go on."""
     arrays: list[NDArray[Any]] = []
     document = {"key": key, "name": name, "state": _pack(_column_state(model), arrays)}
+    if not (folder / README).exists():
+        write_text(folder / README, f"{NOTICE}\n", force=True)
     target = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.column"
     _write(target, document, arrays, True)
 
@@ -104,12 +109,23 @@ def save_column(folder: Path, key: str, name: str, model: ColumnModel) -> None:
 def load_columns(folder: Path, key: str, plan: Plan) -> dict[str, ColumnModel]:
     """Return the columns that an interrupted fit of the same data by the same plan has left."""
     found = {}
-    for path in sorted(folder.glob("*.column")):
+    clear_up(folder)
+    for path in sorted(folder.glob("[!.]*.column")):
         document, arrays = _read(path)
         if document.get("key") == key:
             name = document["name"]
             found[name] = _column_model(_unpack(document["state"], arrays), plan, name)
     return found
+
+
+def forget_columns(folder: Path) -> None:
+    """Remove the columns that were kept, and the folder unless somebody else uses it too."""
+    with suppress(OSError):
+        clear_up(folder)
+        for path in folder.glob("*.column"):
+            path.unlink()
+        (folder / README).unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def fingerprint(table: Table, plan: Plan, seed: int) -> str:

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import atomic_output, check_output, status
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
 
@@ -195,6 +195,7 @@ def _suffix(path: Path, known: tuple[str, ...]) -> str:
 
 def _check_input(path: Path) -> None:
     where = str(path)
+    status(path)  # refuses what cannot be a name
     if path.is_dir():
         raise CaveatError("this is a folder", where=where, do="name a file")
     try:

@@ -58,9 +58,13 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
         dots.mark_rule(strokeWidth=1.5).encode(y=y, y2="risk_worst:Q"),
         dots.mark_tick(thickness=2, size=12, orient="horizontal").encode(y="risk_worst:Q"),
         dots.mark_circle(size=110, opacity=1).encode(y=y, tooltip=tips),
-        _labels(base, "!datum.inwards", align="left", dx=9, dy=-7).encode(y="risk_worst:Q"),
-        _labels(base, "datum.inwards", align="right", dx=6, dy=16).encode(y=y),
     ]
+    # A layer without rows would have no extent, and the browser would say so.
+    if any(row["label"] and not row["inwards"] for row in rows):
+        outwards = _labels(base, "!datum.inwards", align="left", dx=9, dy=-7)
+        layers.append(outwards.encode(y="risk_worst:Q"))
+    if any(row["label"] and row["inwards"] for row in rows):
+        layers.append(_labels(base, "datum.inwards", align="right", dx=6, dy=16).encode(y=y))
     if limit is not None:
         rule = draw([{"limit": limit}]).mark_rule(
             color=COLOURS[1], strokeDash=[5, 4], strokeWidth=2

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 __all__ = ["FEW", "CaveatError", "CaveatWarning", "hint"]
 
 FEW = 20  # so many choices are listed in a message
+LONG = 2000  # longer parts of a message are shortened
 
 
 class CaveatError(Exception):
@@ -32,9 +33,16 @@ class CaveatError(Exception):
         self.what = what
         self.where = where
         self.do = do
-        place = f"{where}: " if where else ""
-        advice = f"; {do}" if do else ""
-        super().__init__(f"{place}{what}{advice}.")
+        place = f"{_shown(where)}: " if where else ""
+        advice = f"; {_shown(do)}" if do else ""
+        super().__init__(f"{place}{_shown(what)}{advice}.")
+
+
+def _shown(text: str) -> str:
+    """Return what any terminal can print in one line: others name the files and the columns."""
+    if len(text) > LONG:
+        text = f"{text[: LONG // 2]} … {text[-LONG // 2 :]}"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class CaveatWarning(UserWarning):

@@ -34,7 +34,7 @@ class Fixed:
 
     def __str__(self) -> str:
         value = "missing" if self.value is None else repr(self.value)
-        return f"if {self.condition.text} then {self.column} = {value}"
+        return f"if {self.condition.text} then {_quoted(self.column)} = {value}"
 
     def code(self, column: Column) -> int:
         """Return the code of the fixed value."""
@@ -68,7 +68,7 @@ class Order:
     upper: str
 
     def __str__(self) -> str:
-        return f"{self.lower} <= {self.upper}"
+        return f"{_quoted(self.lower)} <= {_quoted(self.upper)}"
 
     def broken(self, table: Table) -> NDArray[np.bool_]:
         """Return which records have both values, and in the wrong order."""
@@ -77,6 +77,11 @@ class Order:
     def contradictions(self, table: Table) -> int:
         """Return how many records have the two values in the wrong order."""
         return int(self.broken(table).sum())
+
+
+def _quoted(name: str) -> str:
+    """Return a name as it must be written in a rule, which a model file keeps as text."""
+    return name if re.fullmatch(r"\w+", name) else f"`{name}`"
 
 
 def parse_rule(text: str) -> Fixed | Order:

@@ -123,7 +123,9 @@ def _cast_or_keep(series: pl.Series, dtype: Any) -> pl.Series:
 
 def _polars_type(storage: str) -> Any:
     name, _, rest = storage.partition("(")
-    dtype = getattr(pl, name)
+    dtype = getattr(pl, name, None)
+    if not (isinstance(dtype, type) and issubclass(dtype, pl.DataType)):
+        raise ValueError(f"polars has no type {name!r}")  # a file may name any of its functions
     if not rest:
         return dtype
     call = ast.parse(f"f({rest}", mode="eval").body

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table import Column
 from caveat.utility.combining import Rule, combine
@@ -70,6 +71,8 @@ class Coefficients:
     original_se: Floats
     synthetic: Floats
     synthetic_se: Floats
+
+    __repr__ = without_values
 
     @property
     def standardised(self) -> Floats:

@@ -7,7 +7,7 @@ confidential table must not get there.
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import fields
+from dataclasses import Field, fields
 from typing import Any
 
 __all__ = ["without_values"]
@@ -27,17 +27,17 @@ def without_values(instance: Any) -> str:
     >>> Donors(["Ann", "Bob"], 7)
     <Donors: names of 2, n_rows 7>
     """
-    sizes = [_size(item.name, getattr(instance, item.name)) for item in fields(instance)]
+    sizes = [_size(item, getattr(instance, item.name)) for item in fields(instance)]
     known = ", ".join(size for size in sizes if size)
     return f"<{type(instance).__name__}{': ' if known else ''}{known}>"
 
 
-def _size(name: str, value: Any) -> str:
-    if isinstance(value, bool | int):
-        return f"{name} {value}"
+def _size(item: Field[Any], value: Any) -> str:
+    if item.type in ("int", "bool", int, bool):  # a count; a number in a field of any type is data
+        return f"{item.name} {value}"
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
-        return f"{name} of {' x '.join(map(str, shape)) or 1}"
+        return f"{item.name} of {' x '.join(map(str, shape)) or 1}"
     if isinstance(value, Sized) and not isinstance(value, str | bytes):
-        return f"{name} of {len(value)}"
+        return f"{item.name} of {len(value)}"
     return ""

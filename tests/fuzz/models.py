@@ -21,7 +21,7 @@ from caveat.datasets import survey
 from caveat.synthesis import Synthesizer, save
 from caveat.table import Schema
 
-__all__ = ["damaged_models", "seed_models"]
+__all__ = ["change_values", "damaged_models", "seed_models"]
 
 Random = np.random.Generator
 Parts = tuple[Any, list[Any]]
@@ -193,24 +193,34 @@ def _parent(document: Any, place: tuple[Any, ...]) -> Any:
 def values(content: bytes, rng: Random) -> bytes:
     """Put strange values, or values from elsewhere, into the document."""
     document, arrays = unpacked(content)
+    change_values(document, rng)
+    return packed(document, arrays)
+
+
+def change_values(document: Any, rng: Random) -> None:
+    """Put strange values, or values from elsewhere, into a JSON document."""
     for _ in range(int(rng.integers(1, 3))):
         place = _pick(_places(document), rng)
         parent, key = _parent(document, place), place[-1]
-        match int(rng.integers(0, 6)):
+        match int(rng.integers(0, 9)):
             case 0:
                 del parent[key]
+            case 1 | 2 if isinstance(parent[key], list):
+                parent[key] = _pick([parent[key][1:], parent[key] * 2, parent[key][::-1]], rng)
             case 1:
                 other = _pick(_places(document), rng)
                 parent[key] = json.loads(json.dumps(_parent(document, other)[other[-1]]))
-            case 2 if isinstance(parent, dict):
+            case 3 if isinstance(parent, dict):
                 parent[_pick(["x", "", "-1", "99", "sex", "a" * 300], rng)] = parent.pop(key)
-            case 3 if isinstance(parent, list):
+            case 4 if isinstance(parent, list):
                 parent.append(_pick(STRANGE, rng))
-            case 4 if isinstance(parent[key], int | float):
+            case 5 if isinstance(parent[key], int | float):
                 parent[key] = parent[key] + _pick([-1, 1, 0.5, 100], rng)
+            case 6 | 7:
+                like = [v for v in STRANGE if type(v) is type(parent[key])]
+                parent[key] = _pick(like or STRANGE, rng)
             case _:
                 parent[key] = _pick(STRANGE, rng)
-    return packed(document, arrays)
 
 
 def entries(content: bytes, rng: Random) -> bytes:

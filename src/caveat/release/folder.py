@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from caveat.documents import parse
 from caveat.errors import CaveatError
 
 fcntl: Any = None
@@ -120,7 +121,7 @@ def check_target(target: Path, *, force: bool) -> None:
 def _known(folder: Path) -> set[str]:
     """Return the names of the files that a run has written into a folder."""
     try:
-        content = json.loads((folder / MANIFEST).read_bytes())
+        content = parse((folder / MANIFEST).read_bytes())
         return {MANIFEST, *(str(entry["name"]) for entry in content["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ TYPES_OF_KIND = {
     Kind.DATE: "M",
     Kind.DATETIME: "M",
 }
+END = 20  # levels at each end that are tried
 SCALARS = (type(None), str, bool, int, float)
 
 
@@ -82,7 +84,9 @@ def column_from_state(state: State) -> Column:
 def _levels(levels: Any, dtype: Any) -> NDArray[Any]:
     need(dtype in LEVEL_TYPES, "levels of no known type")
     if dtype == "|O":
-        need(isinstance(levels, list) and all(type(v) in SCALARS for v in levels), "no levels")
+        need(isinstance(levels, list), "no levels")
+        types = {type(value) for value in levels} - {type(None)}
+        need(len(types) <= 1 and types <= set(SCALARS), "levels of several types")
         values = np.empty(len(levels), dtype=object)
         values[:] = levels
         return values
@@ -110,10 +114,15 @@ def _check_pairs(pairs: Any) -> None:
 
 
 def check_decodes(column: Column, backend: str) -> None:
-    """Need a dictionary that can be turned into values of the frame that came in."""
-    whole = column.with_codes(np.arange(column.n_levels))
+    """Need a dictionary that can be turned into values of the frame that came in.
+
+    Levels are of one type and rise where they are numbers: what holds at both ends holds between.
+    """
+    levels = column.levels
+    ends = levels if len(levels) <= 2 * END else np.append(levels[:END], levels[-END:])
+    codes = np.arange(len(ends) + len(column.missing))
     try:
-        decode(whole, backend or "pandas")
+        decode(replace(column, levels=ends, codes=codes), backend or "pandas")
     except Exception as error:  # three libraries, each with errors of its own
         raise ValueError("levels that no frame can hold") from error
 

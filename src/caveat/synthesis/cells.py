@@ -14,6 +14,7 @@ from caveat.discreet import without_values
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.methods import Inputs
 from caveat.table import Column, Kind
+from caveat.table.align import common_levels
 
 __all__ = ["Cells", "empty_inputs", "inputs_of", "whole_numbers"]
 
@@ -86,8 +87,13 @@ class Cells:
     def stack(cls, blocks: Sequence[Cells]) -> Cells:
         """Return the cells of several blocks under each other."""
         if all(block.codes is not None for block in blocks):
-            codes = [block.codes for block in blocks if block.codes is not None]
-            return replace(blocks[0], codes=np.concatenate(codes))
+            coding = blocks[0].coding
+            parts = [block.codes for block in blocks if block.codes is not None]
+            if any(block.coding is not coding for block in blocks):
+                # Blocks of a derived column have a dictionary each.
+                columns = common_levels([block.column for block in blocks], "")
+                coding, parts = replace(coding, column=columns[0]), [c.codes for c in columns]
+            return Cells(coding, codes=np.concatenate(parts))
         blocks = [block.as_numbers() for block in blocks]
         numbers = np.concatenate([b.numbers for b in blocks if b.numbers is not None])
         kinds = [b.kinds for b in blocks if b.kinds is not None]

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.table.atomic import write_text
 
@@ -76,7 +77,7 @@ def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file."""
     where = str(path)
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = parse(Path(path).read_bytes())
     except FileNotFoundError:
         raise CaveatError("there is no such file", where=where, do="check the name") from None
     except OSError as error:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
@@ -158,7 +159,7 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
 def _known(folder: Path) -> set[str]:
     """Return the names of the files that a run has written into a folder."""
     try:
-        content = json.loads((folder / MANIFEST).read_bytes())
+        content = parse((folder / MANIFEST).read_bytes())
         return {MANIFEST, *(str(entry["name"]) for entry in content["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return set()

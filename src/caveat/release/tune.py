@@ -395,7 +395,8 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
     try:
         content = json.loads(path.read_text("utf-8"))
         known, theirs, written = content["known"], content["key"], content["format"]
-    except (ValueError, KeyError, TypeError, OSError):
+        _check_known(known)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError):
         raise CaveatError(
             "this is no state of a search", where=str(path), do="choose another file"
         ) from None
@@ -409,4 +410,17 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
             where=str(path),
             do="remove it, or name another file with --state",
         )
-    return dict(known)
+    found: dict[str, dict[str, Any]] = known
+    return found
+
+
+def _check_known(known: Any) -> None:
+    """Raise an error unless a state has the parts that a search asks it for."""
+    types = {"values": int | float | None, "errors": int | float, "reasons": str, "how": str}
+    for entry in known.values():
+        for step in entry["steps"]:
+            Step(**step)
+        for seed in set(entry) - {"steps"}:
+            for part, kind in types.items():
+                if not all(isinstance(value, kind) for value in entry[seed][part].values()):
+                    raise TypeError(part)

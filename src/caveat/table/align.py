@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import EXACT_INTEGER, convert
@@ -43,6 +44,8 @@ class Aligned:
     original: Table
     synthetic: Table
     differences: tuple[Difference, ...]
+
+    __repr__ = without_values
 
 
 def align(original: Table, synthetic: Table) -> Aligned:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
 from caveat.utility.combining import Rule, combine
@@ -67,6 +68,8 @@ class Coefficients:
     original_se: Floats
     synthetic: Floats
     synthetic_se: Floats
+
+    __repr__ = without_values
 
     @property
     def standardised(self) -> Floats:

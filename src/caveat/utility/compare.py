@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
@@ -134,6 +135,8 @@ class Utility:
     results: tuple[Result, ...]
     models: tuple[ModelComparison, ...]
     holdout_rows: int | None
+
+    __repr__ = without_values
 
     def __getitem__(self, label: str) -> Result:
         for result in self.results:

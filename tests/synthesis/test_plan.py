@@ -113,7 +113,7 @@ def test_bad_plans_name_the_column(options: dict[str, object], message: str) -> 
         ({"strata": "sex", "drop": ["sex"]}, "sex is not drawn"),
         ({"columns": {"age": {"method": "nested", "within": "name"}}}, "cannot be drawn from name"),
         ({"columns": {"age": {"method": "nested", "within": "no"}}}, "cannot be drawn from no"),
-        ({"derived": {"sex": "age"}}, "a formula gives numbers, and the column holds none"),
+        ({"derived": {"sex": "age"}}, "a formula gives numbers, and the column holds text"),
         ({"derived": {"bmi": "sex + 1"}}, "a column of text stands where a number is expected"),
         ({"derived": {"bmi": "age + 9**9**9"}}, "its constants give no finite number"),
         ({"rules": ["if sex then age = 20"]}, "a condition is expected"),

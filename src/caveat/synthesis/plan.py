@@ -420,9 +420,9 @@ def _check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
     head = table.take(range(min(table.n_rows, ROWS_FOR_FORMULAS)))
     for name, entry in columns.items():
         if entry.settings.method == "derived":
-            if len(table[name].levels) and table[name].levels.dtype.kind not in "biuf":
+            if len(table[name].levels) and table[name].levels.dtype.kind not in "biufM":
                 raise CaveatError(
-                    "a formula gives numbers, and the column holds none",
+                    "a formula gives numbers, and the column holds text",
                     where=f"synthesis, column {name}",
                     do='use { lookup = "column" }, or synthesise it',
                 )

@@ -134,8 +134,7 @@ def _verdict(check: Callable[[Any], object], content: Any) -> tuple[str, str]:
     try:
         check(content)
     except CaveatError as error:
-        several = "\n" in str(error) or not str(error).strip()
-        return ("traceback", f"not one sentence: {error!r}") if several else ("refused", str(error))
+        return "refused", str(error)
     except MemoryError:
         return "memory", traceback.format_exc()
     except BaseException:

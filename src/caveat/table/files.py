@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import atomic_output, check_output, status
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
 
@@ -220,6 +220,7 @@ def _suffix(path: Path, known: tuple[str, ...]) -> str:
 def _check_input(path: Path) -> None:
     """Refuse what is no file, before it is opened: to open a pipe is to wait for its writer."""
     where = str(path)
+    status(path)  # refuses what cannot be a name
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

@@ -29,7 +29,10 @@ def test_the_usual_plan_follows_the_columns() -> None:
         "name": "drop", "one": "constant",
     }  # fmt: skip
     assert plan.columns["bmi"].predictors == ("sex", "age", "height", "weight")
-    assert "name looks like an id and is left out" in plan.remarks[0]
+    assert plan.remarks == (
+        "name is left out: it looks like text that nearly every record has for itself (all 30 "
+        'values are different); keep = ["name"] would release it',
+    )
 
 
 def test_the_plan_prints_what_will_happen() -> None:

@@ -63,7 +63,7 @@ def init(
     check_output(out, force=force)
     table, file = _data(data)
     profile = look_at(table)
-    wishes = _ask(profile, f"{file.stem}, synthetic")
+    wishes = _ask(profile, "Synthetic data")
     text = profile.starter(seen_from(out, file), {}, wishes)
     with atomic_output(out, force=force) as draft:
         draft.write_text(text, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import numpy as np
 import pandas as pd
@@ -315,6 +316,35 @@ def test_copying_is_said_to_be_unprotected_and_needs_all_rows() -> None:
         assert not np.array_equal(one, other)
     with pytest.raises(CaveatError, match="column age: a copied column has 600 rows, not 10"):
         model.sample(rows=10)
+
+
+def test_copied_rows_stay_together_and_have_the_probability_of_their_order() -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"a": rng.integers(0, 4, 90), "c": rng.integers(0, 2, 90)})
+    frame = frame.with_columns(b=10 * pl.col("a"))
+    options = {"columns": {n: {"method": "copy"} for n in "ab"}, "minbucket": 30}
+    with pytest.warns(CaveatWarning, match="is copied from the original"):
+        model = Synthesizer(seed=1, **options).fit(frame)
+    out = model.sample()
+    assert (out["b"] == 10 * out["a"]).all()
+    # All orders of the rows are equally probable; equal rows may be exchanged.
+    ways = sum(math.lgamma(n + 1) for n in frame["a"].value_counts()["count"])
+    logs = model.log_prob(out).columns
+    assert math.isclose(logs["a"].sum() + logs["b"].sum(), ways - math.lgamma(91))
+    other = out.with_columns(a=pl.Series([3, *out["a"][1:]]), b=pl.Series([0, *out["b"][1:]]))
+    assert model.log_prob(other).columns["a"].min() == -np.inf
+    blocks = pl.concat([block.to_frame() for block in model.blocks()])
+    assert blocks.equals(out)
+
+
+@pytest.mark.parametrize(("rows", "refused"), [(1, True), (9, True), (10, False), (49, False)])
+def test_small_tables_are_refused_or_remarked_on(rows: int, refused: bool) -> None:
+    frame = pl.DataFrame({"x": [i % 3 for i in range(rows)]})
+    if refused:
+        with pytest.raises(CaveatError, match=f"the table has {rows} rows, fewer than two leaves"):
+            Synthesizer(seed=1).fit(frame)
+    with pytest.warns(CaveatWarning, match=f"the table has {rows} rows: in so small a table"):
+        Synthesizer(seed=1, anyway=refused).fit(frame)
 
 
 def test_proper_synthesis_fits_each_copy_anew() -> None:

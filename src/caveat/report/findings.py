@@ -53,10 +53,14 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
     kept = evidence["release"].get("identifying", ())
     if kept:
         which = and_list([f"{found['column']} ({found['is']})" for found in kept], most=20)
+        decided = (
+            "Somebody decided to keep them."
+            if evidence["release"]["synthesised_by"] == "caveat"
+            else "The tables were made elsewhere: check whether the values are real."
+        )
         yield (
             "Real identifying values leave",
-            f"Values of the original that name people leave with this release: {which}. Somebody "
-            "decided to keep them.",
+            f"Columns that name people leave with this release: {which}. {decided}",
         )
     columns = (evidence["synthesis"] or {"columns": ()})["columns"]
     copied = [column["name"] for column in columns if column["method"] == "copy"]

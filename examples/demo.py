@@ -78,7 +78,7 @@ folder = "{folder}"
 
 # What a person would write into the starter after reading it.
 DECISIONS = {
-    'title = "survey, synthetic"': 'title = "A survey of persons"',
+    'title = "Synthetic data"': 'title = "A survey of persons"',
     'unit = "record"': 'unit = "person"',
     'purpose = ""': 'purpose = "teaching"',
     'recipients = ""': 'recipients = "students of a statistics course"',

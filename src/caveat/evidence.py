@@ -182,6 +182,16 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "release": {
             **_pick(content["release"], _RELEASE),
             "not_released": [],
+            "identifying": [
+                {**_pick(found, ("column", "code", "is")), "reason": ""}
+                for found in content["release"].get("identifying", ())
+                if found["column"] in public.names
+            ],
+            "private_numbers": [
+                found
+                for found in content["release"].get("private_numbers", ())
+                if found["column"] in public.names
+            ],
             "files": [
                 _pick(file, ("name", "copy", "format", "rows", "sha256"))
                 for file in content["release"]["files"]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from caveat.attack import posterior
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
+
+# What is tested here does not depend on the number of records.
+pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
 
 TRIALS = 250
 PRIOR = np.array([0.5, 0.3, 0.2])

@@ -14,6 +14,9 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer, make_plan
 from caveat.table import Table
 
+# What is tested here does not depend on the number of records.
+pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
+
 
 def small(n: int = 60, seed: int = 1) -> Table:
     rng = np.random.default_rng(seed)

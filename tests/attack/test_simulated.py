@@ -11,6 +11,9 @@ from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 
+# What is tested here does not depend on the number of records.
+pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
+
 
 def tiny() -> Table:
     return Table.from_frame({"x": ["a"] * 12 + ["b"] * 7 + ["c"], "y": ["u", "v"] * 10})

@@ -48,7 +48,7 @@ def test_the_defaults_make_a_specification(ask: Ask, folder: Path) -> None:
     assert result.exit_code == 0, result.output
     spec = ReleaseSpec.from_toml(folder / "release.toml")
     assert spec.data.name == "survey.csv"
-    assert spec.release.title == "survey, synthetic"
+    assert spec.release.title == "Synthetic data"
     assert (spec.release.access, spec.release.control) == ("secure", None)
     assert [s.attacker for s in spec.scenarios] == ["release", "strong"]
     assert spec.scenarios[0].keys == ("sex", "age", "region")

@@ -272,7 +272,7 @@ BROKEN = {
         "minbuckt = 20",
         16,
         "there is no key 'minbuckt' in [synthesis]; perhaps minbucket (allowed: order, "
-        "drop, <settings>, rules, strata, weights, columns)",
+        "drop, keep, <settings>, rules, strata, weights, columns)",
     ),
     "column of a rule": (
         "if age < 18",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from caveat.errors import CaveatError
 from caveat.synthesis import make_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
+from caveat.table.identifying import judge
 
 TABLE = Table.from_frame(
     {
@@ -30,7 +32,56 @@ def test_the_usual_plan_follows_the_columns() -> None:
         "name": "drop", "one": "constant",
     }  # fmt: skip
     assert plan.columns["bmi"].predictors == ("sex", "age", "height", "weight")
-    assert "name looks like an id and is left out" in plan.remarks[0]
+    assert plan.remarks == (
+        "name is left out: it looks like text that nearly every record has for itself (all 30 "
+        'values are different); keep = ["name"] would release it',
+    )
+
+
+def test_a_part_is_planned_by_the_judgement_of_the_whole() -> None:
+    whole = Table.from_frame(
+        {"v": np.random.default_rng(0).permutation(400), "s": ["f", "m"] * 200}
+    )
+    part = whole.take(range(60))
+    assert make_plan(part).columns["v"].settings.method == "cart"
+    assert make_plan(part, {"judged": judge(whole)}).columns["v"].settings.method == "drop"
+
+
+@pytest.mark.parametrize(
+    ("options", "method", "remark"),
+    [
+        ({}, "drop", "left out"),
+        ({"method": "cart"}, "drop", "left out"),
+        ({"keep": ["name"]}, "cart", "kept"),
+        ({"keep": ["name"], "method": "sample"}, "sample", "kept"),
+        ({"columns": {"name": {"method": "copy"}}}, "copy", "kept"),
+        ({"columns": {"name": {"minbucket": 7}}}, "drop", "left out"),
+        ({"drop": ["name"]}, "drop", None),
+        ({"derived": {"name": "age"}}, "derived", None),
+    ],
+)
+def test_what_names_people_is_left_out_unless_somebody_says_keep(
+    options: dict[str, object], method: str, remark: str | None
+) -> None:
+    plan = make_plan(TABLE, options)
+    assert plan.columns["name"].settings.method == method
+    said = [text for text in plan.remarks if text.startswith(f"name is {remark}")]
+    assert len(said) == (remark is not None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": ["nam"]}, "synthesis, keep: there is no column 'nam'"),
+        ({"keep": ["name"], "drop": ["name"]}, "'name' cannot be both kept and left out"),
+        ({"strata": "name"}, "name looks like an identifier and cannot be the strata"),
+        ({"rules": ["if name == 'p01' then sex = 'f'"]}, "name is not synthesised"),
+        ({"predictors": {"one": ["name"]}}, "one cannot be drawn from name"),
+    ],
+)
+def test_what_is_left_out_cannot_be_used(options: dict[str, object], message: str) -> None:
+    with pytest.raises(CaveatError, match=message):
+        make_plan(TABLE, options)
 
 
 def test_the_plan_prints_what_will_happen() -> None:

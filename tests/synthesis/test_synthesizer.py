@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,9 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Synthesizer
 from caveat.synthesis.model import BLOCK
 from caveat.table import Kind, Missing, Schema, Table
+
+# What is tested here does not depend on the number of records.
+pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
 
 SURVEY = survey(rows=600).drop(["person"])
 
@@ -290,12 +294,12 @@ def test_records_of_weight_zero_take_no_part() -> None:
 )
 def test_bad_weights_are_refused(weights: list[object], message: str) -> None:
     with pytest.raises(CaveatError, match=message):
-        Synthesizer(weights="w").fit(pl.DataFrame({"x": [1, 2, 3], "w": weights}))
+        Synthesizer(weights="w", minbucket=1).fit(pl.DataFrame({"x": [1, 2, 3], "w": weights}))
 
 
 def test_an_id_is_left_out_with_a_warning() -> None:
     table = survey(rows=100)
-    with pytest.warns(CaveatWarning, match="person looks like an id and is left out"):
+    with pytest.warns(CaveatWarning, match="person is left out: it looks like identifiers"):
         frame = Synthesizer(seed=1).fit(table).sample()
     assert "person" not in frame
 
@@ -304,9 +308,43 @@ def test_copying_is_said_to_be_unprotected_and_needs_all_rows() -> None:
     options = {"columns": {"age": {"method": "copy"}}}
     with pytest.warns(CaveatWarning, match="age is copied from the original: it is not protected"):
         model = Synthesizer(seed=1, **options).fit(SURVEY)
-    assert model.tables()[0]["age"] == SURVEY["age"]
+    first, second = (table["age"].codes for table in model.tables(copies=2))
+    own = SURVEY["age"].codes
+    # Every value once more, each copy in an order of its own.
+    for one, other in ((first, own), (second, own), (first, second)):
+        assert np.array_equal(np.sort(one), np.sort(other))
+        assert not np.array_equal(one, other)
     with pytest.raises(CaveatError, match="column age: a copied column has 600 rows, not 10"):
         model.sample(rows=10)
+
+
+def test_copied_rows_stay_together_and_have_the_probability_of_their_order() -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"a": rng.integers(0, 4, 90), "c": rng.integers(0, 2, 90)})
+    frame = frame.with_columns(b=10 * pl.col("a"))
+    options = {"columns": {n: {"method": "copy"} for n in "ab"}, "minbucket": 30}
+    with pytest.warns(CaveatWarning, match="is copied from the original"):
+        model = Synthesizer(seed=1, **options).fit(frame)
+    out = model.sample()
+    assert (out["b"] == 10 * out["a"]).all()
+    # All orders of the rows are equally probable; equal rows may be exchanged.
+    ways = sum(math.lgamma(n + 1) for n in frame["a"].value_counts()["count"])
+    logs = model.log_prob(out).columns
+    assert math.isclose(logs["a"].sum() + logs["b"].sum(), ways - math.lgamma(91))
+    other = out.with_columns(a=pl.Series([3, *out["a"][1:]]), b=pl.Series([0, *out["b"][1:]]))
+    assert model.log_prob(other).columns["a"].min() == -np.inf
+    blocks = pl.concat([block.to_frame() for block in model.blocks()])
+    assert blocks.equals(out)
+
+
+@pytest.mark.parametrize(("rows", "refused"), [(1, True), (9, True), (10, False), (49, False)])
+def test_small_tables_are_refused_or_remarked_on(rows: int, refused: bool) -> None:
+    frame = pl.DataFrame({"x": [i % 3 for i in range(rows)]})
+    if refused:
+        with pytest.raises(CaveatError, match=f"the table has {rows} rows, fewer than two leaves"):
+            Synthesizer(seed=1).fit(frame)
+    with pytest.warns(CaveatWarning, match=f"the table has {rows} rows: in so small a table"):
+        Synthesizer(seed=1, anyway=refused).fit(frame)
 
 
 def test_proper_synthesis_fits_each_copy_anew() -> None:
@@ -340,7 +378,7 @@ def test_proper_synthesis_fits_each_copy_anew() -> None:
     ],
 )
 def test_small_and_odd_tables_work(frame: pl.DataFrame) -> None:
-    out = Synthesizer(seed=1, columns={}).fit(frame).sample(rows=7)
+    out = Synthesizer(seed=1, columns={}, anyway=True).fit(frame).sample(rows=7)
     for name in out.columns:
         assert out[name].dtype == frame[name].dtype
         assert set(out[name]) <= set(frame[name])
@@ -350,7 +388,7 @@ def test_small_and_odd_tables_work(frame: pl.DataFrame) -> None:
 def test_no_rows_in_and_no_rows_out() -> None:
     with pytest.raises(CaveatError, match="the table has no rows"):
         Synthesizer().fit(pl.DataFrame({"x": []}, schema={"x": pl.Int64}))
-    out = Synthesizer(seed=1).fit(pl.DataFrame({"x": [1, 2, 2]})).sample(rows=0)
+    out = Synthesizer(seed=1, anyway=True).fit(pl.DataFrame({"x": [1, 2, 2]})).sample(rows=0)
     assert out.schema == {"x": pl.Int64}
     assert out.height == 0
 

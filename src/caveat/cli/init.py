@@ -65,7 +65,7 @@ def init(
     table, file = _data(data)
     check_output(out, force=force, inputs=[file])
     profile = look_at(table)
-    wishes = _ask(profile, f"{file.stem}, synthetic")
+    wishes = _ask(profile, "Synthetic data")
     text = profile.starter(seen_from(out, file), {}, wishes)
     write_text(out, text, force=force)
     _say(f"\nwritten: {out}")

@@ -37,6 +37,9 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier release in this folder.")
     ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
+    ] = False,
 ) -> None:
     """Make a release: synthesise, protect, attack, measure, and write the evidence down."""
     from caveat.release.run import Release
@@ -58,6 +61,7 @@ def run(
                 synthetic=synthetic or None,
                 date=date,
                 progress=show,
+                anyway=anyway,
             )
     for warning in caught:
         console.remark(f"note: {warning.message}")

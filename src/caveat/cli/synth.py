@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +26,7 @@ from caveat.synthesis.store import (
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.files import check_target, write_blocks
+from caveat.table.private import PrivateNumbers, remark_on
 
 __all__ = ["model_app", "synth"]
 
@@ -52,6 +53,9 @@ def synth(
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
+    ] = False,
 ) -> None:
     """Make synthetic copies of a table by sequential CART."""
     targets = _targets(out, copies)
@@ -65,15 +69,21 @@ def synth(
     reader = Reader.of(spec)
     check_outputs([*targets, model], force=force, inputs=reader.inputs)
     table = reader.original(file)
-    fitted = _fit(table, Synthesizer(seed=seed, threads=threads, **reader.synthesis), model, resume)
+    synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **reader.synthesis)
+    fitted = _fit(table, synthesizer, model, resume)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     n = fitted.n_rows if rows is None else rows
+    private = PrivateNumbers(table, fitted.names)
     with console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            write_blocks(_watched(fitted, rows, copy, bar, task), target, force=force)
+            watched = _watched(fitted.blocks(rows, copy), private, bar, task)
+            write_blocks(watched, target, force=force)
+    remark = remark_on(private.shares)
+    if remark is not None:
+        console.remark(f"note: {remark}")
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
@@ -116,10 +126,11 @@ def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None
 
 
 def _watched(
-    model: Model, rows: int | None, copy: int, bar: Progress, task: TaskID
+    blocks: Iterable[Table], private: PrivateNumbers, bar: Progress, task: TaskID
 ) -> Iterator[Table]:
-    """Pass blocks on and move the progress bar."""
-    for block in model.blocks(rows, copy):
+    """Pass blocks on, count their private numbers and move the progress bar."""
+    for block in blocks:
+        private.add(block)
         yield block
         bar.advance(task, block.n_rows)
 

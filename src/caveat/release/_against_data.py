@@ -72,7 +72,7 @@ def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[En
 def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
     """Return the columns that the section names, with their places; formulas check their own."""
     given = document.content.get("synthesis", {})
-    for key in ("order", "drop"):
+    for key in ("order", "drop", "keep"):
         for i, name in enumerate(given.get(key, ())):
             yield ("synthesis", key, i), name
     for key in ("strata", "weights", "within"):

@@ -28,6 +28,7 @@ from caveat.risk.cells import key_cells
 from caveat.synthesis import Model, Synthesizer
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
+from caveat.table.identifying import judge
 from caveat.utility import BEST, compare
 from caveat.utility import MEASURES as UTILITIES
 from caveat.utility.analyses import check_model
@@ -254,6 +255,7 @@ class Workbench:
         question.check(original)
         self.original = original
         self.question = question
+        self.judged = judge(original)
         self.vulnerable: dict[str, list[int]] = {}
         self.stopped = threading.Event()
 
@@ -285,12 +287,18 @@ class Workbench:
         )
 
     def _fit(self, original: Table, setting: Setting, seed: int) -> Model:
-        return Synthesizer(seed=seed, threads=1, **setting.options).fit(original)
+        # Worlds are as large as the original: whether that is enough was asked before.
+        options = self._options(setting)
+        return Synthesizer(seed=seed, threads=1, anyway=True, **options).fit(original)
+
+    def _options(self, setting: Setting) -> dict[str, Any]:
+        """Return the options of a setting, with the judgement of the whole table for all worlds."""
+        return {"judged": self.judged, **setting.options}
 
     def _release(self, original: Table, model: Model, setting: Setting) -> Made:
         drawn = model.tables(threads=1)[0]
         release, steps = protected(drawn, model, setting.protect, original, model.seed)
-        return Made(drawn, release, setting.options, setting.protect, steps)
+        return Made(drawn, release, self._options(setting), setting.protect, steps)
 
     def again(self, setting: Setting, world: Table) -> Callable[[int], Table]:
         """Return what makes releases of a setting in another world."""
@@ -368,7 +376,9 @@ class Workbench:
         if isinstance(records, int):
             if setting.key not in self.vulnerable:  # the same for all seeds
                 first = vulnerable(
-                    self.original, keys=self.question.keys or None, generator=dict(setting.options)
+                    self.original,
+                    keys=self.question.keys or None,
+                    generator=self._options(setting),
                 ).first(records)
                 self.vulnerable[setting.key] = [int(i) for i in first]
             return self.vulnerable[setting.key]

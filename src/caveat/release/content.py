@@ -17,6 +17,8 @@ from caveat.release.scenarios import ScenarioSpec
 from caveat.release.spec import ReleaseSpec
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods.cart import Cart
+from caveat.table.identifying import CODES, Judgement
+from caveat.table.private import PrivateNumbers, share_alone
 
 __all__ = [
     "described_inputs",
@@ -33,7 +35,10 @@ PACKAGES = ("numba", "numpy", "pandas", "polars", "pyarrow", "pyreadstat", "scik
 
 
 def described_release(
-    spec: ReleaseSpec, material: Material, files: list[dict[str, Any]]
+    spec: ReleaseSpec,
+    material: Material,
+    files: list[dict[str, Any]],
+    judged: Mapping[str, Judgement],
 ) -> dict[str, Any]:
     """Return what is released, for whom, and how many records are behind it."""
     release, control = spec.release, material.control
@@ -53,7 +58,31 @@ def described_release(
         "control_rows": 0 if control is None else control.n_rows,
         "files": files,
         "synthesised_by": "elsewhere" if material.model is None else "caveat",
+        "identifying": _identifying(material, judged),
+        "private_numbers": _private_numbers(material),
     }
+
+
+def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[dict[str, Any]]:
+    """Return the columns that name people and are released all the same."""
+    plan, released = material.plan, material.releases[0].names
+    derived = {n for n, e in plan.columns.items() if e.settings.method == "derived"} if plan else ()
+    return [
+        {"column": name, "code": found.code, "is": CODES[found.code], "reason": found.reason}
+        for name, found in judged.items()
+        if name in released and name not in derived
+    ]
+
+
+def _private_numbers(material: Material) -> list[dict[str, Any]]:
+    """Return how many numbers belong to exactly one person, in the original and in the release."""
+    count = PrivateNumbers(material.fitted, material.columns())
+    for table in material.releases:
+        count.add(table)
+    return [
+        {"column": name, "original": share_alone(material.fitted[name]), "released": share}
+        for name, share in count.shares.items()
+    ]
 
 
 def described_inputs(spec: ReleaseSpec, material: Material) -> dict[str, Any]:
@@ -83,7 +112,7 @@ def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any]
     if material.model is None:
         return None
     plan = material.model.plan
-    apart = ("order", "derived", "rules")
+    apart = ("order", "derived", "rules", "judged")
     return {
         "order": list(plan.columns),
         "settings": plain({k: v for k, v in spec.synthesis.items() if k not in apart}),

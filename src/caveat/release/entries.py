@@ -63,7 +63,7 @@ ANY_MEASURE = Choice((*ATTACKS, *ANY_RISK, *UTILITIES), "measure", "caveat measu
 
 RELEASE = Group(
     {
-        "title": Key(FILLED, "Name of the release.", otherwise="the name of the data file"),
+        "title": Key(FILLED, "Name of the release.", "Synthetic data"),
         "unit": Key(FILLED, "What a row is.", "record"),
         "purpose": Key(TEXT, "What the release is for.", ""),
         "recipients": Key(TEXT, "Who gets it.", ""),
@@ -146,7 +146,9 @@ SYNTHESIS = Group(
     {
         "order": Key(NAMES, "Columns in the order of synthesis; others follow.",
                      otherwise="as in the file"),
-        "drop": Key(NAMES, "Columns that are not released.", otherwise="what looks like an id"),
+        "drop": Key(NAMES, "Columns that are not released.", otherwise="what names people"),
+        "keep": Key(NAMES, "Columns that name people and are released all the same; page one of "
+                    "the report says so.", otherwise="none"),
         **SETTINGS,
         "predictors": Key(Named(NAME_OR_NAMES, "columns with their predictors"),
                           "What single columns are drawn from.", otherwise="all earlier columns"),
@@ -276,7 +278,7 @@ UTILITY_PART = Group(
 TRIED = Named(
     Many(Either((Plain(), Many(PROTECT, "protections"))), "values", least=1),
     "settings with values to try",
-    Choice((*(n for n in SYNTHESIS.keys if n not in ("order", "drop", "rules")), "protect"),
+    Choice((*(n for n in SYNTHESIS.keys if n not in ("order", "drop", "keep", "rules")), "protect"),
            "setting"),
 )  # fmt: skip
 MAP = Group(

@@ -96,9 +96,11 @@ def synthesise(
     seed: int,
     threads: int | None,
     step: Callable[[str], Callable[[float], None]],
+    anyway: bool = False,
 ) -> Material:
     """Carry the specification out up to the protected tables.
 
+    The specification carries the judgement of the whole table, made before any record is held out.
     ``step`` is told the name of each step and returns what hears of its progress.
     """
     step("hold out")
@@ -109,7 +111,8 @@ def synthesise(
         del name, model
         ready(1 / len(table.names))
 
-    model = Synthesizer(seed=seed, threads=threads, **spec.synthesis).fit(fitted, done=done)
+    synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **spec.synthesis)
+    model = synthesizer.fit(fitted, done=done)
     step("draw")
     drawn = model.tables(spec.release.rows, spec.release.copies, threads)
     ready = step("protect")

@@ -7,7 +7,7 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +37,7 @@ from caveat.release.making import Material, synthesise
 from caveat.release.scenarios import ScenarioSpec
 from caveat.release.spec import ReleaseSpec
 from caveat.table import Table, write
+from caveat.table.identifying import Judgement, judge
 from caveat.tree import compile_all_ahead
 
 __all__ = ["Outcome", "Release"]
@@ -103,6 +104,7 @@ class Release:
         synthetic: Sequence[str | Path] | None = None,
         date: str | None = None,
         progress: Progress | None = None,
+        anyway: bool = False,
     ) -> Outcome:
         """Make the release, attack it, measure it and write the folder, whole or not at all.
 
@@ -122,6 +124,8 @@ class Release:
             The date on the reports; that of today by default.
         progress
             Hears of the steps.
+        anyway
+            Whether a table is synthesised that is too small to hide anybody.
         """
         if only not in (None, "audit"):
             raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
@@ -139,7 +143,7 @@ class Release:
         ):
             warnings.simplefilter("always", CaveatWarning)
             run = _Run(self.spec, draft, threads, _Steps(_weights(self.spec, only), progress))
-            content = run.audit(synthetic) if only else run.whole()
+            content = run.audit(synthetic) if only else run.whole(anyway)
             run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
@@ -214,15 +218,19 @@ class _Run:
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.
         self.seed = secrets.randbits(128) if given is None else given
         self.files: list[dict[str, Any]] = []
+        self.judged: dict[str, Judgement] = {}
 
-    def whole(self) -> dict[str, Any]:
+    def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
         self.steps.step("read")
         table = self.spec.read_data()
+        # Of the whole table, before records are held out: a part of a numbering has gaps.
+        self.judged = judge(table)
+        self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
         self.spec.check(table)
         strong = any(scenario.attacker == "strong" for scenario in self.spec.scenarios)
         compile_all_ahead(neighbours=strong)
-        material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step)
+        material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step, anyway)
         remarks = []
         if material.control is not None:
             remarks.append(
@@ -243,6 +251,7 @@ class _Run:
                 where=self.spec.document.where("data"),
                 do="check the files",
             )
+        self.judged = judge(table)
         self.spec.check(table, released=common)
         paths = self.spec.data.synthetic if synthetic is None else [Path(p) for p in synthetic]
         for copy, (path, release) in enumerate(zip(paths, releases, strict=True), 1):
@@ -275,7 +284,7 @@ class _Run:
         found_map = None if make_map is None else make_map()
         return {
             "format": evidence.FORMAT,
-            "release": described_release(self.spec, material, self.files),
+            "release": described_release(self.spec, material, self.files, self.judged),
             "software": software(),
             "inputs": described_inputs(self.spec, material),
             "seed": str(self.seed),

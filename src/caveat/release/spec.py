@@ -63,7 +63,7 @@ class Purpose:
         Records held out before anything is fitted: a share, a number, or None.
     """
 
-    title: str
+    title: str = "Synthetic data"
     unit: str = "record"
     purpose: str = ""
     recipients: str = ""
@@ -194,7 +194,7 @@ class ReleaseSpec:
         content = document.content
         data, schema, synthesis = read_parts(document)
         assert data is not None  # the check has seen to it
-        release = Purpose(**{"title": Path(data.name).stem} | content.get("release", {}))
+        release = Purpose(**content.get("release", {}))
         for i, step in enumerate(content.get("protect", ())):
             with document.at("protect", i):
                 check_steps([step])

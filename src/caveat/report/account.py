@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat.report.blocks import Block, Code, Column, Heading, Items, Section, Table, Text, cell
-from caveat.report.numbers import NBSP, count
+from caveat.report.numbers import NBSP, count, percent
 from caveat.report.reading import Evidence, about, and_list, listed, risks, scenarios
 
 __all__ = ["done_section", "limits_section"]
@@ -15,6 +15,7 @@ __all__ = ["done_section", "limits_section"]
 def done_section(evidence: Evidence) -> Section:
     """Return the section on how the release was made."""
     blocks: list[Block] = [*_plan(evidence["synthesis"])]
+    blocks += _private(evidence["release"].get("private_numbers", ()))
     blocks += _protection(evidence["protection"])
     blocks += _repeat(evidence)
     return Section("done", "What was done and how to repeat it", blocks)
@@ -56,6 +57,35 @@ def _plan(synthesis: Mapping[str, Any] | None) -> Iterator[Block]:
     items += [("Remark", remark) for remark in synthesis["remarks"]]
     if items:
         yield Items(items)
+
+
+def _private(columns: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    if not columns:
+        return
+    yield Heading("Numbers of single people", "private")
+    yield Text(
+        "A number that exactly one original record has leads to that person. Rounding hides it, "
+        'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method).'
+    )
+    yield Table(
+        "Values that exactly one original record has, by column",
+        [
+            Column("Column"),
+            Column("Of the original", numeric=True),
+            Column("Of the released values", numeric=True),
+        ],
+        [
+            [
+                cell(found["column"]),
+                *(
+                    cell(percent(100 * found[side]), found[side])
+                    for side in ("original", "released")
+                ),
+            ]
+            for found in columns
+        ],
+        folded=len(columns) > 12,
+    )
 
 
 def _value(value: Any) -> str:

@@ -5,7 +5,7 @@ Every sentence follows from numbers in the evidence by a rule stated here; thres
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from caveat.report.numbers import count, number, percent, probability
@@ -29,18 +29,60 @@ __all__ = ["decision"]
 # above what it is compared with, a measure finds next to nothing.
 NEARLY_CERTAIN = 0.9
 NEXT_TO_NOTHING = 5.0
+# From this share of released values on that belong to one person each, page one says so.
+REMARKABLE = 0.05
 Measured = Mapping[str, Any]
 
 
 def decision(evidence: Evidence) -> list[tuple[str, str]]:
-    """Return the five lines: released, worst finding, limits, utility, not covered."""
+    """Return the five lines: released, worst finding, limits, utility, not covered.
+
+    What leaves as it is in the original comes before everything else.
+    """
     return [
+        *_as_it_is(evidence),
         ("What is released", _released(evidence)),
         ("The worst finding", _worst(evidence)),
         ("The limits you set", _limits(evidence)),
         ("What utility costs", _utility(evidence)),
         ("What this does not cover", _uncovered(evidence)),
     ]
+
+
+def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    kept = evidence["release"].get("identifying", ())
+    if kept:
+        which = and_list([f"{found['column']} ({found['is']})" for found in kept], most=20)
+        decided = (
+            "Somebody decided to keep them."
+            if evidence["release"]["synthesised_by"] == "caveat"
+            else "The tables were made elsewhere: check whether the values are real."
+        )
+        yield (
+            "Real identifying values leave",
+            f"Columns that name people leave with this release: {which}. {decided}",
+        )
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    copied = [column["name"] for column in columns if column["method"] == "copy"]
+    if copied:
+        yield (
+            "Copied columns",
+            f"{and_list(copied, most=20)}: copied from the original and not protected at all. The "
+            "rows of the release are shuffled as a whole.",
+        )
+    shares = {
+        found["column"]: found["released"]
+        for found in evidence["release"].get("private_numbers", ())
+        if found["released"] >= REMARKABLE
+    }
+    if shares:
+        order = sorted(shares, key=lambda name: -shares[name])
+        which = and_list([f"{name} {percent(100 * shares[name])}" for name in order], most=6)
+        yield (
+            "Numbers of single people",
+            f"Released values that exactly one original record has: {which}. Rounding or smoothing "
+            "would hide them.",
+        )
 
 
 def _released(evidence: Evidence) -> str:

@@ -25,6 +25,7 @@ from caveat.table.align import recode_to
 __all__ = ["BLOCK", "LogProb", "Model"]
 
 SAMPLE = 1  # first word of the seeds for sampling
+SHUFFLE = 2  # … and for the order of copied rows
 BLOCK = 65_536  # rows that are drawn together; part of what a seed means
 
 
@@ -135,17 +136,34 @@ class Model:
             yield self._table([self._draw(columns, copy, start, min(n, start + BLOCK))])
 
     def _columns_of(self, copy: int) -> Mapping[str, ColumnModel]:
-        """Return the models for a copy: the same for all, unless the parameters are drawn too."""
-        if copy == 0 or self.source is None:
-            return self.columns
-        threads = os.cpu_count() or 1
-        return fit_columns(self.source, self.plan, self.seed, threads, copy=copy)
+        """Return the models for a copy: the same for all, unless the parameters are drawn too.
+
+        Copied rows come in a random order of their own: the place of a row must not tell whose it
+        was. All copied columns share it, so that what belongs together stays together.
+        """
+        columns = self.columns
+        if copy > 0 and self.source is not None:
+            threads = os.cpu_count() or 1
+            columns = fit_columns(self.source, self.plan, self.seed, threads, copy=copy)
+        if not self._copied:
+            return columns
+        key = np.random.SeedSequence(self.seed, spawn_key=(SHUFFLE, copy))
+        order = np.random.default_rng(key).permutation(self.n_rows)
+        shuffled = {n: replace(columns[n], original=self._original(n)[order]) for n in self._copied}
+        return {**columns, **shuffled}
+
+    @property
+    def _copied(self) -> list[str]:
+        return [n for n, m in self.columns.items() if m.entry.settings.method == "copy"]
+
+    def _original(self, name: str) -> NDArray[Any]:
+        return np.asarray(self.columns[name].original)
 
     def _checked_rows(self, rows: int | None) -> int:
         n = self.n_rows if rows is None else rows
         if n < 0:
             raise CaveatError("the number of rows must be 0 or more")
-        copied = [k for k, m in self.columns.items() if m.entry.settings.method == "copy"]
+        copied = self._copied
         if copied and n != self.n_rows:
             raise CaveatError(
                 f"a copied column has {self.n_rows:,} rows, not {n:,}",
@@ -211,12 +229,40 @@ class Model:
         if method == "derived":
             return np.zeros(n)
         if model.original is not None:
-            if method == "copy" and n != self.n_rows:
-                return "a copied column belongs to a table of the original's length"
+            if method == "copy":
+                return self._log_prob_of_copies(name, cells, n)
             return np.where(cells[name].codes == model.original, 0.0, -np.inf)
         safe = {name: _without_unknown(c) for name, c in cells.items()}
         inputs = inputs_of(safe, predictors_of(self.plan, name), n)
         return model.log_prob(inputs, cells[name], safe)
+
+    def _log_prob_of_copies(
+        self, name: str, cells: Mapping[str, Cells], n: int
+    ) -> NDArray[np.float64] | str:
+        """Return how probable copied rows are: drawn from the original without putting back."""
+        if n != self.n_rows:
+            return "a copied column belongs to a table of the original's length"
+        copied = self._copied
+        if name != copied[0]:  # the first one stands for all of them
+            return np.zeros(n)
+        theirs = np.column_stack([np.asarray(cells[k].codes, np.int64) for k in copied])
+        ours = np.column_stack([self._original(k).astype(np.int64) for k in copied])
+        _, key = np.unique(np.concatenate([ours, theirs]), axis=0, return_inverse=True)
+        key = key.reshape(-1)
+        left = np.bincount(key[:n], minlength=int(key.max()) + 1)[key[n:]] - _taken(key[n:])
+        with np.errstate(divide="ignore"):
+            logs: NDArray[np.float64] = np.log(np.maximum(left, 0) / np.arange(n, 0, -1))
+        return logs
+
+
+def _taken(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how often each value has stood before, row by row."""
+    order = np.argsort(key, kind="stable")
+    places = np.arange(len(key))
+    first = np.append(True, np.diff(key[order]) != 0)
+    taken = np.empty(len(key), np.int64)
+    taken[order] = places - np.maximum.accumulate(np.where(first, places, 0))
+    return taken
 
 
 def _without_unknown(cells: Cells) -> Cells:

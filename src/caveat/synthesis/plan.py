@@ -12,10 +12,12 @@ import numpy as np
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
 from caveat.synthesis.rules import Fixed, Order, parse_rule
-from caveat.table import Column, Kind, Table
+from caveat.table import Column, Table
+from caveat.table.identifying import Judgement, judge
 
 __all__ = ["ColumnPlan", "Plan", "check_plan", "make_plan"]
 
@@ -27,7 +29,7 @@ MOST_CELLS = 1 << 24
 ROWS_FOR_FORMULAS = 100  # enough to see whether a formula can be computed
 MOST_WHOLE = 1 << 31  # whole numbers of the tree engine
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
-             "special", "predictors")  # fmt: skip
+             "special", "predictors", "keep")  # fmt: skip
 SETTINGS = tuple(item.name for item in fields(Settings))
 
 
@@ -113,10 +115,13 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     table
         The original table.
     options
-        Any of: order, drop, method, predictors, special, derived, rules, strata, weights; any
+        Any of: order, drop, keep, method, predictors, special, derived, rules, strata, weights; any
         setting of a method for all columns; and ``columns``, a mapping of names to settings of
         single columns.
         The ``[synthesis]`` part of a specification has the same entries.
+        ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
+        this one is a part of it. Columns that name people are left out unless ``keep`` names them
+        or they have a method of their own.
 
     Examples
     --------
@@ -127,6 +132,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     group  sample (minbucket 3)
     """
     options = dict(options or {})
+    judged: Mapping[str, Judgement] | None = options.pop("judged", None)
     _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS), "synthesis")
     weights = _named(table, options.get("weights", ""), "weights")
     strata = _named(table, options.get("strata", ""), "strata")
@@ -145,8 +151,19 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
     columns: dict[str, ColumnPlan] = {}
+    judged = judge(table) if judged is None else judged
+    keep = [_named(table, name, "keep") for name in options.get("keep", ())]
+    refuse_both(keep, options.get("drop", ()))
+    # A method of its own is somebody's word for a column, a method for all columns is none.
+    keep += [name for name, entry in single.items() if "method" in entry]
     for name in order:
         given = {**shared, **single.get(name, {})}
+        if name in judged and name not in keep:
+            refuse_strata(name, strata)
+            given["method"] = "drop"
+            remarks.append(left_out(name, judged[name]))
+        elif name in judged and given.get("method") not in ("drop", "derived"):
+            remarks.append(released(name, judged[name]))
         columns[name] = _column_plan(table, name, given, columns, remarks)
     columns = _derived_last(columns)
     _check_formulas(columns, table)
@@ -349,12 +366,6 @@ def _settings(given: Mapping[str, Any], where: str) -> Settings:
 
 def _usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
     """Return the settings for a column that nobody gave a method for."""
-    if _is_id(column):
-        remarks.append(
-            f"{name} looks like an id and is left out: real ids would be released; "
-            f'method = "cart" for this column would synthesise it, method = "copy" keep it'
-        )
-        return replace(settings, method="drop")
     if int(np.count_nonzero(column.counts)) <= 1:
         return replace(settings, method="constant")
     if not column.kind.is_number and column.n_levels > MOST_CLASSES:
@@ -364,19 +375,6 @@ def _usual_method(column: Column, name: str, settings: Settings, remarks: list[s
         )
         return replace(settings, method="sample")
     return settings
-
-
-def _is_id(column: Column) -> bool:
-    """Whether every row has a value of its own and the values are names or running numbers."""
-    n = len(column)
-    if column.kind is Kind.ID:
-        return True
-    if n < 20 or len(column.levels) < n or column.missing:
-        return False
-    if column.kind is Kind.TEXT:
-        return True
-    levels = column.levels
-    return column.kind is Kind.INTEGER and int(levels[-1]) - int(levels[0]) + 1 == n
 
 
 def _check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -> None:
@@ -440,7 +438,7 @@ def _check_rules(
         sources, target = _involved(rule)
         for name in (*sources, target):
             _named(table, name, f"rule {str(rule)!r}")
-            if name not in place:
+            if name not in place or columns[name].settings.method == "drop":
                 raise CaveatError(f"{name} is not synthesised", where=f"rule {str(rule)!r}")
         late = [name for name in sources if place[name] >= place[target]]
         if late:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from caveat.errors import CaveatError, CaveatWarning
@@ -17,6 +17,8 @@ from caveat.table import Table
 
 __all__ = ["Synthesizer"]
 
+FEW_ROWS = 50  # below, a synthetic table hides hardly anybody
+
 
 class Synthesizer:
     """Makes synthetic copies of a table, column by column.
@@ -27,10 +29,12 @@ class Synthesizer:
         Root of all randomness; drawn at random (and kept in the model) when None.
     threads
         Columns fitted at the same time; all cores by default. The result does not depend on it.
+    anyway
+        Whether a table is synthesised that is too small to hide anybody.
     **options
-        The plan: ``order``, ``method``, ``minbucket``, ``minsplit``, ``cp``, ``max_depth``,
-        ``smoothing``, ``proper``, ``special``, ``derived``, ``predictors``, ``rules``, ``strata``,
-        ``weights``, and ``columns`` with settings of single columns. See
+        The plan: ``order``, ``keep``, ``drop``, ``method``, ``minbucket``, ``minsplit``, ``cp``,
+        ``max_depth``, ``smoothing``, ``proper``, ``special``, ``derived``, ``predictors``,
+        ``rules``, ``strata``, ``weights``, and ``columns`` with settings of single columns. See
         :func:`caveat.synthesis.make_plan`.
 
     Examples
@@ -42,10 +46,16 @@ class Synthesizer:
     """
 
     def __init__(
-        self, *, seed: int | None = None, threads: int | None = None, **options: Any
+        self,
+        *,
+        seed: int | None = None,
+        threads: int | None = None,
+        anyway: bool = False,
+        **options: Any,
     ) -> None:
         self.seed = seed
         self.threads = threads
+        self.anyway = anyway
         self.options = options
 
     def plan(self, data: Any) -> Plan:
@@ -74,7 +84,7 @@ class Synthesizer:
         if table.n_rows == 0:
             raise CaveatError("the table has no rows", do="give a table with at least one record")
         plan = make_plan(table, self.options)
-        for remark in plan.remarks:
+        for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.
         seed = secrets.randbits(128) if self.seed is None else self.seed
@@ -85,4 +95,21 @@ class Synthesizer:
         names = tuple(name for name in table if name in kept)
         return Model(
             plan, models, names, table.n_rows, seed, table.backend, table if proper else None
+        )
+
+
+def _too_small(table: Table, plan: Plan, anyway: bool) -> Iterator[str]:
+    """Refuse a table whose columns no tree can split; say so if it is hardly larger."""
+    drawn = [e.settings.minbucket for e in plan.columns.values() if e.settings.method != "drop"]
+    least = 2 * min(drawn, default=1)
+    if table.n_rows < least and not anyway:
+        raise CaveatError(
+            f"the table has {table.n_rows:,} rows, fewer than two leaves of a tree ({least})",
+            do="the release would be the records themselves: collect more, lower minbucket, or "
+            "use --anyway (anyway=True)",
+        )
+    if table.n_rows < FEW_ROWS:
+        yield (
+            f"the table has {table.n_rows:,} rows: in so small a table nearly every record can be "
+            "recognised, synthetic or not"
         )

@@ -9,6 +9,9 @@ import pytest
 from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 
+# What is tested here does not depend on the number of records.
+pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
+
 N = 2000
 COLUMNS = {
     "age": {"method": "normrank"},

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from caveat.table.column import Kind
+from caveat.table.identifying import judge
 from caveat.table.look import arithmetic, derived, rules
 from caveat.table.look.catalogue import CATALOGUE, TOPICS
 from caveat.table.look.interpret import interpret
@@ -23,14 +24,21 @@ from caveat.table.look.profile import (
     plural,
     profile_column,
 )
-from caveat.table.look.shape import find_few_numbers, find_shapes
+from caveat.table.look.shape import (
+    FINDINGS,
+    find_few_numbers,
+    find_private_numbers,
+    find_shapes,
+)
 from caveat.table.look.spikes import find_spikes
 from caveat.table.table import Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
 
 # Columns of which no other column is said to follow.
-_NAMES = ("id-like", "free-text", "constant", "all-missing")
+_NAMES = (
+    *(code for code in FINDINGS.values() if code != "group-id"), "constant", "all-missing",
+)  # fmt: skip
 
 
 def look(data: Any) -> Profile:
@@ -51,13 +59,14 @@ def look(data: Any) -> Profile:
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
     findings, table = interpret(compact)
+    judged = judge(compact)
     for name in table:
-        findings += find_shapes(compact[name], table[name], name)
-        if not any(
-            name in f.columns and f.code in ("id-like", "group-id", "constant") for f in findings
-        ):
+        findings += find_shapes(compact[name], table[name], name, judged.get(name))
+        constant = any(name in f.columns and f.code == "constant" for f in findings)
+        if name not in judged and not constant:
             findings += find_spikes(table[name], name)
     findings += find_few_numbers(table)
+    findings += find_private_numbers(table, judged)
     findings += _across(table, findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}

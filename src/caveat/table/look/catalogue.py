@@ -77,6 +77,19 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "free-text": Entry(
             _APART, "free text", "Leave it out: it cannot be synthesised and may name people."
         ),
+        "near-unique-text": Entry(
+            _APART,
+            "text that nearly every record has for itself",
+            "Leave it out, or merge it into few levels: real texts would be released.",
+        ),
+        "coordinate": Entry(
+            _APART, "coordinates", "Leave it out, or keep a region: a place names who lives there."
+        ),
+        "birth-date": Entry(
+            _APART,
+            "dates of birth",
+            "Leave it out, or keep the year or the age: the day names the person.",
+        ),
         "constant": Entry(
             _APART, "one value only", "Nothing to decide: a synthetic column holds it too."
         ),
@@ -114,6 +127,11 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             _VALUES,
             "values far from all others",
             "Correct it if it is an error; if it is true, its record can be recognised.",
+        ),
+        "private-numbers": Entry(
+            _VALUES,
+            "numbers that exactly one record has",
+            "Round or smooth them before or while they are synthesised: each leads to one person.",
         ),
         "top-code": Entry(
             _VALUES,

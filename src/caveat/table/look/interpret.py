@@ -11,15 +11,15 @@ from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind
 from caveat.table.look.codes import CodeCandidate, find_codes
 from caveat.table.look.profile import Finding, Strength, listed, percent, plain, plural, shown
-from caveat.table.look.text import (
+from caveat.table.schema import ColumnSchema, Schema
+from caveat.table.table import Table
+from caveat.table.written import (
     MISSING_SIGNS,
     MISSING_WORDS,
     NumberReading,
     read_dates,
     read_numbers,
 )
-from caveat.table.schema import ColumnSchema, Schema
-from caveat.table.table import Table
 
 __all__ = ["LONG_FACTOR", "interpret"]
 

@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 
 import numpy as np
-import polars as pl
 
 from caveat.table.column import Column, Kind
+from caveat.table.identifying import Judgement
 from caveat.table.look.interpret import LONG_FACTOR
 from caveat.table.look.profile import Finding, Strength, listed, percent, plain, plural, shown
+from caveat.table.private import quantities, share_alone
 from caveat.table.table import Table
 
-__all__ = ["find_few_numbers", "find_shapes", "is_measured"]
+__all__ = ["FINDINGS", "find_few_numbers", "find_private_numbers", "find_shapes", "is_measured"]
 
 # From this share of the rows on, one value is nearly all there is.
 NEARLY_ALL = 0.95
 # Rare levels have fewer rows than this, and less than this share of them.
 RARE_ROWS = 10
 RARE_SHARE = 0.01
-# Tables shorter than this say nothing about identifiers: in six rows all is distinct.
-ID_ROWS = 20
-# Identifiers of digits have at least this many of them, all the same number.
-ID_DIGITS = 5
-# Identifiers that count records leave out few numbers.
-DENSE = 2.0
-# A group identifier has at least this share of distinct values.
-GROUP_SHARE = 0.1
-# Free text: words per level, distinct levels per row.
-FREE_TEXT_WORDS = 4.0
-FREE_TEXT_SHARE = 0.2
+# Shorter tables say nothing about shapes: in six rows all is rare and distinct.
+LEAST_ROWS = 20
+# From this share of records on that have a number for themselves, it is said.
+ALONE = 0.05
 
 # Whole numbers with this many different values may be codes of groups (two need no decision).
 FEW_NUMBERS = range(3, 11)
 
-_ID_NAME = re.compile(
-    r"(^|[^a-z])(id|ident|identifier|uuid|guid|key|pid|hid|nr)([^a-z]|$)|(ID|Id|Nr)$"
-)
+# How the look calls what the judgement finds.
+FINDINGS = {
+    "identifier": "id-like",
+    "group-key": "group-id",
+    "free-text": "free-text",
+    "near-unique-text": "near-unique-text",
+    "coordinate": "coordinate",
+    "birth-date": "birth-date",
+}
 
 
-def find_shapes(original: Column, column: Column, name: str) -> list[Finding]:
+def find_shapes(
+    original: Column, column: Column, name: str, judged: Judgement | None
+) -> list[Finding]:
     """Return what a column is as a whole.
 
     Parameters
@@ -50,15 +52,16 @@ def find_shapes(original: Column, column: Column, name: str) -> list[Finding]:
         The column as it reads once its codes are declared.
     name
         Its name.
+    judged
+        What the one judgement of identifying columns says about it.
     """
     if not len(column) or not len(original.levels):
         return []
     found = _nearly_constant(original, name)
     if found and found[0].code == "constant":
         return found
-    identity = _identity(column, name)
-    if identity:
-        return [*found, *identity]
+    if judged is not None:
+        return [*found, _identifying(original, name, judged)]
     return [*found, *_long_factor(original, column, name), *_rare_levels(column, name)]
 
 
@@ -70,7 +73,7 @@ def find_few_numbers(table: Table) -> list[Finding]:
         if table[name].kind is Kind.INTEGER
         and len(table[name].levels) in FEW_NUMBERS
         and not table[name].value_labels
-        and len(table[name]) >= ID_ROWS
+        and len(table[name]) >= LEAST_ROWS
     )
     if not names:
         return []
@@ -100,7 +103,7 @@ def _nearly_constant(column: Column, name: str) -> list[Finding]:
     measured_zero = (
         is_measured(column) and commonest < n and plain(column, commonest) == 0
     )  # that is what "semi-continuous" says
-    if share < NEARLY_ALL or measured_zero or len(column) < ID_ROWS:
+    if share < NEARLY_ALL or measured_zero or len(column) < LEAST_ROWS:
         return []
     what = (
         shown(plain(column, commonest))
@@ -111,80 +114,28 @@ def _nearly_constant(column: Column, name: str) -> list[Finding]:
     return [Finding("nearly-constant", (name,), message, rows=rows, share=share)]
 
 
-def _identity(column: Column, name: str) -> list[Finding]:
-    """Tell identifiers and free text from other columns with many distinct values."""
-    rows = int((~column.is_missing).sum())
-    if column.kind is Kind.ID:
-        return [_identifier("id-like", name, _distinct(column, rows), rows, len(column))]
-    if rows < ID_ROWS or column.kind in (Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.DATETIME):
-        return []
-    unique = len(column.levels) == rows
-    if column.levels.dtype == object:
-        return _text_identity(column, name, rows, unique)
-    if column.kind is not Kind.INTEGER:
-        return []
-    if unique and _looks_like_numbering(column, name):
-        message = f"every one of the {rows:,} values is different, and they look like a numbering."
-        return [_identifier("id-like", name, message, rows, len(column))]
-    if (
-        not unique
-        and len(column.levels) >= GROUP_SHARE * rows
-        and _is_numbering_of_groups(column, name)
-    ):
-        return [_group_identifier(column, name, rows)]
-    return []
-
-
-def _identifier(code: str, name: str, message: str, rows: int, total: int) -> Finding:
-    return Finding(code, (name,), message, Strength.LIKELY, rows, rows / total, {"drop": True})
-
-
-def _distinct(column: Column, rows: int) -> str:
-    return f"{len(column.levels):,} different values in {rows:,} rows."
-
-
-def _group_identifier(column: Column, name: str, rows: int) -> Finding:
-    message = (
-        f"{len(column.levels):,} different values in {rows:,} rows, at most "
-        f"{int(column.counts[: len(column.levels)].max())} rows each."
+def _identifying(column: Column, name: str, judged: Judgement) -> Finding:
+    share = judged.rows / len(column)
+    message = f"{judged.reason}."
+    return Finding(
+        FINDINGS[judged.code], (name,), message, Strength.LIKELY, judged.rows, share, {"drop": True}
     )
-    return _identifier("group-id", name, message, rows, len(column))
 
 
-def _looks_like_numbering(column: Column, name: str) -> bool:
-    levels = column.levels
-    codes = column.codes[~column.is_missing].astype(np.int64)
-    steps = np.diff(codes)
-    in_order = bool(np.all(steps > 0) or np.all(steps < 0))
-    dense = float(levels[-1]) - float(levels[0]) < DENSE * len(levels)
-    same_length = len(str(abs(levels[0]))) == len(str(abs(levels[-1]))) >= ID_DIGITS
-    return in_order or dense or bool(_ID_NAME.search(name)) or (same_length and bool(levels[0] > 0))
-
-
-def _is_numbering_of_groups(column: Column, name: str) -> bool:
-    """Whether equal values stand in blocks, as members of a household do, or the name says so."""
-    if _ID_NAME.search(name):
-        return True
-    codes = column.codes
-    blocks = 1 + int((codes[1:] != codes[:-1]).sum())
-    span = float(column.levels[-1]) - float(column.levels[0])
-    return blocks == column.n_levels and span < DENSE * len(column.levels)
-
-
-def _text_identity(column: Column, name: str, rows: int, unique: bool) -> list[Finding]:
-    n = len(column.levels)
-    if n <= LONG_FACTOR or column.kind is Kind.ORDERED:
+def find_private_numbers(table: Table, judged: Collection[str]) -> list[Finding]:
+    """Find the numbers that many records have for themselves alone."""
+    if table.n_rows < LEAST_ROWS:
         return []
-    look = pl.Series(column.levels[:: max(1, n // 2000)].tolist(), dtype=pl.String)
-    words = float(look.str.count_matches(r"\S+").mean() or 0)  # type: ignore[arg-type]
-    if words >= FREE_TEXT_WORDS and n >= FREE_TEXT_SHARE * rows:
-        message = f"{n:,} different texts in {rows:,} rows, {words:.0f} words on average."
-        return [_identifier("free-text", name, message, rows, len(column))]
-    if unique or (n > NEARLY_ALL * rows and column.kind is Kind.TEXT):
-        return [_identifier("id-like", name, _distinct(column, rows), rows, len(column))]
-    if n >= GROUP_SHARE * rows and _ID_NAME.search(name):
-        return [_group_identifier(column, name, rows)]
-    return []
+    alone = {n: share_alone(table[n]) for n in table if n not in judged and quantities(table[n])}
+    alone = {name: share for name, share in alone.items() if share >= ALONE}
+    if not alone:
+        return []
+    order = sorted(alone, key=lambda name: -alone[name])
+    which = listed([f"{name} {percent(alone[name])}" for name in order])
+    message = f"numbers that exactly one record has: {which} of the records."
+    worst = alone[order[0]]
+    rows = round(worst * table.n_rows)
+    return [Finding("private-numbers", tuple(order), message, rows=rows, share=worst)]
 
 
 def _long_factor(column: Column, interpreted: Column, name: str) -> list[Finding]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from caveat.table.look.language import can_be_named
 from caveat.table.look.profile import Finding, Profile, Strength, percent, plural
+from caveat.table.look.shape import FINDINGS
 from caveat.table.look.toml import comment, toml_key, toml_value
 from caveat.table.look.wishes import Wishes, closing_parts, release_part
 
@@ -23,7 +24,7 @@ _HEAD = """\
 # line: you know the data. Lines that begin with # are not in force. `caveat synth --spec`, `attack`
 # and `tune` read this file too.
 """
-_DROPPED = ("id-like", "group-id", "free-text")
+_DROPPED = tuple(FINDINGS.values())
 _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 # What is merely fixed by another column may as well be the source of it.
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
@@ -58,7 +59,7 @@ def starter(
     order = _order(profile, derived)
     parts = [
         _HEAD,
-        *release_part(path, wishes),
+        *release_part(wishes),
         *_data(path, form or {}),
         *_columns(profile),
         *_synthesis(profile, order),
@@ -190,7 +191,7 @@ def _synthesis(profile: Profile, order: Sequence[str]) -> Iterator[str]:
     yield "[synthesis]"
     dropped = _dropped(profile)
     if dropped:
-        yield comment("Not part of the output: identifiers and free text.")
+        yield comment("Not part of the output: what names people.")
         yield f"drop = {toml_value(dropped)}"
     yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
     yield "order = ["

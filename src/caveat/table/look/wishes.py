@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from caveat.table.look.profile import Profile
@@ -106,11 +105,13 @@ def _proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], lis
     return (short or list(released))[:IN_FORCE], []
 
 
-def release_part(path: str, wishes: Wishes) -> Iterator[str]:
-    """Return the lines of ``[release]``."""
-    title = wishes.title or (f"{Path(path).stem}, synthetic" if path else "Synthetic data")
+def release_part(wishes: Wishes) -> Iterator[str]:
+    """Return the lines of ``[release]``.
+
+    The title stands on the external report, where the name of the input has no place.
+    """
     lines: list[tuple[str, Any, str]] = [
-        ("title", title, ""),
+        ("title", wishes.title or "Synthetic data", "stands on the reports"),
         ("unit", wishes.unit, "what a row is: person, household, visit …"),
         ("purpose", wishes.purpose, "what the release is for"),
         ("recipients", wishes.recipients, "who gets it"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caveat.table.look import look
-from caveat.table.look.text import read_dates, read_numbers
+from caveat.table.written import read_dates, read_numbers
 
 
 def levels(*values):

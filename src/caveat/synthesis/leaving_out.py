@@ -1,0 +1,47 @@
+"""What a plan says about columns that name people, and what it refuses about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from caveat.errors import CaveatError
+from caveat.table.identifying import CODES, Judgement
+
+__all__ = ["left_out", "refuse_both", "refuse_strata", "released"]
+
+
+def left_out(name: str, judged: Judgement) -> str:
+    """Return the remark about a column that nobody has asked for."""
+    return (
+        f"{name} is left out: it looks like {CODES[judged.code]} ({judged.reason}); "
+        f'keep = ["{name}"] would release it'
+    )
+
+
+def released(name: str, judged: Judgement) -> str:
+    """Return the remark about a column that somebody wants all the same."""
+    return (
+        f"{name} is kept, and real values of it leave with the release: it looks like "
+        f"{CODES[judged.code]} ({judged.reason})"
+    )
+
+
+def refuse_both(keep: Sequence[str], drop: Sequence[str]) -> None:
+    """Refuse a column that is to be kept and left out."""
+    both = [name for name in keep if name in drop]
+    if both:
+        raise CaveatError(
+            f"{both[0]!r} cannot be both kept and left out",
+            where="synthesis, keep",
+            do="name it in one of keep and drop",
+        )
+
+
+def refuse_strata(name: str, strata: str) -> None:
+    """Refuse a column as strata that is left out: within its levels people are alone."""
+    if name == strata:
+        raise CaveatError(
+            f"{name} looks like an identifier and cannot be the strata of a release",
+            where="synthesis, strata",
+            do=f'choose another column, or write keep = ["{name}"]',
+        )

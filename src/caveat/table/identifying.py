@@ -1,0 +1,349 @@
+"""The one judgement of which columns name people: identifiers, keys of groups, free text and more.
+
+The look, the plan, the synthesis and the release all ask here. It is made on a whole table: a part
+of it has gaps and fewer repetitions. The form of the values decides; the name of a column only adds
+to it. Every criterion is a named constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from caveat.table._places import find_coordinates
+from caveat.table._telling import (
+    ADDRESS_OF_A_PERSON,
+    says_birth,
+    says_id,
+    says_number,
+    says_person,
+)
+from caveat.table._values import GROUP_SHARE, HALF, LEAST_ROWS, LOOKED_AT, MANY, NEARLY_ALL, Values
+from caveat.table.column import Column, Kind, Missing
+from caveat.table.table import Table
+from caveat.table.written import read_dates, read_numbers
+
+__all__ = ["CODES", "Judgement", "as_numbers", "judge"]
+
+CODES: Mapping[str, str] = {
+    "identifier": "identifiers of single records",
+    "group-key": "identifiers of groups such as households or firms",
+    "free-text": "free text",
+    "near-unique-text": "text that nearly every record has for itself",
+    "coordinate": "coordinates of places",
+    "birth-date": "dates of birth",
+}
+"""The codes of the judgement, with what they stand for."""
+
+# … but texts that all differ are names from this many on.
+LEAST_TEXTS = 10
+# Groups are so many if nothing but standing together speaks for them.
+MANY_GROUPS = 100
+# Running numbers leave out at most every second number; short ones hardly any.
+DENSE, DENSE_SHORT, SHORT = 2.0, 1.25, 50
+# Numbers that were given have the same number of digits; with fewer than LONG they are also spread
+# evenly: the largest distance to the even distribution. In a short table that may be chance, unless
+# there are SURE digits.
+DIGITS, LONG, SURE, EVEN, EVEN_GROUPS = 5, 7, 9, 0.25, 0.1
+# A larger share of multiples of ten means that somebody rounded: an amount, no number of a record.
+ROUNDED = 0.3
+# Free text: words per level, distinct levels per row; or this share of rows with sentences of
+# their own, and so many of them.
+WORDS, TEXT_SHARE, SENTENCE_SHARE, SENTENCES = 4, 0.2, 0.05, 10
+# Share of the texts with a form that leads to one person.
+ADDRESSES = 0.1
+# Groups and other columns that are looked at when there are very many.
+GROUPS_LOOKED_AT, OTHERS_LOOKED_AT = 2000, 200
+# A column that is the same within all groups must hardly be so by chance (natural logarithm), and
+# with few groups nobody can say whether it only follows their order.
+CHANCE, LEAST_GROUPS = 10.0, 30
+# What most groups have says nothing: the chance that two groups agree.
+SAME = 0.8
+# Days over more years than this are dates of birth if nearly every record has its own, and over a
+# lifetime if they are more than a year has.
+DECADES, LIFETIME, YEAR = 15 * 365, 50 * 365, 365
+# Longer numbers are names: a number keeps so many digits.
+MOST_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Why a column must not leave without somebody's word.
+
+    Parameters
+    ----------
+    code
+        A key of ``CODES``.
+    reason
+        What was seen, in words and without a value.
+    rows
+        Number of records that have a value.
+    """
+
+    code: str
+    reason: str
+    rows: int
+
+
+def judge(table: Table) -> dict[str, Judgement]:
+    """Return the columns that name people, with the reason.
+
+    Parameters
+    ----------
+    table
+        The whole original table.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"case": range(100, 150), "age": [20, 30, 31, 40, 52] * 10})
+    >>> for name, judgement in judge(table).items():
+    ...     print(name, judgement.code, judgement.reason, sep=": ")
+    case: identifier: all 50 values are different and look like a numbering
+    """
+    values = {name: Values(column, name) for name, column in table.columns.items()}
+    found = {
+        name: Judgement("coordinate", reason, values[name].rows)
+        for name, reason in find_coordinates(list(values.values())).items()
+    }
+    for name, of in values.items():
+        judgement = None if name in found else _judge(of, table)
+        if judgement is not None:
+            found[name] = judgement
+    return {name: found[name] for name in table if name in found}
+
+
+def _said(of: Values, code: str, more: str) -> Judgement:
+    return Judgement(code, f"{of.different}{more}", of.rows)
+
+
+def _judge(of: Values, table: Table) -> Judgement | None:
+    kind = of.column.kind
+    if kind is Kind.ID:
+        return _said(of, "identifier", " and the column is declared as an id")
+    if of.rows < LEAST_TEXTS or kind is Kind.BOOLEAN:
+        return None
+    if of.levels.dtype == object:
+        return None if kind is Kind.ORDERED else _of_text(of, table)
+    if kind in (Kind.DATE, Kind.DATETIME):
+        return _of_dates(of, of.levels.astype("datetime64[D]").view(np.int64))
+    if of.rows < LEAST_ROWS or of.n <= MANY * NEARLY_ALL or not _are_whole(of.levels):
+        return None
+    if kind is Kind.INTEGER and read_dates(of.levels) is not None:
+        return _of_dates(of, _days(pl.Series(of.levels).cast(pl.String), "%Y%m%d"))
+    return _of_numbers(of, table)
+
+
+def _are_whole(levels: NDArray[Any]) -> bool:
+    """Whether all numbers are whole; a file with empty cells may have made them decimals."""
+    if levels.dtype.kind in "iu":
+        return True
+    if levels.dtype.kind != "f" or np.any(np.mod(levels[:LOOKED_AT], 1)):
+        return False
+    return bool(np.abs(levels).max() < 2**62) and not np.any(np.mod(levels, 1))
+
+
+def _of_numbers(of: Values, table: Table) -> Judgement | None:
+    levels = of.levels[of.rest].astype(np.int64)
+    if of.at_least(NEARLY_ALL):
+        if says_id(of.name) or (says_number(of.name) and not _rounded(of, levels)):
+            return _said(of, "identifier", ", and the name says that they are a numbering")
+        if _is_numbering(of, levels):
+            return _said(of, "identifier", " and look like a numbering")
+        return None
+    if len(levels) <= MANY:
+        return None
+    given = _is_dense(levels) or _have_same_digits(of, levels)
+    even = given or _unevenness(levels) < EVEN_GROUPS
+    return _of_groups(of, table, given, even, says_id(of.name))
+
+
+def _of_groups(of: Values, table: Table, given: bool, even: bool, named: bool) -> Judgement | None:
+    """Judge values that come in groups.
+
+    ``given`` if they look like numbers or codes given out, ``even`` if they may be such.
+    """
+    small = of.at_least(GROUP_SHARE)
+    at_most = f", at most {int(of.counts[of.rest].max()):,} rows each"
+    if named and small:
+        return _said(of, "group-key", f"{at_most}, and the name says that they are keys")
+    if small and given and of.n > MANY_GROUPS and _stand_together(of.column):
+        return _said(of, "group-key", f"{at_most}, which stand together")
+    if ((small and even) or named) and _is_shared(of, table):
+        return _said(of, "group-key", f"{at_most}, which have the same values in another column")
+    return None
+
+
+def _rounded(of: Values, levels: NDArray[np.int64]) -> bool:
+    tens = of.counts[of.rest][levels % 10 == 0].sum()
+    return bool(tens > ROUNDED * of.rest_rows)
+
+
+def _is_numbering(of: Values, levels: NDArray[np.int64]) -> bool:
+    steps = np.diff(levels)
+    if of.n == of.rest_rows and len(steps) and steps.min() == steps.max():
+        return True
+    if _rounded(of, levels):
+        return False
+    codes = of.column.codes[~of.column.is_missing].astype(np.int64)
+    moves = np.diff(codes)
+    in_order = bool(np.all(moves > 0) or np.all(moves < 0))
+    even = _unevenness(levels) < (EVEN if len(levels) >= SHORT else EVEN_GROUPS)
+    return _is_dense(levels) or (in_order and even) or _have_same_digits(of, levels)
+
+
+def _is_dense(levels: NDArray[np.int64]) -> bool:
+    span = float(levels[-1]) - float(levels[0]) + 1
+    return span <= len(levels) * (DENSE if len(levels) >= SHORT else DENSE_SHORT)
+
+
+def _have_same_digits(of: Values, levels: NDArray[np.int64]) -> bool:
+    digits = len(str(levels[-1]))
+    if levels[0] <= 0 or len(str(levels[0])) != digits or digits < DIGITS:
+        return False
+    if len(levels) < SHORT and digits < SURE:
+        return False
+    return not _rounded(of, levels) and (digits >= LONG or _unevenness(levels) < EVEN)
+
+
+def _unevenness(levels: NDArray[np.int64]) -> float:
+    """Return the largest distance between the distribution of the levels and an even one."""
+    n = len(levels)
+    place = (levels - levels[0]) / max(float(levels[-1]) - float(levels[0]), 1.0)
+    return float(np.abs(place - np.arange(n) / max(n - 1, 1)).max())
+
+
+def _stand_together(column: Column) -> bool:
+    """Whether equal values stand in blocks, as members of a household do."""
+    blocks = 1 + int((column.codes[1:] != column.codes[:-1]).sum())
+    return blocks == int((column.counts > 0).sum())
+
+
+def _is_shared(of: Values, table: Table) -> bool:
+    """Whether another column is the same within each group, as a household has one size.
+
+    Groups of the values themselves, such as classes of ages, do not count: they follow the order.
+    """
+    column = of.column
+    counts = column.counts[: len(column.levels)]
+    several = np.flatnonzero((counts > 1) & (counts <= of.counts[of.rest].max()))
+    chosen = np.zeros(column.n_levels, dtype=bool)
+    chosen[several[:: max(1, len(several) // GROUPS_LOOKED_AT)]] = True
+    rows = np.flatnonzero(chosen[column.codes])
+    rows = rows[np.argsort(column.codes[rows], kind="stable")]
+    first = np.append(True, np.diff(column.codes[rows].astype(np.int64)) != 0)
+    start = np.flatnonzero(first)[np.cumsum(first) - 1]
+    others = [other for name, other in table.columns.items() if name != of.name]
+    return any(_is_same_within(other, rows, start, first) for other in others[:OTHERS_LOOKED_AT])
+
+
+def _is_same_within(
+    other: Column, rows: NDArray[np.int64], start: NDArray[np.int64], first: NDArray[np.bool_]
+) -> bool:
+    codes = other.codes[rows]
+    if not np.array_equal(codes, codes[start]):
+        return False
+    per_group = codes[first]
+    groups, used = len(per_group), np.bincount(per_group)
+    equal = float(((used / max(groups, 1)) ** 2).sum())
+    if groups < LEAST_GROUPS or equal > SAME or np.count_nonzero(used) > HALF * groups:
+        return False
+    runs = 1 + int((per_group[1:] != per_group[:-1]).sum())
+    in_disorder = runs >= HALF * groups * (1 - equal)
+    return in_disorder and (len(rows) - groups) * -np.log(equal) >= CHANCE
+
+
+def _of_dates(of: Values, days: NDArray[np.int64]) -> Judgement | None:
+    if of.n <= MANY * NEARLY_ALL:
+        return None
+    if says_birth(of.name):
+        return _said(of, "birth-date", ": days, and the name says that they are of birth")
+    span = days.max() - days.min()
+    if (of.at_least(HALF) and span > DECADES) or (of.n > YEAR and span > LIFETIME):
+        return _said(of, "birth-date", ": days over more years than one event has")
+    return None
+
+
+def _days(text: pl.Series, form: str) -> NDArray[np.int64]:
+    days = text.str.to_datetime(form, strict=False).cast(pl.Date).drop_nulls()
+    return days.to_physical().cast(pl.Int64).to_numpy()
+
+
+def _of_text(of: Values, table: Table) -> Judgement | None:
+    some = pl.Series(of.some.tolist(), dtype=pl.String).str.strip_chars()
+    if len(some) > 2 and some.str.contains(ADDRESS_OF_A_PERSON).mean() >= ADDRESSES:  # type: ignore[operator]
+        return _said(of, "identifier", ": addresses, telephone numbers or codes given to one alone")
+    free = _free_text(of)
+    if free is not None:
+        return free
+    if of.n < LEAST_TEXTS or len(of.levels) <= HALF * MANY:
+        return None
+    dates = read_dates(of.levels)
+    if dates is not None:
+        text = pl.Series(of.levels.tolist(), dtype=pl.String).str.strip_chars()
+        return _of_dates(of, _days(text, dates.formats[0]))
+    numbers = as_numbers(of.column)
+    if numbers is not None:
+        return _judge(Values(numbers, of.name), table)
+    if _nearly_unique(of):
+        code = "identifier" if says_id(of.name) or _are_codes(some) else "near-unique-text"
+        return _said(of, code, "")
+    if of.n <= MANY:
+        return None
+    if says_person(of.name) and of.at_least(GROUP_SHARE):
+        return _said(of, "near-unique-text", ", and the name says that they are of persons")
+    codes = _are_codes(some)
+    return _of_groups(of, table, codes, codes, says_id(of.name))
+
+
+def as_numbers(column: Column) -> Column | None:
+    """Return a column of numbers as such, also where they were read as text; None for others.
+
+    Numbers with leading zeros, and longer ones than a number can hold, are names made of digits.
+    """
+    if column.kind in (Kind.NUMERIC, Kind.INTEGER):
+        return column
+    if column.levels.dtype != object or column.kind not in (Kind.CATEGORY, Kind.TEXT):
+        return None
+    reading = read_numbers(column.levels)
+    if reading is None or reading.style == "padded" or max(map(len, column.levels)) > MOST_DIGITS:
+        return None
+    numbers, codes = np.unique(reading.numbers[~np.isnan(reading.numbers)], return_inverse=True)
+    whole = not np.any(np.mod(numbers, 1))
+    lookup = np.full(column.n_levels, len(numbers))
+    lookup[np.flatnonzero(~np.isnan(reading.numbers))] = codes
+    levels = numbers.astype(np.int64) if whole else numbers
+    kind = Kind.INTEGER if whole else Kind.NUMERIC
+    return Column(lookup[column.codes], levels, kind, (Missing(),))
+
+
+def _nearly_unique(of: Values) -> bool:
+    """Whether half of all texts, or nearly all that are not common, have one record only."""
+    whole = len(of.levels) >= HALF * of.rows and len(of.levels) >= SHORT
+    return whole or (of.at_least(NEARLY_ALL) and (of.n > MANY or of.n >= NEARLY_ALL * of.rows))
+
+
+def _are_codes(some: pl.Series) -> bool:
+    """Whether texts look like numbers that were given: one length, digits in all of them."""
+    length = some.str.len_chars()
+    digits = some.str.contains(r"\d") & ~some.str.contains(r"\s\S*\s")
+    return bool(digits.all()) and length.min() == length.max() and int(length.max()) >= 4  # type: ignore[arg-type]
+
+
+def _free_text(of: Values) -> Judgement | None:
+    if len(of.levels) < SENTENCES:
+        return None
+    step = max(1, len(of.levels) // LOOKED_AT)
+    words = pl.Series(of.some.tolist(), dtype=pl.String).str.count_matches(r"\S+").to_numpy()
+    sentences = words >= WORDS
+    alone = step * int((sentences & (of.counts[::step] == 1)).sum())
+    many = len(of.levels) > MANY and len(of.levels) >= TEXT_SHARE * of.rows
+    if (many and words.mean() >= WORDS) or (
+        alone >= max(SENTENCES, SENTENCE_SHARE * of.rows) and sentences.mean() >= HALF
+    ):
+        return _said(of, "free-text", f", {words.mean():.0f} words on average")
+    return None

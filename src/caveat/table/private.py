@@ -1,0 +1,95 @@
+"""Private numbers: values that exactly one record of the original has.
+
+Who knows such a value knows the person; a synthetic table that holds it has taken it from her.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.table.column import Column
+from caveat.table.identifying import as_numbers
+from caveat.table.table import Table
+
+__all__ = ["REMARKABLE", "PrivateNumbers", "quantities", "remark_on", "share_alone"]
+
+# From this share of the released values on, it is said.
+REMARKABLE = 0.05
+
+
+def quantities(column: Column) -> Column | None:
+    """Return a column of numbers or dates as such, None for others."""
+    return column if column.kind.is_number else as_numbers(column)
+
+
+def share_alone(column: Column) -> float:
+    """Return the share of the records that have a number which nobody else has.
+
+    Examples
+    --------
+    >>> share_alone(Table.from_frame({"pay": [800, 800, 950, 1200]})["pay"])
+    0.5
+    """
+    numbers = quantities(column)
+    return 0.0 if numbers is None or not len(column) else len(_alone(numbers)) / len(column)
+
+
+def _alone(numbers: Column) -> NDArray[np.float64]:
+    alone: NDArray[np.float64] = numbers.numbers[numbers.counts[: len(numbers.levels)] == 1]
+    return alone
+
+
+class PrivateNumbers:
+    """Counts the released values that exactly one original record has.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    names
+        The released columns.
+
+    Examples
+    --------
+    >>> original = Table.from_frame({"pay": [800, 800, 950, 1200], "sex": ["f", "m", "m", "f"]})
+    >>> count = PrivateNumbers(original, ["pay", "sex"])
+    >>> count.add(Table.from_frame({"pay": [800, 1200, 1200, 1200], "sex": ["f", "m", "f", "f"]}))
+    >>> count.shares
+    {'pay': 0.75}
+    """
+
+    def __init__(self, original: Table, names: Iterable[str]) -> None:
+        found = {name: quantities(original[name]) for name in names if name in original}
+        self.alone = {name: _alone(column) for name, column in found.items() if column is not None}
+        self.hits = dict.fromkeys(self.alone, 0)
+        self.rows = 0
+
+    def add(self, released: Table) -> None:
+        """Count the values of a released table, or of a block of it."""
+        self.rows += released.n_rows
+        for name, alone in self.alone.items():
+            column = quantities(released[name])
+            if column is None or not len(alone):
+                continue
+            private = np.isin(column.numbers, alone)
+            self.hits[name] += int(column.counts[: len(column.levels)][private].sum())
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of the released values that belong to exactly one person, by column."""
+        return {name: hits / max(self.rows, 1) for name, hits in self.hits.items()}
+
+
+def remark_on(shares: Mapping[str, float]) -> str | None:
+    """Return one sentence about the columns with many private numbers; None if there are none."""
+    worst = sorted((n for n in shares if shares[n] >= REMARKABLE), key=lambda n: -shares[n])
+    if not worst:
+        return None
+    which = ", ".join(f"{name} {100 * shares[name]:.0f} %" for name in worst)
+    return (
+        f"released values that exactly one original record has: {which}; round these columns or "
+        'smooth them (smoothing = "density" or "kernel")'
+    )

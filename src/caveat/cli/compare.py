@@ -117,6 +117,8 @@ def _print(found: Utility, title: str) -> None:
     copies = len(found.comparisons)
     rows = f"{found.first.n_original:,} rows, {len(found.first.names)} variables"
     against = "1 synthetic table" if copies == 1 else f"{copies} synthetic tables"
+    for warning in found.warnings:
+        out.print(Text(f"WARNING: {warning}", style="bold red"), width=width)
     out.print(Text.assemble((title, "bold"), f"  {rows}, against {against}"), width=width)
     out.print()
     out.print(_measures(found), width=width)
@@ -144,7 +146,8 @@ def _print(found: Utility, title: str) -> None:
     for fitted in found.models:
         console.remark(f"{fitted.formula}: {_fit(fitted)}")
     for remark in found.remarks:
-        console.remark(remark)
+        if remark not in found.warnings:
+            console.remark(remark)
 
 
 def _grid(*columns: str) -> Grid:

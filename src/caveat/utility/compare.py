@@ -16,6 +16,7 @@ from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.table import Table, align
 from caveat.table.align import common_levels
+from caveat.table.overlap import refuse_strangers
 from caveat.utility.analyses import ModelComparison, compare_model
 from caveat.utility.associations import Associations
 from caveat.utility.comparison import Comparison
@@ -161,6 +162,11 @@ class Utility:
             )
         return tuple(dict.fromkeys(every))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What puts in doubt that the tables belong together."""
+        return tuple(dict.fromkeys(doubt for c in self.comparisons for doubt in c.doubts))
+
     @cached_property
     def variables(self) -> list[Variable]:
         """Every variable of the first copy."""
@@ -262,7 +268,7 @@ def compare(
     if not copies:
         raise CaveatError("there is no synthetic table", do="give at least one")
     outside = None if holdout is None else Table.from_frame(holdout)
-    comparisons, held_out = _prepare(Table.from_frame(original), copies, outside)
+    comparisons, held_out = _prepare(Table.from_frame(original), copies, outside, targets)
     others = _reference_comparisons(comparisons, held_out, resamples, seed)
     results = []
     for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):
@@ -274,7 +280,7 @@ def compare(
             Result(
                 measure,
                 label,
-                tuple(measure(comparison, **keywords) for comparison in comparisons),
+                tuple(_said(measure(c, **keywords), c) for c in comparisons),
                 References(
                     **{name: _mean(measure, found, keywords) for name, found in others.items()}
                 ),
@@ -288,8 +294,13 @@ def compare(
     )
 
 
+def _said(result: Measurement, comparison: Comparison) -> Measurement:
+    """Add to a result what holds for all measures of a comparison."""
+    return replace(result, notes=(*result.notes, *comparison.doubts))
+
+
 def _prepare(
-    original: Table, copies: Sequence[Any], holdout: Table | None
+    original: Table, copies: Sequence[Any], holdout: Table | None, targets: Sequence[str]
 ) -> tuple[tuple[Comparison, ...], Table | None]:
     """Bring all tables on common levels; only columns that all copies have are compared."""
     tables = [Table.from_frame(copy) for copy in copies]
@@ -308,9 +319,9 @@ def _prepare(
         Table({name: columns[name][i] for name in names}, table.backend)
         for i, table in enumerate(every)
     ]
+    refuse_strangers(united[0], united[1:], [name for name in targets if name in names])
     comparisons = tuple(
-        Comparison(united[0], united[i], [str(d) for d in found.differences])
-        for i, found in enumerate(aligned, 1)
+        Comparison(united[0], united[i], found.differences) for i, found in enumerate(aligned, 1)
     )
     return comparisons, united[-1] if holdout is not None else None
 

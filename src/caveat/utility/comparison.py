@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.table import Column, Kind, Table, align
+from caveat.table import Column, Difference, Kind, Table, align
 from caveat.table.column import Codes
 from caveat.utility.groups import Style, breaks, cut, interval_labels
 
@@ -54,18 +54,28 @@ class Comparison:
     ----------
     original, synthetic
         Tables with the same columns and levels, as :func:`caveat.table.align` returns them.
+    differences
+        In what the tables differed before they were brought on common levels.
+
+    Attributes
+    ----------
     remarks
         What was found or decided on the way, in words.
+    doubts
+        What among it puts in doubt that the tables belong together.
     """
 
-    def __init__(self, original: Table, synthetic: Table, remarks: Sequence[str] = ()) -> None:
+    def __init__(
+        self, original: Table, synthetic: Table, differences: Sequence[Difference] = ()
+    ) -> None:
         if not (len(original) and len(synthetic)):
             raise CaveatError("a table has no row", do="give tables with at least one row")
         free = [n for n in original if original[n].kind in (Kind.TEXT, Kind.ID)]
         self.original = original.drop(free)
         self.synthetic = synthetic.drop(free)
+        self.doubts = tuple(str(d) for d in differences if d.is_alarm and d.column not in free)
         self.remarks = (
-            *remarks,
+            *map(str, differences),
             *(f"{n}: left out, {original[n].kind} values are not compared" for n in free),
         )
         if not self.names:
@@ -85,7 +95,7 @@ class Comparison:
         ('sex', 'age')
         """
         found = align(Table.from_frame(original), Table.from_frame(synthetic))
-        return cls(found.original, found.synthetic, [str(d) for d in found.differences])
+        return cls(found.original, found.synthetic, found.differences)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -35,6 +35,12 @@ def compare(
     holdout: Annotated[
         Path | None, typer.Option(help="Records that were not used to make the release.")
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="The original's column of survey weights that the release was made with."
+        ),
+    ] = None,
     charts: Annotated[
         Path | None, typer.Option(help="A folder for charts as HTML, SVG and PNG.")
     ] = None,
@@ -65,6 +71,7 @@ def compare(
             tables[1:],
             models=models,
             holdout=outside,
+            weights=weights or reader.synthesis.get("weights"),
             progress=lambda step: bar.update(task, description=step),
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)

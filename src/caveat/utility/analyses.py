@@ -23,6 +23,7 @@ from caveat.errors import CaveatError
 from caveat.table import Column
 from caveat.utility.combining import Rule, combine
 from caveat.utility.comparison import Comparison
+from caveat.utility.weighting import UNWEIGHTED, WEIGHTED, Weights
 
 __all__ = ["FAMILIES", "Coefficients", "ModelComparison", "check_model", "compare_model", "overlap"]
 
@@ -135,8 +136,9 @@ class ModelComparison:
     coefficients
         The terms that could be estimated everywhere.
     lack_of_fit, df, p_value
-        Δᵀ V⁻¹ Δ with V the covariance of the original's estimates times n / (k m): about χ² with df
-        degrees of freedom if the synthesis is right. ``None`` if V is singular.
+        Δᵀ V⁻¹ Δ with V the covariance of the original's estimates times n / (k m), with weights
+        the mean covariance of the copies over m: about χ² with df degrees of freedom if the
+        synthesis is right. ``None`` if V is singular.
     n_original, n_synthetic
         Rows used, in the original and on average in the copies.
     notes
@@ -202,13 +204,20 @@ def compare_model(
     Notes
     -----
     Rows with a missing cell are left out, as statsmodels does. The first level of a category that
-    all tables have is its reference.
+    all tables have is its reference. With survey weights the original's estimates are the weighted
+    ones, their covariance is the sandwich of survey statistics (records drawn independently).
     """
     copies = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
     family, formula = _parse(model, copies[0])
     used = [n for n in copies[0].names if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", formula)]
     frames, notes = _frames(copies, used)
-    fits = [_fit(formula, family, frame) for frame in frames]
+    weights = copies[0].weights
+    if weights is not None:
+        notes.append(WEIGHTED if family != "multinomial" else f"{UNWEIGHTED}: a multinomial model")
+    fits = [
+        _fit(formula, family, frames[0], weights),
+        *(_fit(formula, family, f) for f in frames[1:]),
+    ]
     terms = [term for term in fits[0].estimate if all(term in fit.estimate for fit in fits)]
     lost = sorted({term for fit in fits for term in fit.estimate} - set(terms))
     if lost:
@@ -232,6 +241,9 @@ def compare_model(
         combined.se,
     )
     spread = ours.covariance(terms) * ours.n / sum(sizes)
+    if weights is not None:
+        # Given the original, copies vary as samples without weights do: by their own covariance.
+        spread = np.mean([fit.covariance(terms) for fit in theirs], axis=0) / len(theirs)
     fit = _lack_of_fit(coefficients.synthetic - coefficients.original, spread)
     return ModelComparison(
         formula,
@@ -398,25 +410,31 @@ class _Fit:
         return np.asarray(self.covariances)[np.ix_(places, places)]
 
 
-def _fit(formula: str, family: str, frame: Any) -> _Fit:
+def _fit(formula: str, family: str, frame: Any, weights: Weights = None) -> _Fit:
     response, _, predictors = formula.partition("~")
     name = response.strip()
+    more: dict[str, Any] = {}
+    if weights is not None:
+        # Weights on the scale of the variance leave the sandwich as it is, whatever their sum.
+        more = {"weights": weights[~frame.isna().any(axis=1).to_numpy()]}
+        frame = frame.dropna()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", HessianInversionWarning)
             warnings.simplefilter("ignore", RuntimeWarning)
             if family == "linear":
-                found = smf.ols(formula, frame).fit()
+                model = smf.ols(formula, frame) if not more else smf.wls(formula, frame, **more)
+                found = model.fit(cov_type="nonrobust" if not more else "HC0")
             elif family == "poisson":
-                found = smf.glm(formula, frame, family=sm.families.Poisson()).fit()
+                found = _general(formula, frame, sm.families.Poisson(), weights=more)
             else:
                 complete = frame.dropna()
                 codes = complete[name].cat.codes.to_numpy()
                 data = complete.assign(_response=codes)
                 formula = f"_response ~ {predictors}"
                 if family == "logistic":
-                    found = smf.glm(formula, data, family=sm.families.Binomial()).fit()
+                    found = _general(formula, data, sm.families.Binomial(), weights=more)
                 else:
                     return _multinomial(formula, data, list(complete[name].cat.categories))
     except Exception as error:
@@ -429,6 +447,13 @@ def _fit(formula: str, family: str, frame: Any) -> _Fit:
     usable = np.flatnonzero(np.isfinite(np.diag(covariance)) & (np.diag(covariance) > 0))
     estimate = {str(found.params.index[i]): float(found.params.iloc[i]) for i in usable}
     return _Fit(estimate, covariance[np.ix_(usable, usable)], int(found.nobs))
+
+
+def _general(formula: str, frame: Any, family: Any, weights: Mapping[str, Floats]) -> Any:
+    if not weights:
+        return smf.glm(formula, frame, family=family).fit()
+    model = smf.glm(formula, frame, family=family, var_weights=weights["weights"])
+    return model.fit(cov_type="HC0")
 
 
 def _multinomial(formula: str, data: Any, levels: Sequence[str]) -> _Fit:

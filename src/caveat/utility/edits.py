@@ -14,8 +14,9 @@ from pandas.errors import UndefinedVariableError
 from caveat.errors import CaveatError
 from caveat.table import Column, Kind, Table
 from caveat.utility.comparison import Comparison
+from caveat.utility.weighting import UNWEIGHTED, WEIGHTED, Weights
 
-__all__ = ["EditRule", "RuleResult", "check_rules"]
+__all__ = ["EditRule", "RuleResult", "check_rules", "rule_notes"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class RuleResult:
     ----------
     original, synthetic
         Share of the records under the condition (or groups) that violate the rule; ``None`` where
-        there are none.
+        there are none. Records of the original count by their weights, groups do not.
     original_n, synthetic_n
         Number of these records or groups.
     chance
@@ -76,25 +77,42 @@ def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[s
     1.0
     """
     frames = [_frame(comparison.original), _frame(comparison.synthetic)]
+    weights = comparison.weights
     found = {}
     for name, rule in rules.items():
-        (ours, n), (theirs, k) = (_violations(frame, rule, name) for frame in frames)
-        prior = None if rule.group else 1 - float(_truth(frames[0], rule.consequence, name).mean())
-        found[name] = RuleResult(ours / n if n else None, theirs / k if k else None, n, k, prior)
+        ours, n = _violations(frames[0], rule, name, weights)
+        theirs, k = _violations(frames[1], rule, name)
+        holds = None if rule.group else _truth(frames[0], rule.consequence, name)
+        prior = None if holds is None else 1 - float(np.average(holds, weights=weights))
+        found[name] = RuleResult(ours, theirs, n, k, prior)
     return found
 
 
-def _violations(frame: Any, rule: EditRule, name: str) -> tuple[int, int]:
+def rule_notes(comparison: Comparison, rules: Mapping[str, EditRule]) -> tuple[str, ...]:
+    """Say against what the rules of records and those of groups are measured."""
+    if comparison.weights is None:
+        return ()
+    groups = [name for name, rule in rules.items() if rule.group is not None]
+    grouped = (f"{UNWEIGHTED}: {', '.join(groups)}, groups have no weight",) if groups else ()
+    return grouped if len(groups) == len(rules) else (WEIGHTED, *grouped)
+
+
+def _violations(
+    frame: Any, rule: EditRule, name: str, weights: Weights = None
+) -> tuple[float | None, int]:
+    """Return the share of violations, and the number of records or groups concerned."""
     holds = _truth(frame, rule.consequence, name)
     concerned = np.ones(len(frame), bool)
     if rule.condition is not None:
         concerned = _truth(frame, rule.condition, name)
     if rule.group is None:
-        return int((concerned & ~holds).sum()), int(concerned.sum())
+        broken = ~holds[concerned]
+        weight = None if weights is None else weights[concerned]
+        return float(np.average(broken, weights=weight)) if len(broken) else None, len(broken)
     if rule.group not in frame:
         raise CaveatError("there is no such column", where=f"rule {name}", do="check its name")
     met = (frame.assign(_met=holds & concerned).groupby(rule.group, observed=True))["_met"].any()
-    return int((~met).sum()), len(met)
+    return float((~met).mean()) if len(met) else None, len(met)
 
 
 def _truth(frame: Any, expression: str, name: str) -> NDArray[np.bool_]:

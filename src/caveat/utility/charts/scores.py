@@ -22,7 +22,8 @@ def propensity_scores(found: Propensity) -> Any:
     for i, (side, mask) in enumerate(
         zip(SIDES, (~found.is_synthetic, found.is_synthetic), strict=True)
     ):
-        counts, _ = np.histogram(found.scores[mask], limits)
+        weights = None if found.weights is None else found.weights[mask]
+        counts, _ = np.histogram(found.scores[mask], limits, weights=weights)
         for low, high, count in zip(limits, limits[1:], counts, strict=False):
             middle, gap = (low + high) / 2, 0.003
             start, stop = (low + gap, middle) if i == 0 else (middle, high - gap)

@@ -25,12 +25,13 @@ from caveat.table.look.profile import (
 )
 from caveat.table.look.shape import find_few_numbers, find_shapes
 from caveat.table.look.spikes import find_spikes
+from caveat.table.look.weights import find_weights
 from caveat.table.table import Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
 
 # Columns of which no other column is said to follow.
-_NAMES = ("id-like", "free-text", "constant", "all-missing")
+_NAMES = ("id-like", "free-text", "constant", "all-missing", "survey-weights")
 
 
 def look(data: Any) -> Profile:
@@ -51,13 +52,18 @@ def look(data: Any) -> Profile:
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
     findings, table = interpret(compact)
+    weighing = find_weights(table)
+    weights = {f.columns[0] for f in weighing}
+    findings = [f for f in findings if not weights.intersection(f.columns)] + weighing
     for name in table:
+        if name in weights:
+            continue  # they are no data: nothing else about them has to be decided
         findings += find_shapes(compact[name], table[name], name)
         if not any(
             name in f.columns and f.code in ("id-like", "group-id", "constant") for f in findings
         ):
             findings += find_spikes(table[name], name)
-    findings += find_few_numbers(table)
+    findings += find_few_numbers(table.drop(list(weights)))
     findings += _across(table, findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}

@@ -77,6 +77,11 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "free-text": Entry(
             _APART, "free text", "Leave it out: it cannot be synthesised and may name people."
         ),
+        "survey-weights": Entry(
+            _APART,
+            "survey weights",
+            "Use it as weights: it is no data, and the synthetic table then needs none.",
+        ),
         "constant": Entry(
             _APART, "one value only", "Nothing to decide: a synthetic column holds it too."
         ),

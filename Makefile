@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test fuzz check bench docs clean
 
 # Installed once; again when the build file or the pinned versions change.
 $(STAMP): pyproject.toml constraints.txt
@@ -20,6 +20,11 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The cases of tests/fuzz, so many times as often as `make test` tries them.
+FUZZ ?= 20
+fuzz: $(STAMP)
+	CAVEAT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 tests/fuzz
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, read, write
 
 if TYPE_CHECKING:
     from caveat import datasets
@@ -12,29 +11,40 @@ if TYPE_CHECKING:
     from caveat.release import Release
     from caveat.risk import MEASURES, Measurement, Scenario, audit
     from caveat.synthesis import Model, Plan, Synthesizer, load, make_plan, save
+    from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, read, write
     from caveat.table.look import look
     from caveat.utility import compare
 
-# Rooms that bring a compiler or large libraries are opened when they are first asked for.
+# Rooms that bring a compiler or large libraries are opened when they are first asked for: also the
+# command line loads this file, and wants to hear signals before anything takes long.
 _ROOMS = {
+    "Column": "caveat.table",
+    "Kind": "caveat.table",
     "MEASURES": "caveat.risk",
     "Measurement": "caveat.risk",
+    "Missing": "caveat.table",
     "Model": "caveat.synthesis",
     "Plan": "caveat.synthesis",
     "Release": "caveat.release",
     "Scenario": "caveat.risk",
+    "Schema": "caveat.table",
     "Synthesizer": "caveat.synthesis",
+    "Table": "caveat.table",
+    "align": "caveat.table",
     "attributes": "caveat.attack",
     "audit": "caveat.risk",
     "compare": "caveat.utility",
+    "concat": "caveat.table",
     "load": "caveat.synthesis",
     "look": "caveat.table.look",
     "make_plan": "caveat.synthesis",
     "membership": "caveat.attack",
     "posterior": "caveat.attack",
     "privacy_loss": "caveat.attack",
+    "read": "caveat.table",
     "save": "caveat.synthesis",
     "vulnerable": "caveat.attack",
+    "write": "caveat.table",
 }
 
 __all__ = [
@@ -75,8 +85,8 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("caveat.datasets")
+    if name in ("datasets", "table"):
+        return import_module(f"caveat.{name}")
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'caveat' has no attribute {name!r}")

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 __all__ = ["FEW", "CaveatError", "CaveatWarning", "hint"]
 
 FEW = 20  # so many choices are listed in a message
+LONG = 400  # characters of a part that a message repeats: what a user wrote may have millions
+LISTS = 2000  # and of what it advises, which may list names
 
 
 class CaveatError(Exception):
@@ -32,9 +34,16 @@ class CaveatError(Exception):
         self.what = what
         self.where = where
         self.do = do
-        place = f"{where}: " if where else ""
-        advice = f"; {do}" if do else ""
-        super().__init__(f"{place}{what}{advice}.")
+        place = f"{_shown(where)}: " if where else ""
+        advice = f"; {_shown(do, LISTS)}" if do else ""
+        super().__init__(f"{place}{_shown(what)}{advice}.")
+
+
+def _shown(text: str, longest: int = LONG) -> str:
+    """Return what any terminal can print in one line: others name the files and the columns."""
+    if len(text) > longest:
+        text = f"{text[:longest]} …"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class CaveatWarning(UserWarning):

@@ -13,8 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from caveat.documents import parse
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output
+from caveat.table.atomic import write_text
 
 __all__ = ["FORMAT", "check", "external", "read", "schema", "text_of", "write"]
 
@@ -69,16 +70,14 @@ def text_of(content: dict[str, Any]) -> str:
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
     """Write evidence to a file, whole or not at all."""
-    text = text_of(content)
-    with atomic_output(path, force=force) as draft:
-        draft.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, text_of(content), force=force)
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file."""
     where = str(path)
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = parse(Path(path).read_bytes())
     except FileNotFoundError:
         raise CaveatError("there is no such file", where=where, do="check the name") from None
     except OSError as error:
@@ -275,7 +274,7 @@ class _Public:
         """Return a formula that is made of released columns and signs only."""
         if formula is None:
             return None
-        words = [word for word in re.split(r"[\s~+*:()]+", formula) if word]
+        words = [word.strip("`") for word in re.findall(r"`[^`]*`|[^\s~+*:()`]+", formula)]
         if self.names.issuperset(set(words) - set(_FAMILIES)):
             return formula
         return self.models.setdefault(formula, f"model {len(self.models) + 1} ({_WITHHELD})")

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.datasets import survey
+from caveat.expressions import Expression
 from caveat.release import ReleaseSpec
-from caveat.synthesis.expression import Expression
 from caveat.synthesis.fitting import decimals_of
 from caveat.synthesis.plan import make_plan
 from caveat.synthesis.rules import Fixed, parse_rule

@@ -100,7 +100,7 @@ def test_an_interrupted_run_leaves_nothing_behind(specification, sent):
     assert run.stdout.readline() == "here\n"
     os.kill(run.pid, sent)
     _, errors = run.communicate()
-    assert run.returncode == 130
+    assert run.returncode == 128 + sent
     # rich before 14.3 ends the line of its bar first
     assert errors.removeprefix("\n") == "caveat: interrupted; nothing was written\n"
     assert contents(spec.parent / "release") == before
@@ -129,6 +129,28 @@ def test_a_release_that_a_killed_run_had_moved_aside_is_put_back(tmp_path):
         pass
     assert contents(target) == before
     assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_release_is_replaced_where_names_can_be_exchanged_and_where_not(
+    tmp_path, monkeypatch, at_once
+):
+    if not at_once:
+        monkeypatch.setattr("caveat.release.folder._exchange", lambda one, other: False)
+    make_release(tmp_path / "release")
+    with release_folder(tmp_path / "release", force=True) as (draft, _):
+        (draft / "evidence.json").write_text("new")
+    assert contents(tmp_path / "release") == {"evidence.json": b"new"}
+    assert hidden(tmp_path) == []
+
+
+def test_a_draft_that_was_left_by_another_release_is_removed_too(tmp_path):
+    left = tmp_path / ".caveat-draft-confidential-0123456789ab-other"
+    left.mkdir()
+    (left / "synthetic-1.csv").write_text("half")
+    with release_folder(tmp_path / "release") as (draft, remarks):
+        assert remarks == ["what an interrupted run had left was removed"]
+        assert hidden(tmp_path) == [draft.name]
 
 
 def test_two_runs_do_not_write_one_folder(tmp_path):

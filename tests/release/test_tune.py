@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from caveat.charts import save
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
@@ -16,7 +17,6 @@ from caveat.release import Question, Setting, risk_utility_map, settings_of, tun
 from caveat.release.bench import Point, Workbench
 from caveat.release.map import RiskUtilityMap
 from caveat.table import Table, write
-from caveat.utility.charts.style import save
 
 UNIQUE = 999
 
@@ -244,6 +244,13 @@ def test_pareto_by_hand():
               point("e", 9, 0.1), point("f", 0, None))  # fmt: skip
     found = RiskUtilityMap(points, Question(("DiSCO", "pMSE"), keys=("x",)))
     assert found.pareto("DiSCO", "pMSE") == [True, True, False, False, True, False]
+    (drawn,) = (data for data in found.chart("DiSCO", "pMSE").to_dict()["datasets"].values()
+                if "setting" in data[0])  # fmt: skip
+    # What has not both numbers is not in the picture.
+    assert [(row["setting"][-1], row["risk_worst"], row["sort"]) for row in drawn] == [
+        ("c", 2, "beaten"), ("d", 3, "beaten"), ("a", 1, "not beaten"), ("b", 2, "not beaten"),
+        ("e", 9, "not beaten"),
+    ]  # fmt: skip
 
 
 TOML = """

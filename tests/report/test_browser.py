@@ -123,7 +123,7 @@ def test_hovering_shows_the_setting(browser, pages):
     from selenium.webdriver.common.by import By
 
     browser.open(pages / "small.html")
-    dot = browser.driver.find_elements(By.CSS_SELECTOR, "#chart-map-1 .mark-symbol path")[1]
+    dot = browser.driver.find_elements(By.CSS_SELECTOR, "#chart-map-1 .mark-symbol path")[-1]
     browser.run("arguments[0].scrollIntoView({block: 'center'})", dot)
     ActionChains(browser.driver).move_to_element(dot).perform()
     shown = browser.run("return document.getElementById('vg-tooltip-element').textContent")

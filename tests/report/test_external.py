@@ -108,7 +108,7 @@ def test_formulas_and_settings_are_shown_only_if_made_of_public_words():
     model = content["utility"]["models"][0]
     other = copy.deepcopy(model) | {"formula": "income ~ C(marital, Treatment('MARKER'))"}
     number = copy.deepcopy(model) | {"formula": "income ~ I(age > 97531)"}
-    counted = copy.deepcopy(model) | {"formula": "poisson: income ~ age * sex"}
+    counted = copy.deepcopy(model) | {"formula": "poisson: income ~ `age` * sex"}
     content["release"]["columns"] = ["sex", "age", "region", "marital", "income"]
     content["utility"]["models"] = [model, other, number, counted]
     content["map"]["points"][0]["setting"] = "minbucket 5, round numbers"
@@ -116,7 +116,7 @@ def test_formulas_and_settings_are_shown_only_if_made_of_public_words():
     public = external(content)
     formulas = [m["formula"] for m in public["utility"]["models"]]
     assert formulas == [model["formula"], "model 1 (withheld)", "model 2 (withheld)",
-                        "poisson: income ~ age * sex"]  # fmt: skip
+                        "poisson: income ~ `age` * sex"]  # fmt: skip
     settings = [p["setting"] for p in public["map"]["points"]]
     assert settings[:3] == ["minbucket 5, round numbers", "setting 2 (withheld)", "minbucket 50"]
 

@@ -62,7 +62,7 @@ def test_pictures_are_whole_and_not_overwritten(tmp_path):
     output.check(["chart"])
     counts = np.array([[[60] * 15 + [1]] * 3] * 16)
     output.save(_charts.worlds(counts, list(counts[0])), "chart")
-    assert [path.suffix for path in output.saved] == [".png", ".svg", ".html"]
+    assert [path.suffix for path in output.saved] == [".html", ".svg", ".png"]
     assert (tmp_path / "new" / "chart.png").read_bytes()[:4] == b"\x89PNG"
     text = (tmp_path / "new" / "chart.html").read_text()
     assert "last record 1111" in text

@@ -6,6 +6,7 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.synthesis import make_plan
+from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 
 TABLE = Table.from_frame(
@@ -103,3 +104,36 @@ def test_bad_plans_name_the_column(options: dict[str, object], message: str) -> 
     with pytest.raises(CaveatError) as caught:
         make_plan(TABLE, options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strata": "name"}, "name is not drawn"),
+        ({"strata": "sex", "drop": ["sex"]}, "sex is not drawn"),
+        ({"columns": {"age": {"method": "nested", "within": "name"}}}, "cannot be drawn from name"),
+        ({"columns": {"age": {"method": "nested", "within": "no"}}}, "cannot be drawn from no"),
+        ({"derived": {"sex": "age"}}, "a formula gives numbers, and the column holds none"),
+        ({"derived": {"bmi": "sex + 1"}}, "a column of text stands where a number is expected"),
+        ({"derived": {"bmi": "age + 9**9**9"}}, "its constants give no finite number"),
+        ({"rules": ["if sex then age = 20"]}, "a condition is expected"),
+        ({"rules": ["if" + " " * 9000 + "then"]}, "it cannot be read"),
+        (
+            {"rules": ["if age < 22 then sex = __import__('os')"]},
+            "neither a number nor quoted text",
+        ),
+        ({"rules": ["if age < 22 then sex = ['f']"]}, "neither a number nor quoted text"),
+    ],
+)
+def test_what_would_fail_later_is_refused_in_the_plan(options: dict, message: str) -> None:
+    with pytest.raises(CaveatError, match=message):
+        make_plan(TABLE, options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["if age < 18 then `net pay` = 0", "`a b` <= `c d`", "if `then` == 1 then `if` = missing"],
+)
+def test_a_rule_is_read_again_as_it_is_printed(text: str) -> None:
+    rule = parse_rule(text)
+    assert parse_rule(str(rule)) == rule

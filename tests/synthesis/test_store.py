@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -10,10 +11,16 @@ import numpy as np
 import pytest
 
 from caveat.datasets import survey
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer, load, make_plan, save
-from caveat.synthesis.store import NOTICE, fingerprint, load_columns, save_column
-from caveat.table import Schema
+from caveat.synthesis.store import (
+    NOTICE,
+    fingerprint,
+    forget_columns,
+    load_columns,
+    save_column,
+)
+from caveat.table import Schema, Table
 
 TABLE = Schema.from_mapping({"income": {"missing": {"-8": "not asked"}}}).apply(
     survey(rows=300).drop(["person"])
@@ -155,3 +162,150 @@ def test_columns_of_other_data_plans_or_seeds_are_not_used(tmp_path: Path) -> No
         fingerprint(TABLE, plan, 4),
     ]
     assert all(load_columns(tmp_path, other, plan) == {} for other in others)
+
+
+def test_half_a_kept_column_is_no_column(tmp_path) -> None:
+    """A process that was killed while it kept a column leaves a draft: the next goes on."""
+    table = Table.from_frame({"a": ["x", "y"] * 30})
+    model = Synthesizer(seed=1).fit(table)
+    save_column(tmp_path, "key", "a", model.columns["a"])
+    (tmp_path / ".caveat-draft-confidential-0123456789ab-b.column").write_bytes(b"PK half")
+    assert list(load_columns(tmp_path, "key", model.plan)) == ["a"]
+    assert "CONFIDENTIAL" in (tmp_path / "CONFIDENTIAL.txt").read_text()
+    forget_columns(tmp_path)
+    assert not tmp_path.exists()
+
+
+def changed(path: Path, change) -> None:
+    """Change document and arrays of a model file, with checksums that are right."""
+    with zipfile.ZipFile(path) as archive:
+        document = json.loads(archive.read("model.json"))
+        members = {n: archive.read(n) for n in archive.namelist() if n != "model.json"}
+    change(document, members)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", json.dumps(document))
+        for name, member in members.items():
+            archive.writestr(name, member)
+
+
+def header(descr: str, shape: str) -> bytes:
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+def claims_8_tb(document, members) -> None:
+    members["0.npy"] = header("<f8", "(1000000000000,)")
+
+
+def holds_objects(document, members) -> None:
+    members["0.npy"] = header("|O", "(1,)") + b"cos\nabort\n(tR."
+
+
+def grows_when_read(document, members) -> None:
+    members["0.npy"] = header("|i1", "(300000000,)") + bytes(300_000_000)
+
+
+def has_a_huge_number(document, members) -> None:
+    document["plan"]["columns"]["age"]["settings"]["minbucket"] = 10**400
+
+
+def has_other_rows(document, members) -> None:
+    document["n_rows"] = 10**12
+
+
+def has_other_levels(document, members) -> None:
+    document["columns"]["sex"]["dictionary"]["levels"].append("x")
+
+
+def has_a_level_twice(document, members) -> None:
+    document["columns"]["sex"]["dictionary"]["levels"] = ["female", "female"]
+
+
+def shares_an_array(document, members) -> None:
+    for part in document["columns"]["age"]["values"].values():
+        part["$array"] = 0
+
+
+def has_half_a_character(document, members) -> None:
+    document["columns"]["sex"]["dictionary"]["levels"][0] = "\ud800"
+
+
+def names_a_function(document, members) -> None:
+    document["backend"] = "polars"
+    document["columns"]["age"]["dictionary"]["storage"] = "read_csv(source='x')"
+
+
+def is_nested(document, members) -> None:
+    value: list = []
+    for _ in range(500):
+        value = [value]
+    document["plan"]["remarks"] = value
+
+
+def has_more_members(document, members) -> None:
+    members["../x.npy"] = members["0.npy"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        claims_8_tb,
+        holds_objects,
+        grows_when_read,
+        has_a_huge_number,
+        has_other_rows,
+        has_other_levels,
+        has_a_level_twice,
+        shares_an_array,
+        has_half_a_character,
+        names_a_function,
+        is_nested,
+        has_more_members,
+    ],
+)
+def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path: Path, change) -> None:
+    path = tmp_path / "model.caveat"
+    save(Synthesizer(seed=3).fit(TABLE.select(["sex", "age"])), path)
+    changed(path, change)
+    with pytest.raises(CaveatError, match=r"the model file is damaged; fit the model again\.$"):
+        load(path)
+
+
+def test_a_pipe_is_no_model_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in (("pipe", "not a model file"), ("x" * 300, "cannot be read")):
+        with pytest.raises(CaveatError, match=message):
+            load(tmp_path / name)
+
+
+def test_a_large_seed_and_names_with_spaces_come_back(tmp_path: Path) -> None:
+    table = TABLE.select(["height", "weight"])
+    table = Table({"the weight": table["weight"], "the height": table["height"]})
+    rule = "`the weight` <= `the height`"
+    model = Synthesizer(seed=2**200, rules=[rule]).fit(table)
+    save(model, tmp_path / "m.caveat")
+    again = load(tmp_path / "m.caveat")
+    assert again.seed == 2**200
+    assert again.tables() == model.tables()
+
+
+def test_a_damaged_column_of_an_interrupted_fit_is_fitted_again(tmp_path: Path) -> None:
+    table = TABLE.select(["sex", "age", "region"])
+    synthesizer, plan = Synthesizer(seed=3), make_plan(table)
+    key = fingerprint(table, plan, 3)
+    whole = synthesizer.fit(table, done=lambda n, m: save_column(tmp_path, key, n, m))
+    kept = min(tmp_path.glob("*"))
+    kept.write_bytes(kept.read_bytes()[:100])
+    with pytest.warns(CaveatWarning, match="damaged: its column is fitted again"):
+        finished = load_columns(tmp_path, key, plan)
+    assert len(finished) == 2
+    name = "age" if "age" in finished else "region"
+    other = Synthesizer(seed=3).fit(TABLE.select(["age", "region"])).columns[name]
+    fitted: list[str] = []
+    with pytest.warns(CaveatWarning, match=f"{name}: .* is damaged"):
+        resumed = synthesizer.fit(
+            table, done=lambda n, _: fitted.append(n), finished={**finished, name: other}
+        )
+    assert name in fitted
+    assert len(fitted) == 2
+    assert resumed.tables() == whole.tables()

@@ -374,3 +374,16 @@ def test_kinds_survive() -> None:
     assert [synthetic[n].kind for n in table] == [table[n].kind for n in table]
     assert synthetic["interviewed"].kind is Kind.DATE
     assert synthetic["friends"].missing[0].label == "n"
+
+
+def test_derived_columns_follow_their_formula_in_every_block():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 1000, 200)})
+    frame = frame.assign(double=2 * frame["a"], positive=True, day=frame["a"].astype("M8[D]"))
+    frame["day"] = frame["a"].to_numpy().astype("M8[D]").astype("M8[us]")
+    formulas = {"double": "a * 2", "positive": "a > 500", "day": "a * 86400000000"}
+    options = {"derived": formulas, "columns": {"a": {"method": "normal"}}}
+    drawn = Synthesizer(seed=1, **options).fit(frame).sample(rows=70_000)
+    assert (drawn["double"] == 2 * drawn["a"]).all()
+    assert (drawn["positive"] == (drawn["a"] > 500)).all()
+    assert (drawn["day"] == drawn["a"].to_numpy().astype("M8[D]")).all()

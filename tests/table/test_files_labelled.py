@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -299,6 +300,15 @@ def labelled_tables(draw: st.DrawFn, program: str) -> Table:
     return Table({f"v{i}": draw(draw(st.sampled_from(makers))(n, program)) for i in range(count)})
 
 
+@pytest.fixture(scope="module")
+def in_this_process():
+    """Parse here: to start a process takes longer than all else in a round trip."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "executable", "")
+        yield
+
+
+@pytest.mark.usefixtures("in_this_process")
 @settings(max_examples=80, deadline=None)
 @given(labelled_tables("spss"), st.sampled_from([".sav", ".zsav"]))
 def test_spss_round_trip_is_the_identity(tmp_path_factory, table, suffix) -> None:
@@ -307,6 +317,7 @@ def test_spss_round_trip_is_the_identity(tmp_path_factory, table, suffix) -> Non
     assert read(path) == table
 
 
+@pytest.mark.usefixtures("in_this_process")
 @settings(max_examples=80, deadline=None)
 @given(labelled_tables("stata"))
 def test_stata_round_trip_is_the_identity(tmp_path_factory, table) -> None:

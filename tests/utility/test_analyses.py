@@ -117,6 +117,57 @@ def test_estimates_are_those_of_statsmodels(survey: pd.DataFrame) -> None:
     assert found.p_value == pytest.approx(stats.chi2.sf(expected, 3))
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "pay ~ age * sex + party",
+        "np.log(pay) ~ C(visits) + age:party",
+        "pay ~ 0 + party + I(age**2)",
+    ],
+)
+def test_terms_and_estimates_are_those_of_statsmodels(formula: str, survey: pd.DataFrame) -> None:
+    found = compare_model(Comparison.of(survey, survey), formula)
+    expected = smf.ols(formula, survey).fit()
+    assert list(found.coefficients.terms) == list(expected.params.index)
+    assert found.coefficients.original == pytest.approx(expected.params.to_numpy())
+    assert found.coefficients.original_se == pytest.approx(expected.bse.to_numpy())
+
+
+def test_rows_with_missing_cells_are_left_out(survey: pd.DataFrame) -> None:
+    gaps = survey.assign(
+        pay=survey["pay"].mask(survey["age"] < 30), sex=survey["sex"].mask(survey["age"] > 70)
+    )
+    pair = Comparison.of(gaps, gaps)
+    expected = smf.ols("pay ~ age + sex", gaps).fit()
+    found = compare_model(pair, "pay ~ age + sex")
+    assert found.n_original == int(expected.nobs)
+    assert found.coefficients.original == pytest.approx(expected.params.to_numpy())
+    logistic = compare_model(pair, "ill ~ I(pay > 1500)")
+    assert logistic.n_original == int(gaps["pay"].notna().sum())  # no answer is not "no"
+
+
+def test_missing_cells_can_be_asked_for_in_models_and_rules(survey: pd.DataFrame) -> None:
+    gaps = survey.assign(pay=survey["pay"].mask(survey["age"] < 30))
+    pair = Comparison.of(gaps, gaps)
+    found = compare_model(pair, "visits ~ age + I(missing(pay))")
+    assert found.coefficients.terms == ("Intercept", "I(missing(pay))[T.True]", "age")
+    assert found.n_original == len(gaps)
+    assert compare_model(pair, "I(missing(pay)) ~ sex").family == "logistic"
+    rules = {"young": EditRule("missing(pay)", "age < 30"), "old": EditRule("not missing(pay)")}
+    results = check_rules(pair, rules)
+    assert results["young"].original == 0
+    assert results["old"].original == pytest.approx((gaps["age"] < 30).mean())
+
+
+def test_names_of_any_sort_in_models(survey: pd.DataFrame) -> None:
+    odd = survey.rename(columns={"age": "age in years"})
+    pair = Comparison.of(odd, odd)
+    terms = ("Intercept", "`age in years`")
+    assert compare_model(pair, "pay ~ `age in years`").coefficients.terms == terms
+    quoted = compare_model(pair, "pay ~ Q('age in years')")
+    assert quoted.coefficients.terms == ("Intercept", "Q('age in years')")
+
+
 def test_lack_of_fit_is_chi_squared_for_a_right_synthesis(survey: pd.DataFrame) -> None:
     """Copies drawn from the fitted model: the mean over 60 of them is df = 3 within 4 errors."""
     fit = smf.ols("pay ~ age + sex", survey).fit()
@@ -145,6 +196,12 @@ def test_levels_that_vanish_do_not_break_a_model(survey: pd.DataFrame) -> None:
         ("pay", "a model is a formula"),
         ("gamma: pay ~ age", "no family 'gamma'"),
         ("pay ~ wages", "cannot be fitted"),
+        ("pay ~ I(__import__('os').system('x'))", "not part of the language"),
+        ("linear: sex ~ age", "sex is no number"),
+        ("logistic: party ~ age", "party has 3 categories"),
+        ("log(visits) ~ age", "is infinite for some rows"),
+        ("pay ~ 0", "no term or no complete row is left"),
+        ("pay ~ log(sex)", "a column of text stands where a number is expected"),
     ],
 )
 def test_mistakes_in_models(model: str, message: str, survey: pd.DataFrame) -> None:
@@ -270,6 +327,9 @@ def test_group_rules() -> None:
     assert (found.original_n, found.synthetic_n) == (2, 2)
     with pytest.raises(CaveatError, match="cannot be evaluated"):
         check_rules(Comparison.of(ours, theirs), {"x": EditRule("age >")})
+    for text in ("@pd.io.common.os.system('x')", "age.to_csv('x') != 0"):
+        with pytest.raises(CaveatError, match="not part of the language"):
+            check_rules(Comparison.of(ours, theirs), {"x": EditRule(text)})
     with pytest.raises(CaveatError, match="no such column"):
         check_rules(Comparison.of(ours, theirs), {"x": EditRule("age > 1", group="flat")})
 

@@ -1,13 +1,11 @@
-"""Charts: what is drawn, in which colours, and that files are whole."""
+"""Results as charts: that they hold every row, table, score and coefficient."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.charts.specs import rows_of, spec_of, values
 
-from caveat.errors import CaveatError
 from caveat.table import Table
 from caveat.utility import (
     Comparison,
@@ -18,6 +16,7 @@ from caveat.utility import (
     histogram,
     propensity,
 )
+from caveat.utility.analyses import Z95
 
 
 @pytest.fixture(scope="module")
@@ -26,48 +25,30 @@ def pair(people: Table) -> Comparison:
     return Comparison(people, people.take(rng.integers(0, len(people), len(people))))
 
 
-def values(spec: object, key: str) -> list[object]:
-    """All values of a key, wherever it stands."""
-    if isinstance(spec, dict):
-        here = [spec[key]] if key in spec else []
-        return here + [v for part in spec.values() for v in values(part, key)]
-    if isinstance(spec, list):
-        return [v for part in spec for v in values(part, key)]
-    return []
-
-
-def rows_of(spec: dict) -> list[dict]:
-    """All rows of data that are drawn."""
-    return [row for data in spec["datasets"].values() for row in data]
-
-
 def test_distributions_hold_every_row(pair: Comparison) -> None:
-    spec = charts.distributions(pair).to_dict()
-    titles = [t.get("text") if isinstance(t, dict) else t for t in values(spec, "title")]
+    spec = spec_of(charts.distributions(pair))
+    titles = [title for title in values(spec, "text") if isinstance(title, str)]
     for name in pair.names:
-        assert any(str(title).startswith(name) for title in titles), name
-    rows = rows_of(spec)
-    drawn = sum(r["percent"] for r in rows if r.get("side") == "original" and "percent" in r)
-    assert drawn == pytest.approx(100 * len(pair.names))
-    labels = {r.get("bar") for r in rows}
-    assert {"empty", "-8"} <= labels
+        assert any(title.startswith(name) for title in titles), name
+    for side in ("original", "synthetic"):
+        drawn = [r["percent"] for r in rows_of(spec, "percent") if r["side"] == side]
+        assert sum(drawn) == pytest.approx(100 * len(pair.names))
+    assert {"empty", "-8"} <= {r["group"] for r in rows_of(spec, "group")}
 
 
 def test_many_categories_are_put_together() -> None:
     rng = np.random.default_rng(1)
     names = np.array([f"level {i:02d}" for i in range(30)])
     data = {"x": rng.choice(names, 2000)}
-    spec = charts.distributions(Comparison.of(data, data)).to_dict()
-    rows = [r for r in rows_of(spec) if "bar" in r]
-    assert "19 others" in {r["bar"] for r in rows}
+    rows = rows_of(spec_of(charts.distributions(Comparison.of(data, data))), "group")
+    assert "19 others" in {r["group"] for r in rows}
     assert sum(r["percent"] for r in rows if r["side"] == "synthetic") == pytest.approx(100)
 
 
 def test_the_two_way_map_holds_every_table(pair: Comparison) -> None:
     pairs, singles = all_tables(pair, 2), all_tables(pair, 1)
-    spec = charts.two_way(pairs, singles).to_dict()
-    rows = rows_of(spec)
-    found = {(r["a"], r["b"]): r["value"] for r in rows}
+    spec = spec_of(charts.two_way(pairs, singles))
+    found = {(r["a"], r["b"]): r["value"] for r in rows_of(spec, "shade")}
     for row in pairs.rows():
         assert found[row["variables"]] == pytest.approx(row["S_pMSE"])
     assert found["age", "age"] == pytest.approx(dict(singles.ranked())["age",])
@@ -75,69 +56,40 @@ def test_the_two_way_map_holds_every_table(pair: Comparison) -> None:
 
 def test_the_association_map_shows_differences(pair: Comparison) -> None:
     found = associations(pair)
-    spec = charts.correlation_difference(found).to_dict()
-    rows = rows_of(spec)
+    rows = rows_of(spec_of(charts.correlation_difference(found)), "a")
     assert len(rows) == 6 * 5 // 2
     for row in rows:
         i, j = found.names.index(row["a"]), found.names.index(row["b"])
+        assert i < j
         assert row["value"] == pytest.approx(found.difference[i, j])
 
 
-def test_scores_and_coefficients(pair: Comparison) -> None:
-    spec = charts.propensity_scores(propensity(pair, "logit")).to_dict()
-    rows = rows_of(spec)
-    for side in ("original", "synthetic"):
-        assert sum(r.get("percent", 0) for r in rows if r.get("side") == side) == pytest.approx(100)
+def test_propensity_scores_are_shares_of_each_table(pair: Comparison) -> None:
+    found = propensity(pair, "logit")
+    spec = spec_of(charts.propensity_scores(found))
+    rows = rows_of(spec, "percent")
+    for side, mask in (("original", ~found.is_synthetic), ("synthetic", found.is_synthetic)):
+        shares = [r["percent"] for r in rows if r["side"] == side]
+        counts, _ = np.histogram(found.scores[mask], np.linspace(0, 1, 21))
+        assert shares == pytest.approx(100 * counts / mask.sum())
+    assert spec["title"]["subtitle"].startswith(f"logistic regression; pMSE {found.pMSE:.5f}")
+    assert rows_of(spec, "at") == [{"at": pytest.approx(found.share)}]
+
+
+def test_coefficients_are_in_standard_errors_of_the_original(pair: Comparison) -> None:
     model = compare_model(pair, "height ~ age + sex")
-    spec = charts.coefficient_forest(model).to_dict()
-    rows = [r for r in rows_of(spec) if "side" in r]
-    for i, term in enumerate(model.coefficients.terms):
-        (row,) = (r for r in rows if r["term"] == term and r["side"] == "synthetic")
-        assert row["x"] == pytest.approx(model.coefficients.standardised[i])
-
-
-def linear(colour: str) -> np.ndarray:
-    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-
-
-# Linear RGB as dichromats see it (Viénot, Brettel, Mollon 1999; tritan after Brettel 1997).
-SEEN = {
-    "protan": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
-    "deutan": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
-    "tritan": [[1, 0.14461, -0.14461], [0, 0.85924, 0.14076], [0, 0.85924, 0.14076]],
-}
-
-
-def test_colours_survive_grey_and_colour_blindness() -> None:
-    ours, theirs = (linear(colour) for colour in charts.COLOURS)
-    weights = np.array([0.2126, 0.7152, 0.0722])
-    dark, light = sorted(float(weights @ c) for c in (ours, theirs))
-    assert (light + 0.05) / (dark + 0.05) > 3  # the contrast that WCAG asks of graphics
-    for matrix in SEEN.values():
-        a, b = (np.clip(np.array(matrix) @ c, 0, 1) for c in (ours, theirs))
-        lights = sorted(float(weights @ c) for c in (a, b))
-        assert (lights[1] + 0.05) / (lights[0] + 0.05) > 2.5
-
-
-@pytest.mark.parametrize("kind", charts.FORMATS)
-def test_files(kind: str, pair: Comparison, tmp_path: Path) -> None:
-    chart = charts.distributions(pair, ["sex", "pay"])
-    path = tmp_path / f"chart.{kind}"
-    charts.save(chart, path)
-    content = path.read_bytes()
-    start = {"html": b"<!DOCTYPE html>", "svg": b"<svg", "png": b"\x89PNG"}[kind]
-    assert start in content[:200]
-    if kind == "html":  # nothing is fetched when it is opened
-        assert b'src="http' not in content
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    with pytest.raises(CaveatError, match="exists already"):
-        charts.save(chart, path)
-
-
-def test_other_formats_are_refused(pair: Comparison, tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="cannot be saved"):
-        charts.save(charts.distributions(pair, ["sex"]), tmp_path / "chart.gif")
+    terms = model.coefficients
+    spec = spec_of(charts.coefficient_forest(model))
+    assert spec["title"]["text"] == "height ~ age + sex"
+    rows = {(r["term"], r["side"]): r for r in rows_of(spec, "side")}
+    assert len(rows) == 2 * len(terms.terms)
+    for i, term in enumerate(terms.terms):
+        ours, theirs = rows[term, "original"], rows[term, "synthetic"]
+        assert (ours["x"], ours["low"], ours["high"]) == (0, -Z95, Z95)
+        assert theirs["x"] == pytest.approx(terms.standardised[i])
+        half = Z95 * terms.synthetic_se[i] / terms.original_se[i]
+        assert theirs["high"] - theirs["x"] == pytest.approx(half)
+        assert theirs["x"] - theirs["low"] == pytest.approx(half)
 
 
 def test_histogram_of_few_numbers_is_drawn_as_categories() -> None:

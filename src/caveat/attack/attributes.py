@@ -17,6 +17,7 @@ from caveat.attack.neighbours import Done, with_each_value
 from caveat.attack.posterior import bayes, check_exact
 from caveat.attack.priors import PSEUDO_RECORDS
 from caveat.attack.worlds import Worlds
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
 from caveat.synthesis import Plan
@@ -43,6 +44,8 @@ class Attributes:
     records: NDArray[np.int64]
     prior: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
+
+    __repr__ = without_values
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:

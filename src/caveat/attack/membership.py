@@ -19,6 +19,7 @@ from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.neighbours import Done, without_each
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
 from caveat.table import Table
@@ -51,6 +52,8 @@ class Membership:
 
     records: NDArray[np.int64]
     log_ratio: Floats
+
+    __repr__ = without_values
 
     @property
     def worst(self) -> int:
@@ -145,6 +148,8 @@ class MembershipTest:
     inside: Floats
     outside: Floats
     observed: float | None = None
+
+    __repr__ = without_values
 
     @property
     def auc(self) -> float:

@@ -20,6 +20,7 @@ from caveat.attack.membership import chosen_records, refuse_copies
 from caveat.attack.neighbours import Done
 from caveat.attack.posterior import check_exact, unknown_columns
 from caveat.attack.worlds import Evidence, Worlds, draw_release, evidence_of, in_threads
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis import Model
 from caveat.table import Table
@@ -48,6 +49,8 @@ class PrivacyLoss:
     observed: NDArray[np.float64] | None
     simulated: NDArray[np.float64]
     neighbours: NDArray[np.int64]
+
+    __repr__ = without_values
 
     def quantile(self, share: float = 0.95) -> NDArray[np.float64]:
         """Return the loss that this share of the simulated releases does not exceed."""

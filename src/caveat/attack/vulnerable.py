@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 from caveat.attack.generator import Generator, plan_of
 from caveat.attack.worlds import Worlds
+from caveat.discreet import without_values
 from caveat.risk import key_cells
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.fitting import predictors_of
@@ -52,6 +53,8 @@ class Vulnerable:
     rarity: NDArray[np.float64]
     depth: NDArray[np.int64]
     distance: NDArray[np.float64]
+
+    __repr__ = without_values
 
     @property
     def score(self) -> NDArray[np.float64]:

@@ -1,84 +1,97 @@
-"""The command line: parse, call, print. One module per command."""
+"""The command line: parse, call, print. One module per command.
+
+Nothing large is loaded with this module: who stops the program while its libraries are loaded
+wants to see no traceback either.
+"""
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
 import sys
-import traceback
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+from caveat import stopping
 
-from caveat import __version__
-from caveat.cli import console
-from caveat.cli.attack import attack
-from caveat.cli.audit import audit
-from caveat.cli.compare import compare
-from caveat.cli.init import init
-from caveat.cli.look import look
-from caveat.cli.measures import measures
-from caveat.cli.report import report
-from caveat.cli.run import run
-from caveat.cli.study import study
-from caveat.cli.synth import model_app, synth
-from caveat.cli.tune import tune
-from caveat.errors import CaveatError
+if TYPE_CHECKING:
+    from caveat.cli.commands import app
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    name="caveat",
-    help="Make synthetic microdata, and know before the release what they give away.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
 
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from caveat.cli.commands import app
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"caveat {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no remarks.")
-    ] = False,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    del version
-    console.set_quiet(quiet)
-
-
-app.command()(attack)
-app.command()(audit)
-app.command()(compare)
-app.command()(init)
-app.command()(look)
-app.command()(measures)
-app.command()(report)
-app.command()(run)
-app.command()(study)
-app.command()(synth)
-app.command()(tune)
-app.add_typer(model_app, name="model")
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main() -> None:
-    """Run the command line: exit 2 for a mistake of the user's, 1 for a defect of ours."""
+    """Run the command line: exit 2 for a mistake of the user's, 1 for a defect of ours.
+
+    A command that is told to stop exits with 128 and the number of the signal, as shells do: 130
+    after Ctrl-C, 143 after the signal that ends a job.
+    """
     try:
+        with stopping.obey():
+            try:
+                _run()
+            except BaseException as error:
+                if stopping.told() is not None:
+                    stopping.end(_last_words(error))
+                raise
+            finally:
+                # Nothing is left to clear up while the interpreter ends.
+                atexit.register(_stop_plainly)
+    except (stopping.Stopped, KeyboardInterrupt) as error:
+        stopping.end(_last_words(error))
+
+
+def _run() -> None:
+    """Call the command and turn what goes wrong into a sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show is no defect
+            stream.reconfigure(errors="backslashreplace")
+    from caveat.cli import app, console
+    from caveat.errors import CaveatError
+
+    try:
+        for argument in sys.argv[1:]:
+            if not argument.isascii() and _is_odd(argument):
+                raise CaveatError("this is not UTF-8", where=argument, do="rename the file")
         app()
     except CaveatError as error:
         console.error(str(error))
         sys.exit(2)
     except Exception:
+        stopping.stop_if_told()
+        import traceback
+
         traceback.print_exc()
         console.error("this is a defect in Caveat; please report it with the lines above")
         sys.exit(1)
+
+
+def _is_odd(argument: str) -> bool:
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _last_words(error: BaseException) -> str:
+    notes = getattr(error, "__notes__", None)
+    there = [str(path) for path in stopping.WRITTEN if os.path.lexists(path)]
+    if notes:
+        return f"interrupted; {notes[0]}"
+    if there:
+        return f"interrupted; complete before that: {', '.join(there)}"
+    return "interrupted; nothing was written"
+
+
+def _stop_plainly() -> None:
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.SIG_DFL)

@@ -18,7 +18,7 @@ from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Model, Plan, load, make_plan
 from caveat.table import Table, write
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import check_outputs, write_text
 from caveat.tree import compile_all_ahead
 
 __all__ = ["attack"]
@@ -95,12 +95,15 @@ def attack(
     seed: Annotated[int, typer.Option(min=0, help="With --kind: root of the randomness.")] = 0,
 ) -> None:
     """Attack a release: as someone who knows the generator and all others, or with --kind."""
+    outputs = [records, None if str(json) == "-" else json]
+    check_outputs(outputs, force=force, inputs=[original, *synthetic, model, spec, control])
     if kind is not None:
         _with_the_release_alone(record, everyone, membership, model, unknown, records)
         from caveat.attack.ordinary import Options
         from caveat.cli.ordinary import attack_of_kind, names
 
         reader = Reader.of(spec)
+        check_outputs(outputs, force=force, inputs=reader.inputs)
         options = Options(
             keys=names(keys), second=names(second), target=target,
             control=None if control is None else reader.original(control),
@@ -108,8 +111,6 @@ def attack(
             tolerance=column_numbers(tolerance, "--tolerance", float),
             neighbours=neighbours, fraction=fraction, attacks=attacks, seed=seed,
         )  # fmt: skip
-        if json is not None and str(json) != "-":
-            check_output(json, force=force)
         attack_of_kind(
             kind,
             reader.original(original),
@@ -126,10 +127,11 @@ def attack(
         )
     if everyone == (target is None):
         raise CaveatError("--all and --target belong together", do="give both or neither")
-    for path in (records, json):
-        if path is not None:
-            check_output(path, force=force)
-    table, releases, generator = _inputs(original, synthetic, model, spec)
+    reader = Reader.of(_known(model, spec))
+    check_outputs(outputs, force=force, inputs=reader.inputs)
+    table = reader.original(original)
+    releases = [reader.release(path) for path in synthetic]
+    generator = load(model) if model else make_plan(table, reader.synthesis)
     compile_all_ahead(neighbours=True)
     with _watched() as done:
         if record is not None:
@@ -145,8 +147,7 @@ def attack(
     for name, value in figures.items():
         console.out.print(f"{name:<50} {_shown(value)}", markup=False)
     if json is not None:
-        with atomic_output(json, force=force) as draft:
-            draft.write_text(json_format.dumps(_plain(figures), indent=2) + "\n", encoding="utf-8")
+        write_text(json, json_format.dumps(_plain(figures), indent=2) + "\n", force=force)
     if records is not None:
         write(Table.from_frame(lines), records, force=force)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
@@ -161,20 +162,14 @@ def _with_the_release_alone(*others: object) -> None:
         )
 
 
-def _inputs(
-    original: Path, synthetic: list[Path], model: Path | None, spec: Path | None
-) -> tuple[Table, list[Table], Model | Plan]:
-    """Read the tables and what is known about the generator."""
+def _known(model: Path | None, spec: Path | None) -> Path | None:
+    """Return the specification; refuse an attacker who knows nothing about the generator."""
     if model is None and spec is None:
         raise CaveatError(
             "the attacker knows how the release was made",
             do="give --model FILE.caveat, --spec FILE.toml, or both if the model was made with it",
         )
-    reader = Reader.of(spec)
-    table = reader.original(original)
-    releases = [reader.release(path) for path in synthetic]
-    generator = load(model) if model else make_plan(table, reader.synthesis)
-    return table, releases, generator
+    return spec
 
 
 @contextmanager

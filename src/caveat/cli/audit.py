@@ -16,7 +16,7 @@ from caveat.risk import Audit
 from caveat.risk import audit as run_audit
 from caveat.risk.render import heading, sections, warning_lines
 from caveat.table import Table, write
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import check_outputs, write_text
 
 __all__ = ["audit"]
 
@@ -71,10 +71,10 @@ def audit(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Measure what a release gives away about the people in the original."""
-    for path in (records, None if json in (None, "-") else Path(json or "")):
-        if path is not None:
-            check_output(path, force=force)
+    outputs = [records, None if json in (None, "-") else Path(json or "")]
+    check_outputs(outputs, force=force, inputs=[original, *synthetic, control, schema])
     reader = Reader.of(schema)
+    check_outputs(outputs, force=force, inputs=reader.inputs)
     found = run_audit(
         reader.original(original),
         [reader.release(path) for path in synthetic],
@@ -114,8 +114,7 @@ def _write(found: Audit, json: str | None, records: Path | None, *, force: bool)
     if json == "-":
         typer.echo(found.to_json())
     elif json is not None:
-        with atomic_output(Path(json), force=force) as draft:
-            draft.write_text(found.to_json(), encoding="utf-8")
+        write_text(json, found.to_json(), force=force)
         console.remark(f"results written to {json}")
     if records is not None:
         write(Table.from_frame(found.records()), records, force=force)

@@ -13,8 +13,7 @@ from rich.text import Text
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
-from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import check_outputs, make_folder, write_text
 
 if TYPE_CHECKING:
     from caveat.utility import ModelComparison, Result, Utility
@@ -56,9 +55,10 @@ def compare(
     models = model or []
     json_path = Path(json) if json not in (None, "-") else None
     targets = [] if charts is None else _chart_files(charts, len(models))
-    for target in [*([json_path] if json_path else []), *targets]:
-        check_output(target, force=force)
+    outputs = [json_path, *targets]
+    check_outputs(outputs, force=force, inputs=[original, *synthetic, holdout, schema])
     reader = Reader.of(schema)
+    check_outputs(outputs, force=force, inputs=reader.inputs)
     tables = [reader.original(original), *(reader.release(path) for path in synthetic)]
     outside = None if holdout is None else reader.original(holdout)
     # scikit-learn, statsmodels and Altair take a second to load: not for `caveat --help`.
@@ -80,8 +80,7 @@ def compare(
     else:
         _print(found, str(original))
     if json_path is not None:
-        with atomic_output(json_path, force=force) as draft:
-            draft.write_text(content + "\n", encoding="utf-8")
+        write_text(json_path, content + "\n", force=force)
         console.remark(f"written: {json_path}")
     if charts is not None:
         _draw(found, targets, force=force)
@@ -90,17 +89,12 @@ def compare(
 
 def _chart_files(folder: Path, n_models: int) -> list[Path]:
     """Return the files of all charts, format by format, and make the folder."""
-    if folder.exists() and not folder.is_dir():
-        raise CaveatError("this is no folder", where=str(folder), do="name a folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CaveatError(
-            f"the folder cannot be made ({error.strerror})", where=str(folder), do="choose another"
-        ) from None
+    from caveat.charts import FORMATS
+
+    make_folder(folder)
     names = ["distributions", "two-way", "associations", "propensity"]
     names += [f"model-{i}" for i in range(1, n_models + 1)]
-    return [folder / f"{name}.{kind}" for name in names for kind in ("html", "svg", "png")]
+    return [folder / f"{name}.{kind}" for name in names for kind in FORMATS]
 
 
 def _draw(found: Utility, targets: list[Path], *, force: bool) -> None:

@@ -17,7 +17,7 @@ from caveat.cli.reading import seen_from
 from caveat.errors import CaveatError, hint
 from caveat.risk import MEASURES
 from caveat.table import Table, read
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import check_output, write_text
 from caveat.table.files import READABLE
 from caveat.table.look import Profile
 from caveat.table.look import look as look_at
@@ -50,8 +50,8 @@ def init(
 
     if schema:
         target = out.with_name(SCHEMA)
-        with atomic_output(target, force=force) as draft:
-            draft.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+        check_output(target, force=force, inputs=[data])
+        write_text(target, json.dumps(json_schema(), indent=2) + "\n", force=force)
         console.remark(f"written: {target}")
         return
     if not _is_terminal():
@@ -59,14 +59,15 @@ def init(
             "init asks questions and needs a terminal",
             do="use caveat look FILE --out release.toml, which asks nothing",
         )
+    check_output(out, force=True, inputs=[data])
     force = force or _may_replace(out)
     check_output(out, force=force)
     table, file = _data(data)
+    check_output(out, force=force, inputs=[file])
     profile = look_at(table)
     wishes = _ask(profile, f"{file.stem}, synthetic")
     text = profile.starter(seen_from(out, file), {}, wishes)
-    with atomic_output(out, force=force) as draft:
-        draft.write_text(text, encoding="utf-8")
+    write_text(out, text, force=force)
     _say(f"\nwritten: {out}")
     ReleaseSpec.from_toml(out).check(table)
     _say("Read it line by line: what the look only suspects stands in comments.")

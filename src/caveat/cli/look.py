@@ -16,7 +16,7 @@ from rich.text import Text
 
 from caveat.cli import console
 from caveat.cli.reading import Reader, seen_from
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import check_outputs, write_text
 from caveat.table.look import CATALOGUE, ColumnProfile, Finding, Profile, Strength
 from caveat.table.look import look as look_at
 from caveat.table.look.profile import listed, percent, plural, shown
@@ -49,10 +49,9 @@ def look(
 ) -> None:
     """Report what is in FILE, and what has to be decided before it is synthesised."""
     json_path = Path(json_to) if json_to not in (None, "-") else None
-    for target in (json_path, out):
-        if target is not None:
-            check_output(target, force=force)
+    check_outputs([json_path, out], force=force, inputs=[file, schema])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    check_outputs([json_path, out], force=force, inputs=reader.inputs)
     profile = look_at(reader.original(file))
     content = json.dumps(profile.to_dict(), indent=2, ensure_ascii=False, default=str)
     if json_to == "-":
@@ -64,8 +63,7 @@ def look(
         (out, profile.starter(seen_from(out or Path(), file), reader.form)),
     ):
         if target is not None:
-            with atomic_output(target, force=force) as draft:
-                draft.write_text(text, encoding="utf-8")
+            write_text(target, text, force=force)
             console.remark(f"written: {target}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import typer
@@ -14,7 +13,7 @@ from caveat.attack.ordinary import Finding, Options, check_options, run_kind
 from caveat.cli import console
 from caveat.risk import MEASURES
 from caveat.table import Table
-from caveat.table.atomic import atomic_output
+from caveat.table.atomic import write_text
 from caveat.table.overlap import RIGHT_FILE
 
 __all__ = ["attack_of_kind", "names"]
@@ -42,8 +41,7 @@ def attack_of_kind(
         if json == "-":
             typer.echo(text, nl=False)
             return
-        with atomic_output(Path(json), force=force) as draft:
-            draft.write_text(text, encoding="utf-8")
+        write_text(json, text, force=force)
     _print(kind, found)
 
 

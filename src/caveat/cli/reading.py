@@ -38,6 +38,8 @@ class Reader:
         The file that ``[data]`` names, seen from the specification's folder; None if it names none.
     document
         The specification itself; None if there is none.
+    inputs
+        The specification and every file that it names: nothing is written there.
     """
 
     schema: Schema = field(default_factory=Schema)
@@ -45,6 +47,7 @@ class Reader:
     synthesis: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
     document: Document | None = None
+    inputs: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, specification: Path | None, **form: str | None) -> Reader:
@@ -58,8 +61,9 @@ class Reader:
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)
         said = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
-        path = None if data is None else data.path
-        return cls(schema, {**said, **given}, synthesis, path, document)
+        path, files = (None, ()) if data is None else (data.path, data.files)
+        read_too = (specification, *files)
+        return cls(schema, {**said, **given}, synthesis, path, document, read_too)
 
     def original(self, path: Path) -> Table:
         """Read the confidential table; it has every declared column."""

@@ -10,7 +10,7 @@ import typer
 
 from caveat.cli import console
 from caveat.evidence import read
-from caveat.table.atomic import atomic_output, check_output
+from caveat.table.atomic import check_output, write_text
 
 __all__ = ["report"]
 
@@ -32,7 +32,7 @@ def report(
 ) -> None:
     """Write the report that a review board reads."""
     target = out or evidence.parent / _name(external, markdown)
-    check_output(target, force=force)
+    check_output(target, force=force, inputs=[evidence])
     content = read(evidence)
     # The charts' library takes long to load, and the evidence may be refused before.
     from caveat.report import markdown as as_markdown
@@ -42,8 +42,7 @@ def report(
     text = write(
         content, version="external" if external else "internal", date=date.today().isoformat()
     )
-    with atomic_output(target, force=force) as draft:
-        draft.write_text(text, encoding="utf-8", newline="\n")
+    write_text(target, text, force=force)
     console.out.print(str(target), markup=False, soft_wrap=True)
     if not external:
         console.remark(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,46 +42,28 @@ def run(
     from caveat.release.run import Release
 
     release = Release.from_toml(spec)
-    try:
-        with _stopped_politely(), console.progress() as bar:
-            task = bar.add_task("starting", total=1.0)
+    with console.progress() as bar:
+        task = bar.add_task("starting", total=1.0)
 
-            def show(step: str, share: float) -> None:
-                bar.update(task, description=step, completed=share)
+        def show(step: str, share: float) -> None:
+            bar.update(task, description=step, completed=share)
 
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", CaveatWarning)
-                outcome = release.run(
-                    folder,
-                    force=force,
-                    threads=threads,
-                    only=only,  # type: ignore[arg-type]
-                    synthetic=synthetic or None,
-                    date=date,
-                    progress=show,
-                )
-    except KeyboardInterrupt:
-        console.error("interrupted; nothing was written")
-        raise typer.Exit(130) from None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CaveatWarning)
+            outcome = release.run(
+                folder,
+                force=force,
+                threads=threads,
+                only=only,  # type: ignore[arg-type]
+                synthetic=synthetic or None,
+                date=date,
+                progress=show,
+            )
     for warning in caught:
         console.remark(f"note: {warning.message}")
     _print(outcome)
     if outcome.broken:
         raise typer.Exit(3)
-
-
-@contextmanager
-def _stopped_politely() -> Iterator[None]:
-    """Let the signal that ends a job clear up as Ctrl-C does."""
-
-    def stop(*_: int | FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _print(outcome: Outcome) -> None:

@@ -34,7 +34,7 @@ def study(
         raise CaveatError(f"there is no study {name!r}", do=f"choose among {', '.join(STUDIES)}")
     with console.progress() as bar:
         bar.add_task(f"running {name}", total=None)
-        result = STUDIES[name].run(Output(out, force), data)
+        result = STUDIES[name].run(Output(out, force, read=data), data)
     for grid in result.grids:
         sheet = Sheet(title=grid.title, caption=grid.note or None, title_justify="left",
                       caption_justify="left", title_style="bold", caption_style="")  # fmt: skip

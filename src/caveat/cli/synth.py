@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +13,18 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.stopping import going_on_from
 from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.store import NOTICE, fingerprint, load_columns, save_column
+from caveat.synthesis.store import (
+    NOTICE,
+    fingerprint,
+    forget_columns,
+    load_columns,
+    save_column,
+)
 from caveat.table import Table
-from caveat.table.atomic import check_output
+from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.files import check_target, write_blocks
 
 __all__ = ["model_app", "synth"]
@@ -49,15 +55,15 @@ def synth(
 ) -> None:
     """Make synthetic copies of a table by sequential CART."""
     targets = _targets(out, copies)
+    check_outputs([*targets, model], force=force, inputs=[file, spec])
     for target in targets:
         check_target(target, force=force)
-    if model is not None:
-        check_output(model, force=force)
     if resume and model is None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
     if resume and seed is None:
         raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
     reader = Reader.of(spec)
+    check_outputs([*targets, model], force=force, inputs=reader.inputs)
     table = reader.original(file)
     fitted = _fit(table, Synthesizer(seed=seed, threads=threads, **reader.synthesis), model, resume)
     if model is not None:
@@ -92,10 +98,10 @@ def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None
     folder = None if path is None else path.with_name(f"{path.name}.partial")
     key, finished = "", {}
     if folder is not None:
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         key = fingerprint(table, plan, synthesizer.seed or 0)
         finished = load_columns(folder, key, plan)
-    with console.progress() as bar:
+    with going_on_from(folder), console.progress() as bar:
         task = bar.add_task("fitting", total=len(plan.columns), completed=len(finished))
 
         def done(name: str, model: ColumnModel) -> None:
@@ -105,7 +111,7 @@ def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None
 
         fitted = synthesizer.fit(table, done=done, finished=finished)
     if folder is not None:
-        shutil.rmtree(folder)
+        forget_columns(folder)
     return fitted
 
 

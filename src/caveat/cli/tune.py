@@ -12,7 +12,8 @@ from rich.table import Table as Grid
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
-from caveat.table.atomic import atomic_output, check_output
+from caveat.stopping import going_on_from
+from caveat.table.atomic import check_output, check_outputs, write_text
 
 if TYPE_CHECKING:
     from caveat.release.bench import Point
@@ -41,33 +42,29 @@ def tune(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:  # fmt: skip
     """Find the setting that meets your limits and keeps most utility."""
-    for path in (json_file, chart):
-        if path is not None:
-            check_output(path, force=force)
+    memory = state or spec.with_suffix(".tune.json")
+    outputs = [json_file, chart]
+    check_outputs(outputs, force=force, inputs=[spec, data, memory])
+    check_output(memory, force=True, inputs=[spec, data])
+    from caveat.charts import save
     from caveat.release.spec import Document, read_tune
     from caveat.release.tune import tune as run_tune
-    from caveat.utility.charts.style import save
 
     search = read_tune(Document.read(spec))
     reader = Reader.of(spec)
+    check_outputs([*outputs, memory], force=True, inputs=reader.inputs)
     table = reader.original(_named(data or reader.path, spec))
-    memory = state or spec.with_suffix(".tune.json")
     if memory.exists():
         console.remark(f"going on with what {memory} holds")
-    try:
-        with console.progress() as bar:
-            task = bar.add_task("tuning", total=None)
+    with going_on_from(memory), console.progress() as bar:
+        task = bar.add_task("tuning", total=None)
 
-            def show(what: str, ready: int, total: int) -> None:
-                bar.update(task, description=what, completed=ready, total=total)
+        def show(what: str, ready: int, total: int) -> None:
+            bar.update(task, description=what, completed=ready, total=total)
 
-            found = run_tune(table, search, state=memory, threads=threads, progress=show)
-    except KeyboardInterrupt:
-        console.error(f"interrupted; the same command goes on from {memory}")
-        raise typer.Exit(130) from None
+        found = run_tune(table, search, state=memory, threads=threads, progress=show)
     if json_file is not None:
-        with atomic_output(json_file, force=force) as draft:
-            draft.write_text(json.dumps(found.to_dict(), indent=1), encoding="utf-8")
+        write_text(json_file, json.dumps(found.to_dict(), indent=1), force=force)
     if chart is not None and search.limits:
         limit = search.limits[0]
         save(found.map.chart(limit.measure, search.objective, limit.most), chart, force=force)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import log_ndtr, ndtr
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.record import Protected, Step, rng_of
 from caveat.protect.values import Floats, number_column, numbers_of, with_numbers
@@ -66,6 +67,8 @@ class Population:
     size: int
     values: NDArray[Any] | None = None
     normal: tuple[float, float] | None = None
+
+    __repr__ = without_values
 
     def __post_init__(self) -> None:
         if self.size < 2:

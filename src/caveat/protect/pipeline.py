@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.distance import Refill, distance_filter
 from caveat.protect.ecap import Population, add_noise
@@ -43,6 +44,8 @@ class Surroundings:
     seed: int = 0
     refill: Refill | None = None
     smoothers: Mapping[str, Smoother] = field(default_factory=dict)
+
+    __repr__ = without_values
 
 
 def _noise(

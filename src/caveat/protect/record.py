@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from caveat.discreet import without_values
 from caveat.table import Table
 
 __all__ = ["Protected", "Step", "rng_of"]
@@ -72,6 +73,8 @@ class Protected:
 
     table: Table
     step: Step = field(repr=False)
+
+    __repr__ = without_values
 
 
 def rng_of(seed: int, *key: int) -> np.random.Generator:

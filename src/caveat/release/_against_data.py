@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from caveat.errors import hint
 from caveat.release._document import Document
-from caveat.release._kinds import dotted
+from caveat.release._kinds import Many, Named, Number, Text, dotted
 from caveat.release._lines import Entry
 from caveat.synthesis import Plan, make_plan
 from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Table
 from caveat.utility.analyses import check_model
 from caveat.utility.comparison import Comparison
-from caveat.utility.edits import EditRule, check_rules
+from caveat.utility.edits import EditRule, check_rule
 
 if TYPE_CHECKING:
     from caveat.release.spec import ReleaseSpec
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["check_against"]
 
 ROWS_FOR_RULES = 100  # enough to see whether an expression can be evaluated
+LISTS, NUMBERS = Many(Text(), "column names"), Named(Number(), "columns with numbers")
 
 
 def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | None) -> Plan | None:
@@ -110,14 +111,18 @@ def _protections(spec: ReleaseSpec, released: Sequence[str]) -> None:
     known = list(released)
     for i, step in enumerate(spec.protect):
         if step["name"] == "label":
-            known.append(step.get("column", "synthetic"))
+            made = step.get("column", "synthetic")
+            spec.document.refuse(Text(filled=True).problem(made, ("protect", i, "column")))
+            known.append(made)
             continue
         for key in ("columns", "keys", "by"):
-            names = step.get(key, ())
+            names = step.get(key, [])
+            spec.document.refuse(LISTS.problem(names, ("protect", i, key)))
             places = [(("protect", i, key, j), name) for j, name in enumerate(names)]
             _columns(spec.document, known, places)
         for key in ("top", "bottom", "base", "population"):
             names = step.get(key, {})
+            spec.document.refuse(NUMBERS.problem(names, ("protect", i, key)))
             _columns(spec.document, known, [(("protect", i, key, name), name) for name in names])
 
 
@@ -129,8 +134,9 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
         with document.at("utility", "models", i):
             check_model(model, table.names)
     if spec.utility.rules:
-        head: Any = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
-        pair = Comparison.of(head, head)
+        # A rule sees what is compared, so neither text nor ids; all levels are there.
+        head = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
+        head = Comparison(head, head).original
         for name, rule in spec.utility.rules.items():
             entry = ("utility", "rules", name)
             if rule.group is not None:
@@ -138,4 +144,4 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
             for key, expression in (("if", rule.condition), ("then", rule.consequence)):
                 if expression is not None:
                     with document.at(*entry, key):
-                        check_rules(pair, {name: EditRule(expression)})
+                        check_rule(head, EditRule(expression), name)

@@ -14,6 +14,8 @@ from caveat.errors import CaveatError
 from caveat.release._kinds import Group, Problem, dotted
 from caveat.release._lines import Entry, lines_of
 from caveat.release.entries import SPECIFICATION
+from caveat.table.atomic import status
+from caveat.table.toml import loads
 
 __all__ = ["Document"]
 
@@ -43,6 +45,7 @@ class Document:
     def read(cls, path: str | Path) -> Document:
         """Read a file; what is no TOML is an error with its line."""
         path = Path(path)
+        status(path)  # refuses what cannot be a name
         try:
             raw = path.read_bytes()
         except FileNotFoundError:
@@ -55,7 +58,7 @@ class Document:
             ) from None
         try:
             text = raw.decode("utf-8-sig")
-            content = tomllib.loads(text)
+            content = loads(text)
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
             raise CaveatError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caveat.errors import hint
+from caveat.expressions import Expression
 from caveat.release._document import Document
 from caveat.release._kinds import Many
 from caveat.release.bench import Setting, settings_of
@@ -14,6 +15,7 @@ from caveat.release.entries import PROTECT, SYNTHESIS
 from caveat.release.limits import ATTACKS, Limit
 from caveat.release.scenarios import ScenarioSpec, limits_at
 from caveat.utility import MEASURES
+from caveat.utility.analyses import read_model
 from caveat.utility.edits import EditRule
 
 __all__ = ["MapSpec", "UtilitySpec", "check_tried", "read_map", "read_utility"]
@@ -79,6 +81,13 @@ def read_utility(document: Document, *, copies: int) -> UtilitySpec:
         name: EditRule(rule["then"], rule.get("if"), rule.get("group"))
         for name, rule in given.get("rules", {}).items()
     }
+    for name, rule in given.get("rules", {}).items():
+        for key in [key for key in ("if", "then") if key in rule]:
+            with document.at("utility", "rules", name, key):
+                Expression(rule[key])
+    for i, model in enumerate(given.get("models", ())):
+        with document.at("utility", "models", i):
+            read_model(model)
     lacking = {
         "model": ('models = ["income ~ age + sex"]', not given.get("models")),
         "target": ('targets = ["income"]', not given.get("targets")),

@@ -30,6 +30,7 @@ from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 from caveat.utility import BEST, compare
 from caveat.utility import MEASURES as UTILITIES
+from caveat.utility.analyses import check_model
 
 __all__ = [
     "Point",
@@ -155,6 +156,8 @@ class Question:
         for name in self.of_kind("utility"):
             if "model" in UTILITIES[name].needs and not self.models:
                 raise CaveatError(f"{name} needs a model", where="tune", do="add models = [...]")
+        for model in self.models:
+            check_model(model, original.names)
 
 
 def badness(measure: str, value: float | None) -> float:

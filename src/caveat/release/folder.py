@@ -2,26 +2,28 @@
 
 Everything is written into a draft folder beside the target, which is renamed when it is complete.
 A draft is locked while its run lives. What a killed run has left is therefore recognised: its draft
-is removed, and a previous release that it had moved aside is put back.
+is removed, and a previous release that it had moved aside is put back. What the run reads is never
+replaced.
 """
 
 from __future__ import annotations
 
+import ctypes
+import glob
 import hashlib
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+from caveat.documents import parse
 from caveat.errors import CaveatError
-
-fcntl: Any = None
-with suppress(ImportError):  # without such locks what a killed run leaves is not removed
-    import fcntl
+from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
+from caveat.table import drafts
+from caveat.table.atomic import check_folder, same_file, status, unwritable
 
 __all__ = ["MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
@@ -51,7 +53,9 @@ def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
 
 
 @contextmanager
-def release_folder(target: Path, *, force: bool = False) -> Iterator[tuple[Path, list[str]]]:
+def release_folder(
+    target: Path, *, force: bool = False, inputs: Iterable[str | Path] = ()
+) -> Iterator[tuple[Path, list[str]]]:
     """Give a draft folder; rename it to the target when the block ends without an error.
 
     Parameters
@@ -61,6 +65,8 @@ def release_folder(target: Path, *, force: bool = False) -> Iterator[tuple[Path,
         holds nothing but an earlier release.
     force
         Whether an earlier release may be replaced.
+    inputs
+        Files that the run reads: a folder that holds one of them is not replaced.
 
     Yields
     ------
@@ -68,34 +74,52 @@ def release_folder(target: Path, *, force: bool = False) -> Iterator[tuple[Path,
         The draft, and remarks about what a killed run had left. After an error or an interruption
         the draft is removed and the target is as it was.
     """
-    target = Path(target).resolve()
-    remarks = _clear_up(target)
-    check_target(target, force=force)
-    draft = _beside(target, "draft")
-    try:
-        draft.mkdir()
-    except OSError as error:
-        raise _cannot(target, error) from error
-    lock = _locked(draft)
-    try:
-        yield draft, remarks
-        _settle(draft)
-        check_target(target, force=force)
-        _replace(draft, target)
-    except OSError as error:
-        raise _cannot(target, error) from error
-    finally:
-        if lock is not None:
-            lock.close()
-        shutil.rmtree(draft, ignore_errors=True)
+    target, read = _behind(Path(target)), list(inputs)
+    with unwritable(target):
+        check_folder(target.parent)
+        remarks = _clear_up(target)
+        check_target(target, force=force, inputs=read)
+        with _draft(target) as draft:
+            yield draft, remarks
+            _settle(draft)
+            check_target(target, force=force, inputs=read)
+            with held():
+                stop_if_told()
+                (draft / LOCK).unlink()
+                _replace(draft, target)
+                WRITTEN[target] = None
 
 
-def check_target(target: Path, *, force: bool) -> None:
-    """Refuse a target that may not be written, before any work is done for it."""
-    if not target.parent.is_dir():
+def _behind(target: Path) -> Path:
+    """Return the folder that a link leads to."""
+    if status(target) is None and target.is_symlink():
         raise CaveatError(
-            "there is no such folder", where=str(target.parent), do="make it or choose another"
+            "the output is a link to nothing", where=str(target), do="remove it or name a folder"
         )
+    return target.resolve()
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """Give a folder that is locked until its run ends, however it ends, and removed afterwards."""
+    draft = drafts.name_beside(target)
+    lock = None
+    try:
+        with held():
+            UNFINISHED.add(draft)
+            draft.mkdir()
+            lock = drafts.make_locked(draft / LOCK)
+        yield draft
+    finally:
+        with held():
+            shutil.rmtree(draft, ignore_errors=True)
+            UNFINISHED.discard(draft)
+            drafts.release(lock)
+
+
+def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse a target that may not be written, before any work is done for it."""
+    check_folder(target.parent)
     if not target.exists():
         return
     if not target.is_dir():
@@ -104,6 +128,7 @@ def check_target(target: Path, *, force: bool) -> None:
         )
     if not any(target.iterdir()):
         return
+    _refuse_inputs(target, inputs)
     if not force:
         raise CaveatError(
             "the folder exists already", where=str(target), do="choose another or use --force"
@@ -117,72 +142,46 @@ def check_target(target: Path, *, force: bool) -> None:
         )
 
 
+def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse a folder with a file that the run reads, by whatever path it is named."""
+    itself, here = status(target), [status(entry) for entry in target.iterdir()]
+    for path in inputs:
+        around = Path(path).resolve().parents
+        inside = any(same_file(itself, folder) for folder in around)
+        if inside or any(same_file(found, path) for found in here):
+            raise CaveatError(
+                f"the folder holds a file that this run reads: {Path(path).name}",
+                where=str(target),
+                do="choose another folder; --force never replaces an input",
+            )
+
+
 def _known(folder: Path) -> set[str]:
     """Return the names of the files that a run has written into a folder."""
     try:
-        content = json.loads((folder / MANIFEST).read_bytes())
+        content = parse((folder / MANIFEST).read_bytes())
         return {MANIFEST, *(str(entry["name"]) for entry in content["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 
 
-def _beside(target: Path, sort: str) -> Path:
-    return target.with_name(f"{_prefix(target, sort)}{secrets.token_hex(6)}")
-
-
-def _prefix(target: Path, sort: str) -> str:
-    return f".{target.name}.caveat-{sort}-"
-
-
-def _cannot(target: Path, error: OSError) -> CaveatError:
-    return CaveatError(
-        f"it cannot be written ({error.strerror or type(error).__name__})",
-        where=str(target),
-        do="check the permissions of the folder around it and the free space",
-    )
-
-
-def _locked(draft: Path) -> Any:
-    """Lock a draft until its run ends, however it ends; None where there are no locks."""
-    if fcntl is None:
-        return None
-    lock = (draft / LOCK).open("wb")
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return lock
-
-
-def _is_alive(draft: Path) -> bool:
-    """Whether the run that made a draft goes on."""
-    if fcntl is None:
-        return True
-    try:
-        with (draft / LOCK).open("rb+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
 def _clear_up(target: Path) -> list[str]:
     """Remove what killed runs have left beside a target; put a previous release back."""
     remarks = []
-    if not target.parent.is_dir():
-        return []
-    names = sorted(entry.name for entry in target.parent.iterdir())
-    drafts = [target.with_name(n) for n in names if n.startswith(_prefix(target, "draft"))]
-    if any(_is_alive(draft) for draft in drafts):
-        raise CaveatError(
-            "another run is about to write this folder",
-            where=str(target),
-            do="wait for it, or choose another folder",
-        )
-    for draft in drafts:
-        shutil.rmtree(draft, ignore_errors=True)
+    drafts.clear_up(target.parent)
+    for folder in sorted(target.parent.glob(f"{drafts.PREFIX}*/")):
+        mine = folder.name.endswith(f"-{drafts.ending(target)}")
+        if not _is_abandoned(folder):
+            if mine:
+                raise CaveatError(
+                    "another run is about to write this folder",
+                    where=str(target),
+                    do="wait for it, or choose another folder",
+                )
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
         remarks.append("what an interrupted run had left was removed")
-    for name in (n for n in names if n.startswith(_prefix(target, "old"))):
-        aside = target.with_name(name)
+    for aside in sorted(target.parent.glob(f"{glob.escape(_aside(target))}*")):
         if target.exists():
             shutil.rmtree(aside, ignore_errors=True)
         else:
@@ -191,9 +190,21 @@ def _clear_up(target: Path) -> list[str]:
     return list(dict.fromkeys(remarks))
 
 
+def _is_abandoned(draft: Path) -> bool:
+    """Whether the run that made a draft has ended."""
+    try:
+        with drafts.is_abandoned(draft / LOCK) as abandoned:
+            return abandoned
+    except OSError:
+        return True
+
+
+def _aside(target: Path) -> str:
+    return f".{drafts.ending(target)}.caveat-old-"
+
+
 def _settle(draft: Path) -> None:
     """Make sure that everything is on the disk before the name is given."""
-    (draft / LOCK).unlink(missing_ok=True)
     for path in draft.iterdir():
         with path.open("rb+") as file:
             os.fsync(file.fileno())
@@ -205,11 +216,28 @@ def _settle(draft: Path) -> None:
             os.close(descriptor)
 
 
+def _exchange(one: Path, other: Path) -> bool:
+    """Give two folders each other's name in one step; say whether the system could."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+    done: int = rename(here, os.fsencode(one), here, os.fsencode(other), exchange)
+    return done == 0
+
+
 def _replace(draft: Path, target: Path) -> None:
-    """Rename the draft; a previous release is moved aside first and removed last."""
+    """Rename the draft; a previous release is moved aside first and removed last.
+
+    Where the system can exchange two names there is no moment without a release: the previous one
+    is then what is left of the draft.
+    """
+    if _exchange(draft, target):
+        return
     aside = None
     if target.exists():
-        aside = _beside(target, "old")
+        aside = target.with_name(f"{_aside(target)}{secrets.token_hex(6)}")
         target.rename(aside)
     try:
         draft.rename(target)

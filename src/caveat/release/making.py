@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.protect.record import Step
 from caveat.release.bench import child_seed, protected
 from caveat.release.spec import ReleaseSpec
@@ -56,6 +57,8 @@ class Material:
     drawn: tuple[Table, ...] = ()
     model: Model | None = None
     steps: tuple[tuple[Step, ...], ...] = ()
+
+    __repr__ = without_values
 
     @property
     def plan(self) -> Plan | None:

@@ -132,8 +132,9 @@ class Release:
                 do="add --only audit",
             )
         target = Path(folder) if folder is not None else self.spec.output.folder
+        read = [self.spec.path, *self.spec.data.files, *(synthetic or ())]
         with (
-            release_folder(target, force=force) as (draft, left),
+            release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)

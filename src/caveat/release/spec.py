@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from caveat.expressions import Expression
 from caveat.protect.pipeline import check_steps
 from caveat.release._against_data import check_against
 from caveat.release._document import Document
@@ -19,7 +20,6 @@ from caveat.release.limits import read_limits
 from caveat.release.scenarios import ScenarioSpec, read_scenarios
 from caveat.release.tune import TuneSpec
 from caveat.synthesis import Plan
-from caveat.synthesis.expression import Expression
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Schema, Table, read
 
@@ -102,6 +102,11 @@ class DataSpec:
     decimal: str | None = None
     encoding: str | None = None
     synthetic: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is named here: none of them is ever replaced."""
+        return (self.path, *self.synthetic)
 
     @property
     def form(self) -> dict[str, str]:

@@ -18,6 +18,7 @@ from caveat.attack.candidates import MOST_CANDIDATES
 from caveat.attack.posterior import drawn_columns, unknown_columns
 from caveat.attack.priors import Prior
 from caveat.attack.simulated import Maker, posterior_by_runs
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.record import Step
 from caveat.release.leak import can_list, filtered_posterior
@@ -84,6 +85,8 @@ class Made:
     options: Mapping[str, Any]
     protect: Sequence[Mapping[str, Any]] = ()
     steps: Sequence[Step] = ()
+
+    __repr__ = without_values
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,9 @@ from caveat.release.bench import (
 from caveat.release.limits import Limit, kind_of, read_limits
 from caveat.release.map import RiskUtilityMap
 from caveat.table import Table
-from caveat.table.atomic import atomic_output
+from caveat.table.atomic import write_text
 from caveat.tree import compile_all_ahead
+from caveat.utility.analyses import read_model
 
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
@@ -110,6 +111,8 @@ class TuneSpec:
             raise CaveatError(
                 "it must be a whole number, 2 or more", where="tune, attacker, simulations"
             )
+        for model in given.get("models", ()):
+            read_model(model)
         records = attacker.get("records", 5)
         question = Question(
             measures=tuple(dict.fromkeys([objective, *(limit.measure for limit in limits)])),
@@ -369,9 +372,8 @@ class _Search:
     def save(self) -> None:
         """Write what is known; the file is whole at any moment."""
         if self.path is not None:
-            with atomic_output(self.path, force=True) as draft:
-                text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
-                draft.write_text(text, encoding="utf-8")
+            text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
+            write_text(self.path, text, force=True)
 
 
 def _fingerprint(table: Table, spec: TuneSpec) -> str:
@@ -393,7 +395,8 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
     try:
         content = json.loads(path.read_text("utf-8"))
         known, theirs, written = content["known"], content["key"], content["format"]
-    except (ValueError, KeyError, TypeError, OSError):
+        _check_known(known)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError):
         raise CaveatError(
             "this is no state of a search", where=str(path), do="choose another file"
         ) from None
@@ -407,4 +410,17 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
             where=str(path),
             do="remove it, or name another file with --state",
         )
-    return dict(known)
+    found: dict[str, dict[str, Any]] = known
+    return found
+
+
+def _check_known(known: Any) -> None:
+    """Raise an error unless a state has the parts that a search asks it for."""
+    types = {"values": int | float | None, "errors": int | float, "reasons": str, "how": str}
+    for entry in known.values():
+        for step in entry["steps"]:
+            Step(**step)
+        for seed in set(entry) - {"steps"}:
+            for part, kind in types.items():
+                if not all(isinstance(value, kind) for value in entry[seed][part].values()):
+                    raise TypeError(part)

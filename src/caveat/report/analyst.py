@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from caveat.report import charts
+from caveat import charts
 from caveat.report.blocks import (
     Block,
     Cell,
@@ -19,7 +19,6 @@ from caveat.report.blocks import (
 )
 from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
 from caveat.report.reading import Evidence, and_list, entry_of, unit_of
-from caveat.report.style import COLOURS
 
 __all__ = ["analyst_section"]
 
@@ -30,8 +29,6 @@ MOST_PAIRS = 15
 MOST_BARS = 14
 MOST_TERMS = 40
 Z95 = 1.959963984540054
-SIDES_KEY = (("bar", COLOURS[0], "original"), ("bar", COLOURS[1], "synthetic"))
-FOREST_KEY = (("dot", COLOURS[0], "original"), ("filled-diamond", COLOURS[1], "synthetic"))
 
 
 def analyst_section(evidence: Evidence) -> Section:
@@ -123,7 +120,7 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         "The table gives the scores of all variables.",
         [(v["name"], charts.distribution(_fewer(v), v["ordered"])) for v in panels],
         table,
-        SIDES_KEY,
+        charts.SIDES_KEY,
         layout="grid",
     )
     yield table
@@ -238,7 +235,7 @@ def _pairs(utility: Mapping[str, Any]) -> Iterator[Block]:
         "right synthesis, above 10 is poor.",
         f"Heat map of {len(inside):,} two-way tables. {poor} of {len(pairs):,} tables are above "
         f"10; the worst is {' with '.join(first['names'])} with {plain(first['S_pMSE'])}.",
-        [("", charts.heat_map(names, inside, singles))],
+        [("", charts.two_way(names, inside, singles))],
         table,
         layout="scroll",
     )
@@ -316,7 +313,7 @@ def _forest(model: Mapping[str, Any], place: int) -> Iterator[Block]:
         + (f"The sign differs for {and_list(apart)}." if apart else "All signs agree."),
         [("", charts.coefficients([_in_errors(t) for t in drawn]))],
         table,
-        FOREST_KEY,
+        charts.FOREST_KEY,
     )
     yield table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from caveat.report import charts
+from caveat import charts
 from caveat.report.blocks import (
     Block,
     Cell,
@@ -33,7 +33,6 @@ from caveat.report.reading import (
     shown,
     unit_of,
 )
-from caveat.report.style import COLOURS, GREY
 
 __all__ = ["attacker_section"]
 
@@ -53,12 +52,6 @@ TITLES = {
     "ordinary": "An ordinary attacker",
     "release": "An attacker with the table only",
 }
-KEY = (
-    ("dot", COLOURS[0], "value, with its 95 % interval"),
-    ("tick", GREY, "baseline: without the release"),
-    ("diamond", "#1f2328", "control: people not in the data"),
-    ("bar", COLOURS[1], "your limit"),
-)
 COMPARED = (
     Column("Value", numeric=True),
     Column("Baseline", numeric=True),
@@ -112,7 +105,7 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
             _summary(evidence, drawn),
             [("", charts.attackers(_chart_rows(evidence, drawn)))],
             table,
-            KEY,
+            charts.ATTACKERS_KEY,
         )
     yield table
     everything = scenario["measurements"]
@@ -228,7 +221,7 @@ def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Tab
 
 def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, Any]]:
     found = []
-    for i, m in enumerate(rows):
+    for m in rows:
         name, unit = m["measure"], unit_of(evidence, m["measure"])
         scale = 100.0 if name == "posterior" else 1.0
         limit = m["limit"] or {}
@@ -244,7 +237,6 @@ def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, 
         }
         found.append(
             {
-                "place": i,
                 "label": _name(m) + (f" · {about(m)}" if about(m) else ""),
                 **{k: None if v is None else _inside(scale * v) for k, v in numbers.items()},
                 "value_text": shown(evidence, m),

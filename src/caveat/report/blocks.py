@@ -5,7 +5,7 @@ All texts are plain: what prints them escapes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -132,7 +132,7 @@ class Figure:
     summary
         What can be seen, in words: for those who cannot see it.
     charts
-        Title and Vega-Lite specification of each.
+        Title and Altair chart of each.
     key
         What the signs mean: (sign, colour, words).
     table
@@ -144,7 +144,7 @@ class Figure:
     id: str
     caption: str
     summary: str
-    charts: Sequence[tuple[str, Mapping[str, Any]]]
+    charts: Sequence[tuple[str, Any]]
     table: Table
     key: Sequence[tuple[str, str, str]] = ()
     layout: str = "one"

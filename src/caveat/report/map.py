@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from caveat.report import charts
+from caveat import charts
 from caveat.report.blocks import Block, Cell, Column, Figure, Section, Table, Text, cell
 from caveat.report.numbers import count, number
 from caveat.report.reading import Evidence, entry_of
-from caveat.report.style import COLOURS, PALE
 
 __all__ = ["map_section"]
-
-MAP_KEY = (
-    ("dot", COLOURS[1], "this release"),
-    ("dot", COLOURS[0], "not beaten: no other setting is better in both"),
-    ("dot", PALE, "beaten"),
-)
 
 
 def map_section(evidence: Evidence) -> Section:
@@ -55,7 +48,8 @@ def map_section(evidence: Evidence) -> Section:
         Figure(
             "chart-map",
             "Risk against utility: dots are means over the releases of a setting, ticks the worst "
-            f"of them.{limit} Point at a dot to see its setting.",
+            f"of them; a line joins the settings that are not beaten.{limit} Point at a dot to see "
+            "its setting.",
             f"{summary}.",
             [
                 (
@@ -69,7 +63,7 @@ def map_section(evidence: Evidence) -> Section:
                 )
             ],
             table,
-            MAP_KEY,
+            charts.MAP_KEY,
         ),
         table,
     ]

@@ -7,18 +7,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-import altair as alt
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from caveat.charts import CONFIG, on_page, scripts
 from caveat.errors import CaveatError
 from caveat.evidence import external
 from caveat.report.account import done_section, limits_section
 from caveat.report.analyst import analyst_section
 from caveat.report.attacker import attacker_section
 from caveat.report.blocks import Block, Figure, Heading, Items, Section
-from caveat.report.charts import CONFIG
 from caveat.report.findings import decision
 from caveat.report.map import map_section
 from caveat.report.reading import Evidence
@@ -27,7 +25,6 @@ from caveat.report.records import records_section
 __all__ = ["Version", "markdown", "render"]
 
 Version = Literal["internal", "external"]
-_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def render(evidence: Evidence, *, version: Version = "internal", date: str | None = None) -> str:
@@ -47,9 +44,9 @@ def render(evidence: Evidence, *, version: Version = "internal", date: str | Non
     content, sections = _sections(evidence, version)
     figures = [b for section in sections for b in section.blocks if isinstance(b, Figure)]
     charts = {
-        f"{figure.id}-{i}": spec
+        f"{figure.id}-{i}": on_page(chart)
         for figure in figures
-        for i, (_, spec) in enumerate(figure.charts, start=1)
+        for i, (_, chart) in enumerate(figure.charts, start=1)
     }
     return (
         _environment(html=True)
@@ -60,7 +57,7 @@ def render(evidence: Evidence, *, version: Version = "internal", date: str | Non
             config=CONFIG,
             style=Markup(_file("style.css")),
             script=Markup(_file("report.js")),
-            bundle=Markup(_bundle()) if charts else "",
+            bundle=Markup(scripts()) if charts else "",
         )
     )
 
@@ -154,12 +151,3 @@ def _escaped(text: object) -> str:
 
 def _file(name: str) -> str:
     return files("caveat.report").joinpath("templates", name).read_text("utf-8")
-
-
-@cache
-def _bundle() -> str:
-    """Return the scripts that draw all charts, once for a page."""
-    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    bundle: str = vl_convert.javascript_bundle(_SNIPPET, vl_version=version)
-    # What would end the script early, if a later version had it in a text.
-    return bundle.replace("</script", "<\\/script")

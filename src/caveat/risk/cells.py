@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.table.column import Codes
 
 __all__ = ["Ints", "Joint", "cross", "dense", "key_cells"]
@@ -88,6 +89,8 @@ class Joint:
     s: Ints
     n_cells: int
     n_targets: int
+
+    __repr__ = without_values
 
     @cached_property
     def starts(self) -> Ints:

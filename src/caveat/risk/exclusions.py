@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.risk.cells import Ints, Joint
 from caveat.risk.scenario import Denominator
 
@@ -44,6 +45,8 @@ class Rules:
     pairs: tuple[tuple[Flags, int], ...] = field(default_factory=tuple)
     limit: int | None = None
     denominator: Denominator = "original"
+
+    __repr__ = without_values
 
     def masks(self, joint: Joint) -> list[tuple[str, Flags]]:
         """Return for each rule but the limit which pairs of the table it takes out."""
@@ -88,6 +91,8 @@ class Counted:
     DiSCO: Ints
     DiSDiO: Ints
     removed: dict[str, dict[str, int]]
+
+    __repr__ = without_values
 
 
 def count(joint: Joint, rules: Rules | None = None) -> Counted:

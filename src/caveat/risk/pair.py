@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.cells import Ints, Joint, cross, key_cells
 from caveat.risk.disclosure import Disclosure, disclosure
@@ -39,6 +40,8 @@ class KeyCells:
     synthetic: Ints
     n: int
     codes: Mapping[str, NDArray[np.integer[Any]]]
+
+    __repr__ = without_values
 
     @cached_property
     def d(self) -> Ints:

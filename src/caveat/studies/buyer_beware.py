@@ -58,7 +58,6 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
     original = buyer_beware()
     ours = Synthesizer(seed=SEED).fit(original).tables(copies=100)
     published = [buyer_beware(release) for release in range(1, 11)]
-    _charts.style()
     output.save(_charts.frequencies(_counts(original), [_counts(t) for t in ours[:10]]), "releases")
     output.save(_charts.worlds(_worlds(original), [_counts(t) for t in published]), PICTURES[1])
     sweeps = sweep(original)

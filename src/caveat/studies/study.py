@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from caveat.table.atomic import atomic_output, check_output
+from caveat.charts import FORMATS, save
+from caveat.table.atomic import check_outputs, make_folder
 
 __all__ = ["Grid", "Output", "Study", "StudyResult"]
-
-FORMATS = ("png", "svg", "html")
 
 
 @dataclass(frozen=True)
@@ -55,19 +54,22 @@ class Output:
         The folder, made if it is not there; None when nothing is to be saved.
     force
         Whether files that exist may be replaced.
+    read
+        A folder of data sets, none of which is ever replaced.
     """
 
     folder: Path | None = None
     force: bool = False
+    read: Path | None = None
     saved: list[Path] = field(default_factory=list)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse to start when a picture exists that may not be replaced."""
         if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for name in names:
-                for ending in FORMATS:
-                    check_output(self.folder / f"{name}.{ending}", force=self.force)
+            make_folder(self.folder)
+            files = [self.folder / f"{name}.{ending}" for name in names for ending in FORMATS]
+            data = () if self.read is None or not self.read.is_dir() else self.read.iterdir()
+            check_outputs(files, force=self.force, inputs=data)
 
     def save(self, chart: Any, name: str) -> None:
         """Save an Altair chart as PNG, SVG and as HTML that needs no network."""
@@ -75,13 +77,7 @@ class Output:
             return
         for ending in FORMATS:
             target = self.folder / f"{name}.{ending}"
-            with atomic_output(target, force=self.force) as draft:
-                options: dict[str, Any] = {"format": ending}
-                if ending == "png":
-                    options["ppi"] = 150
-                if ending == "html":
-                    options["inline"] = True
-                chart.save(str(draft), **options)
+            save(chart, target, force=self.force)
             self.saved.append(target)
 
 

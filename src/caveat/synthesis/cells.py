@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.methods import Inputs
 from caveat.table import Column, Kind
+from caveat.table.align import common_levels
 
-__all__ = ["Cells", "inputs_of"]
+__all__ = ["Cells", "empty_inputs", "inputs_of", "whole_numbers"]
+
+
+# The largest whole number of 64 bits that floating point has, and the days of the calendar.
+MOST_WHOLE = float(2**63 - 1024)
+FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
+TICKS = {"D": 1.0, "s": 86_400.0, "ms": 86_400e3, "us": 86_400e6, "ns": 86_400e9}
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class Cells:
     codes: NDArray[Any] | None = None
     kinds: NDArray[Any] | None = None
     numbers: NDArray[np.float64] | None = None
+
+    __repr__ = without_values
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -77,8 +87,13 @@ class Cells:
     def stack(cls, blocks: Sequence[Cells]) -> Cells:
         """Return the cells of several blocks under each other."""
         if all(block.codes is not None for block in blocks):
-            codes = [block.codes for block in blocks if block.codes is not None]
-            return replace(blocks[0], codes=np.concatenate(codes))
+            coding = blocks[0].coding
+            parts = [block.codes for block in blocks if block.codes is not None]
+            if any(block.coding is not coding for block in blocks):
+                # Blocks of a derived column have a dictionary each.
+                columns = common_levels([block.column for block in blocks], "")
+                coding, parts = replace(coding, column=columns[0]), [c.codes for c in columns]
+            return Cells(coding, codes=np.concatenate(parts))
         blocks = [block.as_numbers() for block in blocks]
         numbers = np.concatenate([b.numbers for b in blocks if b.numbers is not None])
         kinds = [b.kinds for b in blocks if b.kinds is not None]
@@ -93,7 +108,7 @@ def _column_of_numbers(
     ordinary = np.ones(len(numbers), dtype=bool) if kinds is None else kinds == ORDINARY
     # The special values that are no missing ones go back among the numbers.
     special = coding.special_numbers
-    values = numbers.copy()
+    values = numbers.copy() if original.kind is Kind.NUMERIC else whole_numbers(numbers, original)
     if kinds is not None:
         for position, number in enumerate(special):
             values[kinds == 1 + position] = number
@@ -104,10 +119,28 @@ def _column_of_numbers(
     if kinds is not None:
         full[~ordinary] = len(levels) + kinds[~ordinary].astype(np.int64) - 1 - len(special)
     if original.kind is not Kind.NUMERIC:
-        levels = np.rint(levels).astype(np.int64)
+        levels = levels.astype(np.int64)
     if original.levels.dtype.kind == "M":
         levels = levels.view(original.levels.dtype)
     return replace(original, codes=full, levels=levels)
+
+
+def whole_numbers(numbers: NDArray[np.float64], original: Column) -> NDArray[np.float64]:
+    """Return the nearest whole numbers that cells of an integer or a date can hold.
+
+    A regression has no ends: what it draws may lie beyond the year 9999.
+    """
+    low, high = -MOST_WHOLE, MOST_WHOLE
+    if original.levels.dtype.kind == "M":
+        ticks = TICKS[np.datetime_data(original.levels.dtype)[0]]
+        low, high = max(low, FIRST_DAY * ticks), min(high, LAST_DAY * ticks)
+    return np.clip(np.rint(np.nan_to_num(numbers)), low, high)
+
+
+def empty_inputs(codings: Mapping[str, Coding], names: Sequence[str]) -> Inputs:
+    """Return the named columns as predictors without a row."""
+    none = np.zeros(0, np.uint8)
+    return inputs_of({name: Cells(codings[name], codes=none) for name in names}, names, 0)
 
 
 def inputs_of(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table import Column
 from caveat.table.column import smallest_unsigned
@@ -49,6 +50,8 @@ class Part:
     numbers: NDArray[np.float64] | None = None
     exact: NDArray[np.float64] | None = None
 
+    __repr__ = without_values
+
     @property
     def values(self) -> NDArray[np.float64]:
         """The number of each row, for variables that are numbers."""
@@ -75,6 +78,8 @@ class Coding:
 
     column: Column
     special: tuple[Any, ...] = ()
+
+    __repr__ = without_values
 
     @classmethod
     def of(cls, column: Column, special: Sequence[Any], name: str) -> Coding:

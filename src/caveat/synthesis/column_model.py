@@ -9,15 +9,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells
 from caveat.synthesis.coding import ORDINARY, Coding
-from caveat.synthesis.expression import Expression
-from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel
-from caveat.synthesis.plan import ColumnPlan
+from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel, Target
+from caveat.synthesis.methods._checks import check_codes, need
+from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan
 from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
 
 __all__ = ["ColumnModel"]
 
+MOST_DECIMALS = 15
 REDRAWS = 50  # tries to meet an order rule before the bound itself is taken
 
 
@@ -57,6 +60,46 @@ class ColumnModel:
     decimals: int = 0
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    __repr__ = without_values
+
+    def check(self, inputs: Inputs, n_rows: int) -> None:
+        """Raise ValueError unless the column can be drawn from such inputs.
+
+        Parameters
+        ----------
+        inputs
+            The predictors, without a row.
+        n_rows
+            Number of original records.
+        """
+        coding, method = self.coding, self.entry.settings.method
+        need(type(self.decimals) is int and 0 <= self.decimals <= MOST_DECIMALS, "no decimals")
+        length = {"copy": n_rows, "constant": 1}.get(method)
+        if length is not None:
+            check_codes(self.original, coding.column.n_levels, length)
+        need((self.original is None) == (length is None), "cells against the method")
+        if method in WITHOUT_MODEL:
+            need(self.kinds is None and self.values is None, "a model against the method")
+            check_codes(self.counts, 0, 0)
+            return
+        target = self._target()
+        check_codes(self.counts, n_rows + 1, target.n_levels)
+        need((self.values is not None) <= self.counts.sum() <= n_rows, "counts of other rows")
+        need((self.kinds is not None) == coding.two_step, "kinds against the dictionary")
+        need(self.values is not None or coding.two_step, "no model")
+        if self.kinds is not None:
+            self.kinds.check(inputs, Target(target.codes, coding.n_kinds))
+        if self.values is not None:
+            self.values.check(inputs, target)
+
+    def _target(self) -> Target:
+        """Return the variable that the values are, without a row."""
+        none, coding = np.zeros(0, np.uint8), self.coding
+        if not coding.is_number:
+            return Target(none, coding.column.n_levels)
+        numbers = coding.numbers
+        return Target(none, len(numbers), numbers, True, decimals=self.decimals)
+
     def draw(self, inputs: Inputs, before: Mapping[str, Cells], rng: np.random.Generator) -> Cells:
         """Draw the cells of a block of rows."""
         kinds = None if self.kinds is None else self.kinds.draw(inputs, rng)
@@ -64,7 +107,7 @@ class ColumnModel:
         for name in self.lower:
             cells = self._not_below(cells, before[name], inputs, kinds, rng)
         for condition, code in self.fixed:
-            holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
+            holds = condition.holds({n: c.column for n, c in before.items()})
             cells = self._fix(cells, holds, code)
         return cells
 
@@ -78,7 +121,7 @@ class ColumnModel:
         if self.makes_numbers:
             return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
         smoothing = self.entry.settings.smoothing
-        if smoothing and self.coding.is_number:
+        if smoothing and self.coding.is_number and self.values is not None:
             numbers = self._smoothed(self.coding.numbers[drawn], inputs, smoothing, rng)
             return Cells(self.coding, kinds=kinds, numbers=np.round(numbers, self.decimals))
         return Cells(self.coding, codes=self.coding.join(kinds, drawn))
@@ -89,7 +132,7 @@ class ColumnModel:
         """Move drawn numbers, so that they are not those of the donors."""
         used = self.counts > 0
         known, counts = self.coding.numbers[used], self.counts[used]
-        if how == "density" and self.values is not None:
+        if how == "density":
             widths = cast(LeafModel, self.values).bandwidths(inputs)
             return spread_out(drawn, widths, known[0], known[-1], rng)
         return SMOOTHINGS[how](drawn, known, counts, rng)
@@ -146,7 +189,7 @@ class ColumnModel:
         if result is None:
             return f"the method {self.entry.settings.method} gives no probability"
         for condition, code in self.fixed:
-            holds = condition.evaluate({n: c.column for n, c in before.items()}).astype(bool)
+            holds = condition.holds({n: c.column for n, c in before.items()})
             result = np.where(holds, np.where(cells.holds(code), 0.0, -np.inf), result)
         return result
 

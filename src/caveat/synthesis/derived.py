@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from caveat.synthesis.cells import Cells
+from caveat.expressions import Expression
+from caveat.synthesis.cells import Cells, whole_numbers
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.expression import Expression
 from caveat.table import Kind, Missing
 
 __all__ = ["derive"]
@@ -23,14 +23,20 @@ def derive(model: ColumnModel, before: Mapping[str, Cells], n_rows: int) -> Cell
     values = np.broadcast_to(values, n_rows).astype(np.float64)
     unknown = np.isnan(values) | np.isinf(values)
     if column.kind is Kind.BOOLEAN:
-        levels, codes = column.levels, values.astype(np.int64)
+        # both levels, whichever of them the original has
+        levels, codes = np.array([False, True]), np.where(unknown, 0, values != 0).astype(np.int64)
     else:
-        rounded = np.round(np.where(unknown, 0.0, values), model.decimals)
+        known = np.asarray(np.where(unknown, 0.0, values), np.float64)
+        rounded = np.round(known, model.decimals)
+        if column.kind in (Kind.INTEGER, Kind.DATE, Kind.DATETIME):
+            rounded = whole_numbers(rounded, column)
         levels, codes = np.unique(rounded[~unknown], return_inverse=True)
         codes, found = np.zeros(n_rows, dtype=np.int64), codes
         codes[~unknown] = found
         if column.kind is Kind.INTEGER:
-            levels = np.rint(levels).astype(np.int64)
+            levels = levels.astype(np.int64)
+        if column.levels.dtype.kind == "M":
+            levels = levels.astype(np.int64).view(column.levels.dtype)
     missing = column.missing or ((Missing(),) if unknown.any() else ())
     # Any way to be missing will do; the first is the empty cell wherever there is one.
     codes[unknown] = len(levels)

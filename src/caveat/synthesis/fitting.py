@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from caveat.errors import CaveatError
-from caveat.synthesis.cells import Cells, inputs_of
+from caveat.discreet import without_values
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.expressions import Expression
+from caveat.synthesis.cells import Cells, empty_inputs, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
+from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.ipf import Ipf, fit_block
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
@@ -62,6 +66,7 @@ def fit_columns(
     """
     task = _Task.of(table, plan, seed, copy)
     task = replace(task, joint=_joint(task))
+    finished = {name: model for name, model in finished.items() if task.accepts(name, model)}
     waiting = [name for name in plan.columns if name not in finished]
 
     def fit(name: str) -> ColumnModel:
@@ -115,6 +120,8 @@ class _Task:
     positions: Mapping[str, list[int]]
     joint: _Task | None = None
 
+    __repr__ = without_values
+
     @classmethod
     def of(cls, table: Table, plan: Plan, seed: int, copy: int) -> _Task:
         cells = {
@@ -145,6 +152,18 @@ class _Task:
         split = [self.positions[n] for n in names if len(self.positions[n]) == 2]
         chosen = [place for places in whole + split for place in places]
         return replace(inputs, shared=self.shared.select(chosen))
+
+    def accepts(self, name: str, model: ColumnModel) -> bool:
+        """Say whether a model that comes from a file can stand for the fit of a column."""
+        codings = {n: cells.coding for n, cells in self.cells.items()}
+        try:
+            need(model.coding.column.has_same_levels(self.table[name]), "another dictionary")
+            model.check(empty_inputs(codings, predictors_of(self.plan, name)), self.table.n_rows)
+        except ValueError:
+            note = "what an interrupted run kept of it is damaged: it is fitted again"
+            warnings.warn(f"{name}: {note}", CaveatWarning, stacklevel=2)
+            return False
+        return True
 
     def fit(self, name: str) -> ColumnModel:
         """Fit one column."""
@@ -221,21 +240,16 @@ class _Task:
         self, name: str
     ) -> tuple[NDArray[np.int64] | None, tuple[Any, ...], tuple[str, ...]]:
         """Return the rows that take part in the fit, the fixed codes and the lower bounds."""
-        column = self.table[name]
-        free = np.ones(len(column), dtype=bool)
-        fixed, lower = [], []
-        for rule in self.plan.rules:
-            if isinstance(rule, Fixed) and rule.column == name:
-                free &= ~rule.condition.evaluate(self.table.columns).astype(bool)
-                fixed.append((rule.condition, rule.code(column)))
-            if isinstance(rule, Order) and rule.upper == name:
-                free &= ~rule.broken(self.table)
-                lower.append(rule.lower)
-        if not free.any():
-            # Every original record is covered by a rule; what a synthetic one outside it gets
-            # can only come from all of them.
-            return None, tuple(fixed), tuple(lower)
-        return (None if free.all() else np.flatnonzero(free)), tuple(fixed), tuple(lower)
+        fixed, lower = rules_of(self.plan, name, self.table[name])
+        free = np.ones(self.table.n_rows, dtype=bool)
+        for condition, _ in fixed:
+            free &= ~condition.holds(self.table.columns)
+        for other in lower:
+            free &= ~Order(other, name).broken(self.table)
+        # Where every original record is covered by a rule, what a synthetic one outside it gets
+        # can only come from all of them.
+        everybody = free.all() or not free.any()
+        return (None if everybody else np.flatnonzero(free)), fixed, lower
 
 
 def _joint(task: _Task) -> _Task | None:
@@ -243,12 +257,6 @@ def _joint(task: _Task) -> _Task | None:
     block = {n: e for n, e in task.plan.columns.items() if e.settings.method == "ipf"}
     if not block:
         return None
-    if task.plan.strata:
-        raise CaveatError(
-            "a block with the method ipf cannot be fitted within strata",
-            where=f"synthesis, column {next(iter(block))}",
-            do="give the strata column the method ipf too, and put it into the margins",
-        )
     margins = list(dict.fromkeys(m for e in block.values() for m in e.settings.margins))
     columns = [task.table[name] for name in block]
     cells, shares = fit_block(
@@ -274,6 +282,17 @@ def predictors_of(plan: Plan, name: str) -> tuple[str, ...]:
     if not plan.strata or name == plan.strata:
         return names
     return (*(n for n in names if n != plan.strata), plan.strata)
+
+
+def rules_of(
+    plan: Plan, name: str, column: Column
+) -> tuple[tuple[tuple[Expression, int], ...], tuple[str, ...]]:
+    """Return the conditions that fix codes of a column, and the columns it must not fall below."""
+    if plan.columns[name].settings.method in WITHOUT_MODEL:
+        return (), ()
+    fixed = [r for r in plan.rules if isinstance(r, Fixed) and r.column == name]
+    lower = [r.lower for r in plan.rules if isinstance(r, Order) and r.upper == name]
+    return tuple((rule.condition, rule.code(column)) for rule in fixed), tuple(lower)
 
 
 def kind_method(method: str) -> str:

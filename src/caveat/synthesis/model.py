@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.column_model import ColumnModel
@@ -40,6 +42,8 @@ class LogProb:
 
     columns: Mapping[str, NDArray[np.float64]]
     unknown: Mapping[str, str]
+
+    __repr__ = without_values
 
     @property
     def rows(self) -> NDArray[np.float64] | None:
@@ -83,7 +87,12 @@ class Model:
     n_rows: int
     seed: int
     backend: str = ""
-    source: Table | None = field(default=None, repr=False)
+    source: Table | None = None
+
+    def __repr__(self) -> str:
+        methods = Counter(entry.settings.method for entry in self.plan.columns.values())
+        how = ", ".join(f"{count} {method}" for method, count in methods.items())
+        return f"<Model: {self.n_rows:,} original records, {len(self.columns)} columns ({how})>"
 
     def sample(self, rows: int | None = None, copies: int = 1, threads: int | None = None) -> Any:
         """Draw synthetic copies as frames of the kind that came in.

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.synthesis.expression import Expression
+from caveat.expressions import Expression
 from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.methods.ipf import margins_of
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Kind, Table
 
-__all__ = ["ColumnPlan", "Plan", "make_plan"]
+__all__ = ["ColumnPlan", "Plan", "check_plan", "make_plan"]
 
 # Methods that the plan itself carries out: they have no model of their own.
 WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
 JOINT = ("saturated", "ipf")
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
+ROWS_FOR_FORMULAS = 100  # enough to see whether a formula can be computed
+MOST_WHOLE = 1 << 31  # whole numbers of the tree engine
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
              "special", "predictors")  # fmt: skip
 SETTINGS = tuple(item.name for item in fields(Settings))
@@ -146,8 +149,56 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         given = {**shared, **single.get(name, {})}
         columns[name] = _column_plan(table, name, given, columns, remarks)
     columns = _derived_last(columns)
+    _check_formulas(columns, table)
+    _check_strata(columns, strata)
     _check_rules(rules, columns, table, remarks)
     return Plan(columns, rules, strata, weights, tuple(remarks))
+
+
+def check_plan(plan: Plan, table: Table) -> None:
+    """Raise CaveatError unless a plan that comes from a file is one for such a table.
+
+    Parameters
+    ----------
+    plan
+        Any plan.
+    table
+        The columns of the plan; their cells do not matter.
+    """
+    before: dict[str, ColumnPlan] = {}
+    for name, entry in plan.columns.items():
+        own = {"predictors": list(entry.predictors), "special": list(entry.special)}
+        before[name] = _column_plan(table, name, {**asdict(entry.settings), **own}, before, [])
+    texts = (plan.strata, plan.weights, *plan.remarks)
+    if (
+        before != dict(plan.columns)
+        or list(_derived_last(before)) != list(before)
+        or plan.strata not in ("", *list(before)[:1])
+        or plan.weights in before
+        or not all(isinstance(text, str) for text in texts)
+    ):
+        raise CaveatError("the plan contradicts itself")
+    _check_strata(before, plan.strata)
+    _check_rules(plan.rules, before, table, [])
+    block = [n for n, entry in before.items() if entry.settings.method == "ipf"]
+    if block:
+        margins_of(block, [m for name in block for m in before[name].settings.margins])
+
+
+def _check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
+    if strata and columns[strata].settings.method in ("derived", "drop"):
+        raise CaveatError(
+            f"{strata} is not drawn, so that nothing can be drawn within its levels",
+            where="synthesis, strata",
+            do="name another column",
+        )
+    block = [n for n, entry in columns.items() if entry.settings.method == "ipf"]
+    if strata and block:
+        raise CaveatError(
+            "a block with the method ipf cannot be fitted within strata",
+            where=f"synthesis, column {block[0]}",
+            do="give the strata column the method ipf too, and put it into the margins",
+        )
 
 
 def _refuse_unknown(options: Mapping[str, Any], known: Sequence[str], where: str) -> None:
@@ -244,6 +295,7 @@ def _column_plan(
         chosen = ()
     if settings.method == "nested":
         chosen = (settings.within,)
+        _check_predictors(chosen, usable, name)
     if settings.method in JOINT:
         chosen = [n for n in usable if before[n].settings.method == settings.method]
         if sorted(given.get("predictors", chosen)) != sorted(chosen):
@@ -273,11 +325,11 @@ def _settings(given: Mapping[str, Any], where: str) -> Settings:
         value = getattr(settings, name)
         if value is None and name == "minsplit":
             continue
-        if not isinstance(value, int | np.integer) or value < least:
+        if not isinstance(value, int | np.integer) or not least <= value < MOST_WHOLE:
             raise CaveatError(f"{name} must be a whole number, {least} or more", where=where)
     for name in ("cp", "pseudo_count"):
         value = getattr(settings, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
             raise CaveatError(f"{name} must be a number, 0 or more", where=where)
     if settings.smoothing not in ("", "kernel", "density", "spline"):
         raise CaveatError(
@@ -285,6 +337,11 @@ def _settings(given: Mapping[str, Any], where: str) -> Settings:
             where=where,
             do="use kernel, density or spline",
         )
+    for name in ("method", "within", "formula"):
+        if not isinstance(getattr(settings, name), str):
+            raise CaveatError(f"{name} must be text", where=where)
+    if not isinstance(settings.proper, bool):
+        raise CaveatError("proper must be true or false", where=where)
     if settings.method == "derived":
         Expression(settings.formula)
     return settings
@@ -356,6 +413,20 @@ def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
             )
         plain |= {name: waiting.pop(name) for name in ready}
     return plain
+
+
+def _check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
+    """Try the formulas on a few rows, and see that their columns can hold what they give."""
+    head = table.take(range(min(table.n_rows, ROWS_FOR_FORMULAS)))
+    for name, entry in columns.items():
+        if entry.settings.method == "derived":
+            if len(table[name].levels) and table[name].levels.dtype.kind not in "biuf":
+                raise CaveatError(
+                    "a formula gives numbers, and the column holds none",
+                    where=f"synthesis, column {name}",
+                    do='use { lookup = "column" }, or synthesise it',
+                )
+            Expression(entry.settings.formula).evaluate(head.columns)
 
 
 def _check_rules(

@@ -7,8 +7,6 @@ dates: what is drawn in the wrong order is drawn again.
 
 from __future__ import annotations
 
-import ast
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.synthesis.expression import Expression
+from caveat.expressions import Expression
+from caveat.expressions.parser import Parser
+from caveat.expressions.tokens import Place
 from caveat.table import Column, Table
+from caveat.table.look.language import named
 
 __all__ = ["Fixed", "Order", "parse_rule"]
 
-NAME = r"(`[^`]+`|\w+)"
+UNREADABLE = (
+    "it cannot be read",
+    'write it as in: if age < 18 then marital = "single", or: start <= end',
+)
+WORDS = {"missing": None, "None": None, "True": True, "False": False}
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Fixed:
 
     def __str__(self) -> str:
         value = "missing" if self.value is None else repr(self.value)
-        return f"if {self.condition.text} then {self.column} = {value}"
+        return f"if {self.condition.text} then {named(self.column)} = {value}"
 
     def code(self, column: Column) -> int:
         """Return the code of the fixed value."""
@@ -55,7 +60,7 @@ class Fixed:
 
     def contradictions(self, table: Table) -> int:
         """Return how many records meet the condition and have another value."""
-        holds = self.condition.evaluate(table.columns).astype(bool)
+        holds = self.condition.holds(table.columns)
         column = table[self.column]
         return int(np.sum(holds & (column.codes != self.code(column))))
 
@@ -68,7 +73,7 @@ class Order:
     upper: str
 
     def __str__(self) -> str:
-        return f"{self.lower} <= {self.upper}"
+        return f"{named(self.lower)} <= {named(self.upper)}"
 
     def broken(self, table: Table) -> NDArray[np.bool_]:
         """Return which records have both values, and in the wrong order."""
@@ -89,25 +94,52 @@ def parse_rule(text: str) -> Fixed | Order:
     >>> parse_rule("married <= divorced")
     Order(lower='married', upper='divorced')
     """
-    fixed = re.fullmatch(rf"\s*if\s+(.+?)\s+then\s+{NAME}\s*==?\s*(.+?)\s*", text)
-    if fixed:
-        name = fixed[2].strip("`")
-        if fixed[3] == "missing":
-            return Fixed(Expression(fixed[1]), name, None)
-        try:
-            return Fixed(Expression(fixed[1]), name, ast.literal_eval(fixed[3]))
-        except (ValueError, SyntaxError):
-            raise CaveatError(
-                "the value is neither a number nor quoted text",
-                where=f"rule {text!r}",
-                do='write it as in: if age < 18 then marital = "single"',
-            ) from None
-    order = re.fullmatch(rf"\s*{NAME}\s*(<=|>=)\s*{NAME}\s*", text)
-    if order:
-        first, second = order[1].strip("`"), order[3].strip("`")
-        return Order(first, second) if order[2] == "<=" else Order(second, first)
-    raise CaveatError(
-        "it cannot be read",
-        where=f"rule {text!r}",
-        do='write it as in: if age < 18 then marital = "single", or: start <= end',
+    parser = Parser(Place("rule", text), unreadable=UNREADABLE)
+    if parser.take("if"):
+        start = parser.next.start
+        parser.expression()
+        end = parser.tokens[parser.at - 1].end
+        _expect(parser, "then")
+        column = _column(parser)
+        _expect(parser, "=", "==")
+        value = _value(parser)
+        parser.end()
+        return Fixed(Expression(text[start:end]), column, value)
+    first = _column(parser)
+    upwards = parser.next.is_word("<=")
+    _expect(parser, "<=", ">=")
+    second = _column(parser)
+    parser.end()
+    return Order(first, second) if upwards else Order(second, first)
+
+
+def _expect(parser: Parser, *words: str) -> None:
+    if not parser.take(*words):
+        raise parser.place.error(*UNREADABLE)
+
+
+def _column(parser: Parser) -> str:
+    token = parser.next
+    if token.kind not in ("name", "quoted"):
+        raise parser.place.error(*UNREADABLE)
+    parser.at += 1
+    return token.written if token.kind == "name" else str(token.value)
+
+
+def _value(parser: Parser) -> Any:
+    """Read a number, a text, a truth value or the word missing."""
+    signed, negative = parser.next.is_word("+", "-"), parser.next.is_word("-")
+    parser.at += signed
+    token = parser.next
+    if token.kind != "end":
+        parser.at += 1
+    if token.kind == "number":
+        return -token.value if negative else token.value  # type: ignore[operator]
+    if not signed and token.kind == "text":
+        return token.value
+    if not signed and token.is_word(*WORDS):
+        return WORDS[token.written]
+    raise parser.place.error(
+        "the value is neither a number nor quoted text",
+        'write it as in: if age < 18 then marital = "single"',
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from caveat.errors import CaveatError
-from caveat.table._notes import KEY, Note, fits, notes_of, read_notes, restore
+from caveat.table._expand import check_expansion
+from caveat.table._ipc import declared_sizes
+from caveat.table._notes import KEY, fits, notes_of, read_notes, restore
 from caveat.table.column import Column, Kind, Missing, smallest_unsigned
 from caveat.table.decode import arrow_cast
 from caveat.table.encode import encode, kind_of_text
@@ -27,9 +30,20 @@ USUAL = ("int64", "double", "bool", "date32[day]", "null")
 
 @dataclass(frozen=True)
 class _Source:
-    """An open file: its schema, and a function that reads the column at a position."""
+    """An open file.
+
+    Parameters
+    ----------
+    schema
+        Its columns.
+    check
+        A function that refuses a bomb, given the bytes that a row takes in memory.
+    fetch
+        A function that reads the column at a position.
+    """
 
     schema: pa.Schema
+    check: Callable[[int], None]
     fetch: Callable[[int], pa.ChunkedArray]
 
 
@@ -40,19 +54,22 @@ def read_columnar(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
         names = list(source.schema.names)
         refuse_bad_names(names)
         wanted = _without_index(names) if columns is None else list(columns)
-        backend, notes = read_notes(source.schema.metadata or {})
-        encoded = {}
+        positions = {name: position for position, name in enumerate(names)}
         for name in wanted:
-            if name not in names:
+            if name not in positions:
                 raise CaveatError(
                     f"there is no column {name!r}", do=f"choose among {', '.join(names)}"
                 )
-            encoded[name] = _read_column(source, names.index(name), name, notes.get(name))
+        # In memory a cell is a code, and one column at a time also a value.
+        source.check(len(wanted) + 8)
+        backend, notes = read_notes(source.schema.metadata or {})
+        encoded = {}
+        for name in wanted:
+            encoded[name] = _read_column(source, positions[name])
+            if name in notes:
+                encoded[name] = restore(encoded[name], notes[name], name, backend)
             pa.default_memory_pool().release_unused()
-    except CaveatError as error:
-        where = f"{path}, {error.where}" if error.where else str(path)
-        raise CaveatError(error.what, where=where, do=error.do) from None
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError, struct.error):
         raise CaveatError(
             f"not a {'Parquet' if suffix == '.parquet' else 'Feather'} file, or a damaged one",
             where=str(path),
@@ -62,18 +79,24 @@ def read_columnar(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
 
 
 def _open_parquet(path: Path) -> _Source:
-    schema = pq.read_schema(path)
     # Text is read as the dictionary it is stored as: five million cells need not become text first.
+    schema = pq.read_schema(path)
     texts = [field.name for field in schema if _is_text(field.type)]
     file = pq.ParquetFile(
         path, read_dictionary=texts, pre_buffer=False, page_checksum_verification=True
     )
 
+    def check(width: int) -> None:
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        size = path.stat().st_size
+        rows = file.metadata.num_rows
+        check_expansion(max(rows * width, sum(g.total_byte_size for g in groups)), size, path)
+
     def fetch(position: int) -> pa.ChunkedArray:
         name = schema.names[position]
         return file.read(columns=[name], use_threads=False).column(name)
 
-    return _Source(schema, fetch)
+    return _Source(schema, check, fetch)
 
 
 def _open_feather(path: Path) -> _Source:
@@ -84,10 +107,16 @@ def _open_feather(path: Path) -> _Source:
         except pa.ArrowInvalid:
             return pa.ipc.open_stream(pa.OSFile(str(path)), options=chosen)
 
+    def check(width: int) -> None:
+        rows, taken, size = 0, 0, path.stat().st_size
+        for more_rows, more_bytes in declared_sizes(path):
+            rows, taken = rows + more_rows, taken + more_bytes
+            check_expansion(max(rows * width, taken), size, path)
+
     def fetch(position: int) -> pa.ChunkedArray:
         return open_file(included_fields=[position], use_threads=False).read_all().column(0)
 
-    return _Source(open_file().schema, fetch)
+    return _Source(open_file().schema, check, fetch)
 
 
 def _is_text(dtype: pa.DataType) -> bool:
@@ -103,9 +132,11 @@ def _without_index(names: list[str]) -> list[str]:
     return [name for name in names if not name.startswith("__index_level_")]
 
 
-def _read_column(source: _Source, position: int, name: str, note: Note | None) -> Column:
+def _read_column(source: _Source, position: int) -> Column:
     field = source.schema.field(position)
+    name = field.name
     array, dtype = source.fetch(position), field.type
+    array.validate(full=True)  # what is not checked here may end the process later
     if pa.types.is_dictionary(dtype):
         column = _encode_dictionary(array, field)
     elif pa.types.is_dictionary(array.type):
@@ -115,8 +146,6 @@ def _read_column(source: _Source, position: int, name: str, note: Note | None) -
         del array  # otherwise the chunks would be held beside their copy
         pa.default_memory_pool().release_unused()
         column = encode(series, name)
-    if note is not None:
-        return restore(column, note)
     usual = str(dtype) in USUAL or _is_text(dtype) or pa.types.is_dictionary(dtype)
     return column if usual else replace(column, storage=f"arrow:{dtype}")
 

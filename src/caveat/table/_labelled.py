@@ -6,17 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyreadstat
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.table._expand import check_expansion, most_expanded
+from caveat.table._readstat import parse_apart
 from caveat.table.column import Column, Kind, Missing
-from caveat.table.encode import encode
-from caveat.table.frames import refuse_bad_names
+from caveat.table.encode import LAST_YEAR, encode, outside_calendar
+from caveat.table.frames import as_series, refuse_bad_names
 from caveat.table.table import Table
 
 __all__ = ["EPOCHS", "as_times", "kind_of_format", "program_of", "read_labelled"]
@@ -56,56 +59,39 @@ def kind_of_format(form: str | None, program: str) -> Kind | None:
 
 def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     """Read an SPSS, Stata or SAS file; see :func:`caveat.table.files.read`."""
-    reader: Any = {
-        ".dta": pyreadstat.read_dta,
-        ".sas7bdat": pyreadstat.read_sas7bdat,
-        ".xpt": pyreadstat.read_xport,
-    }.get(suffix, pyreadstat.read_sav)
-    options: dict[str, Any] = {} if suffix == ".xpt" else {"user_missing": True}
-    # As arrays, whole numbers with special missing values come back with 0 for plain missing
-    # (pyreadstat 1.3.7); SPSS has no whole numbers, so that the smaller arrays are safe there.
-    options["output_format"] = "pandas" if program_of(suffix) == "spss" else "dict"
+    size = path.stat().st_size
     try:
-        _, meta = reader(str(path), metadataonly=True)
-        refuse_bad_names(meta.column_names)
-        wanted = list(meta.column_names if columns is None else columns)
-        unknown = [name for name in wanted if name not in meta.column_names]
-        if unknown:
-            raise CaveatError(
-                f"there is no column {unknown[0]!r}",
-                where=str(path),
-                do=f"choose among {', '.join(meta.column_names)}",
-            )
-        frame, meta = reader(str(path), usecols=wanted, disable_datetime_conversion=True, **options)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, OSError):
+        asked = None if columns is None else list(columns)
+        facts, cells = parse_apart(path, suffix, asked, most_expanded(size))
+    except (ValueError, LookupError, TypeError, pa.ArrowException):
         raise CaveatError(
             f"not a file of the format {suffix[1:]}, or a damaged one",
-            where=str(path),
             do="check how it was made",
         ) from None
-    encoded = {}
-    for name in wanted:
-        encoded[name] = _encode(_as_array(frame[name]), name, meta, program_of(suffix))
-        del frame[name]
-    return Table(encoded)
+    meta = SimpleNamespace(**facts)
+    refuse_bad_names(meta.column_names)
+    wanted = list(meta.column_names if columns is None else columns)
+    known = set(meta.column_names)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise CaveatError(
+            f"there is no column {unknown[0]!r}", do=f"choose among {', '.join(meta.column_names)}"
+        )
+    check_expansion((meta.number_rows or 0) * (len(meta.column_names) + 8), size, path)
+    program = program_of(suffix)
+    return Table({name: _encode(cells, i, name, meta, program) for i, name in enumerate(wanted)})
 
 
-def _as_array(values: Any) -> NDArray[Any]:
-    if not isinstance(values, list):
-        return np.asarray(values)
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _encode(values: NDArray[Any], name: str, meta: Any, program: str) -> Column:
+def _encode(cells: pa.Table, position: int, name: str, meta: Any, program: str) -> Column:
     labels = dict(meta.variable_value_labels.get(name, {}))
     ranges = meta.missing_ranges.get(name, [])
     form = meta.original_variable_types.get(name) or ""
-    if meta.readstat_variable_types.get(name, "").startswith("string"):
-        column = _text(values, name, labels, ranges)
+    if f"s{position}" in cells.column_names:
+        column = _text(as_series(cells[f"s{position}"], name), name, labels, ranges)
     else:
-        column = _numbers(values, name, labels, ranges, kind_of_format(form, program), program)
+        numbers, tags = _numbers_and_tags(cells, position)
+        kind = kind_of_format(form, program)
+        column = _numbers(numbers, tags, name, labels, ranges, kind, program)
         if column.kind in (Kind.INTEGER, Kind.NUMERIC) and _all_labelled(column):
             ordinal = meta.variable_measure.get(name) == "ordinal"
             column = replace(column, kind=Kind.ORDERED if ordinal else Kind.CATEGORY)
@@ -117,23 +103,21 @@ def _all_labelled(column: Column) -> bool:
     return len(column.levels) > 0 and set(column.levels.tolist()) <= set(column.value_labels)
 
 
-def _text(values: NDArray[Any], name: str, labels: dict[Any, str], ranges: Sequence[Any]) -> Column:
-    # These programs know no difference between an empty cell and an empty text.
-    series = pl.Series([value or None for value in values.tolist()], dtype=pl.String)
+def _text(series: pl.Series, name: str, labels: dict[Any, str], ranges: Sequence[Any]) -> Column:
     codes = {str(entry["lo"] if isinstance(entry, dict) else entry) for entry in ranges}
     declared = [Missing(code, labels.pop(code, "")) for code in sorted(codes)]
     return replace(encode(series, name).declare_missing(declared), value_labels=labels)
 
 
 def _numbers(
-    values: NDArray[Any],
+    numbers: NDArray[np.float64],
+    tags: NDArray[np.str_],
     name: str,
     labels: dict[Any, str],
     ranges: Sequence[Any],
     kind: Kind | None,
     program: str,
 ) -> Column:
-    numbers, tags = _split_tags(values)
     bounds = [(entry["lo"], entry["hi"]) for entry in ranges]
     missing_codes = _codes_within(bounds, numbers, labels)
     labelled_tags = {key for key in labels if isinstance(key, str)}
@@ -147,7 +131,7 @@ def _numbers(
     ordinary = ~np.isnan(numbers)
     for _, cells in ways:
         ordinary &= ~cells
-    column = encode(_series(numbers, ordinary, kind, program), name)
+    column = encode(_series(numbers, ordinary, kind, program, name), name)
     codes = column.codes.astype(np.int64)
     for way, (_, cells) in enumerate(ways):
         codes[cells] = len(column.levels) + way
@@ -156,13 +140,14 @@ def _numbers(
     return Column(codes, column.levels, column.kind, missing, value_labels=numbered)
 
 
-def _split_tags(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+def _numbers_and_tags(
+    cells: pa.Table, position: int
+) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
     """Return the numbers, and the letters of Stata's and SAS's special missing values."""
-    if values.dtype != object:
-        return values.astype(np.float64), np.full(len(values), "", "<U1")
-    tags = np.array([v if isinstance(v, str) else "" for v in values], dtype="<U1")
-    plain = [np.nan if v is None or isinstance(v, str) else float(v) for v in values]
-    return np.array(plain, dtype=np.float64), tags
+    numbers = cells[f"n{position}"].to_numpy()
+    if f"t{position}" not in cells.column_names:
+        return numbers, np.full(len(numbers), "", "<U1")
+    return numbers, cells[f"t{position}"].to_numpy().astype("<U1")
 
 
 def _codes_within(
@@ -178,14 +163,23 @@ def _codes_within(
 
 
 def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value == int(value) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _series(
-    numbers: NDArray[np.float64], ordinary: NDArray[np.bool_], kind: Kind | None, program: str
+    numbers: NDArray[np.float64],
+    ordinary: NDArray[np.bool_],
+    kind: Kind | None,
+    program: str,
+    name: str,
 ) -> pl.Series:
     if kind is None:
         return pl.Series(np.where(ordinary, numbers, np.nan)).fill_nan(None)
+    unit = 86400 // EPOCHS[program][1] if kind is Kind.DATE else 1 / EPOCHS[program][2]
+    # Thrice the calendar's length: more than any epoch is off, and far from what 64 bits hold.
+    absurd = ordinary & (np.abs(numbers) > 3 * LAST_YEAR * 366 * 86400 / unit)
+    if absurd.any():
+        raise outside_calendar(name, absurd)
     times = np.full(len(numbers), "NaT", "datetime64[us]")
     times[ordinary] = as_times(numbers[ordinary], kind, program)
     days = times.astype("datetime64[D]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -69,6 +71,7 @@ def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
             if program == "stata":
                 pyreadstat.write_dta(frame, path, missing_user_values=missing, **common)
                 _forget_time(path, rb"<timestamp>\x11(.{17})</timestamp>", b"01 Jan 2000 00:00")
+                _check_end(path)
                 return
             measures = {name: v.measure for name, v in variables.items()}
             pyreadstat.write_sav(
@@ -81,7 +84,9 @@ def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
                 **common,
             )
             _forget_time(path, rb"(?s)^\$FL[23].{88}(.{17})", b"01 Jan 0000:00:00")
-        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+            if "Unable to write" in str(error):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
             raise CaveatError(
                 f"{TITLES[program]} cannot hold this table", do="write Parquet or CSV instead"
             ) from None
@@ -96,6 +101,16 @@ def _forget_time(path: Path, pattern: bytes, instead: bytes) -> None:
         if found is not None:
             file.seek(found.start(1))
             file.write(instead)
+
+
+def _check_end(path: Path) -> None:
+    """Refuse a file that the disk had no room for: in its header the writer does not notice."""
+    end = b"</stata_dta>"
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - len(end)))
+        if file.read() != end:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _refuse(program: str, name: str, what: str, do: str) -> CaveatError:

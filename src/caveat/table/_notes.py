@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,13 +17,25 @@ from typing import Any
 
 import numpy as np
 
+from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind, Missing
+from caveat.table.decode import decode
 from caveat.table.table import Table
 
 __all__ = ["KEY", "Note", "fits", "notes_of", "read_notes", "restore"]
 
 KEY = b"caveat"
 VERSION = 1
+BACKENDS = ("", "pandas", "polars", "pyarrow", "dict")
+# Types of the levels that a kind can have; categories, text and ids have any.
+TYPES = {
+    Kind.NUMERIC: "iuf",
+    Kind.INTEGER: "iuf",
+    Kind.BOOLEAN: "b",
+    Kind.DATE: "M",
+    Kind.DATETIME: "M",
+}
+TEXT_FORMS = r"text:(decimals=\d{1,3}|point|lower|upper|title|%Y-%m-%d[T ]%H:%M(:%S(\.\d)?)?)"
 Note = Mapping[str, Any]
 
 
@@ -95,29 +108,65 @@ def read_notes(metadata: Mapping[bytes, bytes]) -> tuple[str, dict[str, Note]]:
     """Return the kind of frame and the notes by column; nothing if the file is not ours."""
     try:
         content = json.loads(metadata[KEY])
-        return content["backend"], content["columns"]
-    except (KeyError, ValueError, TypeError):
+        backend, columns = content["backend"], content["columns"]
+    except (KeyError, ValueError, TypeError, RecursionError):
         return "", {}
+    return (backend, columns) if backend in BACKENDS and isinstance(columns, dict) else ("", {})
 
 
-def restore(column: Column, note: Note) -> Column:
+def restore(column: Column, note: Note, name: str, backend: str) -> Column:
     """Return the column as its note describes it, as far as the cells still agree with it."""
+    try:
+        restored = _restore(column, note)
+        _try_storage(restored, backend)
+    except Exception:  # the note may hold anything that JSON can say
+        raise CaveatError(
+            "the file's note on the column is damaged", where=f"column {name}", do="make it anew"
+        ) from None
+    return restored
+
+
+def _try_storage(column: Column, backend: str) -> None:
+    """Refuse the name of a data type that no frame has, and a form that no text has."""
+    if column.storage.startswith("text:") and not re.fullmatch(TEXT_FORMS, column.storage):
+        raise ValueError("no form of text")
+    if backend:
+        decode(column.take(slice(0)), backend)
+
+
+def _restore(column: Column, note: Note) -> Column:
     kind, dtype = Kind(note["kind"]), np.dtype(note["type"])
-    missing = [Missing(code, label) for code, label in note.get("missing", [])]
+    if dtype.kind not in TYPES.get(kind, "biufMO"):
+        raise ValueError("kind and type do not fit")
+    missing = [Missing(_code(code), _str(label)) for code, label in note.get("missing", [])]
     column = _with_missing(column, missing)
     column = _with_marks(column, note.get("marks"), len(missing))
     levels = column.levels
     if levels.dtype != dtype and (not len(levels) or {levels.dtype.kind, dtype.kind} <= set("iuf")):
         levels = levels.astype(dtype)
+    if levels.dtype.kind not in TYPES.get(kind, "biufMO"):
+        raise ValueError("kind and cells do not fit")
     column = replace(
         column,
         levels=levels,
         kind=kind,
-        label=note.get("label", ""),
-        value_labels={_value(v): label for v, label in note.get("value_labels", [])},
-        storage=note.get("storage", ""),
+        label=_str(note.get("label", "")),
+        value_labels={_value(v): _str(label) for v, label in note.get("value_labels", [])},
+        storage=_str(note.get("storage", "")),
     )
     return _with_levels(column, note["levels"]) if "levels" in note else column
+
+
+def _str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _code(value: Any) -> Any:
+    if not isinstance(value, str | int | float | None):
+        raise TypeError("not a code")
+    return value
 
 
 def _with_missing(column: Column, wanted: list[Missing]) -> Column:
@@ -142,9 +191,11 @@ def _with_marks(column: Column, marks: str | None, n_noted: int) -> Column:
     if marks is None or not empty.any():
         return column
     cells = empty[column.codes]
-    ways = np.frombuffer(zlib.decompress(base64.b64decode(marks)), "<u4")
+    size = 4 * int(cells.sum())
+    unpacked = zlib.decompressobj().decompress(base64.b64decode(marks), size + 1)
+    ways = np.frombuffer(unpacked[: len(unpacked) // 4 * 4], "<u4")
     changed = any(m.code is not None for m in column.missing[n_noted:])
-    if changed or len(ways) != int(cells.sum()):
+    if changed or len(unpacked) != size:
         return column
     codes = column.codes.astype(np.int64)
     codes[cells] = len(column.levels) + ways

@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.kernel import inner, kernel
 
 __all__ = ["NA_TOKENS", "Fault", "Look", "Scan", "look_of", "scan"]
@@ -87,6 +88,8 @@ class Scan:
     line: int
     n_fields: int
     stray: int
+
+    __repr__ = without_values
 
 
 def scan(data: NDArray[np.uint8], start: int, n_columns: int, delimiter: str, decimal: str) -> Scan:

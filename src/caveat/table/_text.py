@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+import codecs
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.table._expand import unpack
 from caveat.table._scan import NA_TOKENS, Fault, Look, Scan, scan
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import encode
@@ -46,26 +46,21 @@ def read_text(
 ) -> Table:
     """Read a delimited text file; see :func:`caveat.table.files.read`."""
     data = _bytes_of(path, encoding)
-    start = _end_of_header(data)
-    head = _decode(data[:start], path)
     if delimiter is None:
         delimiter = _sniff(data, decimal)
-    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
-    try:
-        refuse_bad_names(names)
-    except CaveatError as error:
-        raise CaveatError(error.what, where=f"{path}, {error.where}", do=error.do) from None
-    found = scan(data, start, len(names), delimiter, decimal)
+    names, start = _header(data, delimiter, path)
+    cells = np.frombuffer(data, np.uint8)
+    found = scan(cells, start, len(names), delimiter, decimal)
     _refuse_fault(found, len(names), delimiter, path)
     wanted = _wanted(names, columns, path)
-    quotes_speak = _quotes_speak(found)
+    chosen, quotes_speak = set(wanted), _quotes_speak(found)
     plans = {}
     for position, name in enumerate(names):
-        if name in wanted:
+        if name in chosen:
             shape = _shape(found, position, data, quotes_speak)
             plans[name] = _plan(shape, schema.columns.get(name), name, path)
-    frame = _parse(path, data, names, plans, delimiter, decimal, found)
-    table = _encode(frame, plans, decimal)
+    series = _parse(path, data, start, names, plans, delimiter, decimal, found)
+    table = _encode(series, plans, decimal)
     return table.select(wanted)
 
 
@@ -73,29 +68,17 @@ def read_text(
 # Bytes and header
 
 
-def _bytes_of(path: Path, encoding: str) -> NDArray[np.uint8]:
-    """Return the file as UTF-8 without a byte order mark, without a copy if it is that already."""
+def _bytes_of(path: Path, encoding: str) -> bytes:
+    """Return the file as UTF-8 without a byte order mark."""
     compression = compression_of(path)
-    if compression:
-        try:
-            with pa.input_stream(str(path), compression=compression) as stream:
-                data = np.frombuffer(stream.read(), np.uint8)
-        except OSError:
-            raise CaveatError(
-                f"not a {compression} file, or a damaged one", where=str(path), do="unpack it anew"
-            ) from None
-    else:
-        data = np.memmap(path, np.uint8, "r")
+    # The whole file is held: a mapped one that shrinks while it is read would end the process.
+    data = unpack(path, compression) if compression else path.read_bytes()
     if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
-        data = np.frombuffer(_recode(bytes(data), encoding, path), np.uint8)
-    if bytes(data[:3]) == b"\xef\xbb\xbf":
-        data = data[3:]
-    if not len(data):
+        data = _recode(data, encoding, path)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if not data:
         raise CaveatError("the file is empty", where=str(path), do="check how it was made")
-    start = bytes(data[:SAMPLE])
-    if b"\r" in start and b"\n" not in start and not (data == 10).any():
-        data = np.frombuffer(bytes(data).replace(b"\r", b"\n"), np.uint8)
-    return np.asarray(data)
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def _recode(data: bytes, encoding: str, path: Path) -> bytes:
@@ -112,31 +95,58 @@ def _recode(data: bytes, encoding: str, path: Path) -> bytes:
         ) from None
 
 
-def _end_of_header(data: NDArray[np.uint8]) -> int:
-    """Return the position after the first line break outside quotation marks."""
-    size = SAMPLE
+def _header(data: bytes, delimiter: str, path: Path) -> tuple[list[str], int]:
+    """Return the names of the columns, and the position after their line."""
+    fields, end, fault = _record(data, 0, delimiter.encode())
+    _check_text(data[:end], path)
+    if fault:
+        raise _fault(fault, f"{path}, line 1")
+    names = [field.decode() for field in fields]
+    refuse_bad_names(names)
+    return names, end
+
+
+def _record(data: bytes, start: int, delimiter: bytes) -> tuple[list[bytes], int, Fault]:
+    """Return the fields of the record at a position, where the next one starts, and its fault.
+
+    Records are split as the scan splits them: a quotation mark opens only at the start of a field.
+    """
+    end = data.find(b"\n", start)
+    line = data[start:] if end < 0 else data[start:end]
+    if b'"' not in line:
+        return line.removesuffix(b"\r").split(delimiter), start + len(line) + 1, Fault.NONE
+    quoted = re.compile(rb'"([^"]*(?:""[^"]*)*)"')
+    rest = re.compile(rb"[^\n%s]*" % re.escape(delimiter))
+    fields, fault, position = [], Fault.NONE, start
     while True:
-        part = bytes(data[:size])
-        position = part.find(b"\n")
-        while position >= 0:
-            if part.count(b'"', 0, position) % 2 == 0:
-                return position + 1
-            position = part.find(b"\n", position + 1)
-        if size >= len(data):
-            return len(data)
-        size *= 4
+        found, tail = quoted.match(data, position), rest.match(data, position)
+        if found:
+            tail = rest.match(data, found.end())
+            fields.append(found[1].replace(b'""', b'"'))
+        elif data[position : position + 1] == b'"':
+            return fields, len(data), Fault.UNCLOSED
+        assert tail is not None  # it matches nothing as well
+        position = tail.end()
+        ends = data[position : position + 1] != delimiter
+        text = tail[0].removesuffix(b"\r") if ends or found else tail[0]
+        if not found:
+            fields.append(text)
+        elif text:
+            fault = Fault.AFTER_QUOTE
+        position += 1
+        if ends:
+            return fields, position, fault
 
 
-def _decode(data: NDArray[np.uint8], path: Path) -> str:
+def _check_text(head: bytes, path: Path) -> None:
     try:
-        text = bytes(data).decode()
+        head.decode()
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error.start, 1) from None
-    if "\0" in text:
+    if b"\0" in head:
         raise CaveatError(
             "this is not a text file in UTF-8", where=str(path), do="name its encoding or format"
         )
-    return text
 
 
 def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
@@ -147,17 +157,16 @@ def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
     )
 
 
-def _sniff(data: NDArray[np.uint8], decimal: str) -> str:
+def _sniff(data: bytes, decimal: str) -> str:
     """Return the delimiter that splits most first lines into as many fields as the header."""
-    sample = bytes(data[:SAMPLE]).decode(errors="replace")
+    sample = data[:SAMPLE]
     if len(data) > SAMPLE:
-        sample = sample[: sample.rfind("\n") + 1]
+        sample = sample[: sample.rfind(b"\n") + 1]
     best, delimiter = (0.0, 0), ","
     for candidate in DELIMITERS:
         if candidate == decimal:
             continue
-        sizes = [len(record) for record in csv.reader(io.StringIO(sample), delimiter=candidate)]
-        sizes = [size for size in sizes if size] or [0]
+        sizes = list(_sizes(sample, candidate.encode())) or [0]
         alike = sum(size == sizes[0] for size in sizes) / len(sizes)
         score = (alike if sizes[0] > 1 else 0.0, sizes[0])
         if score > best and sizes[0] > 1:
@@ -165,11 +174,21 @@ def _sniff(data: NDArray[np.uint8], decimal: str) -> str:
     return delimiter
 
 
+def _sizes(sample: bytes, delimiter: bytes) -> Iterator[int]:
+    """Give the number of fields of every record that is not empty."""
+    position = 0
+    while position < len(sample):
+        fields, position, _ = _record(sample, position, delimiter)
+        if fields != [b""]:
+            yield len(fields)
+
+
 def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list[str]:
     if columns is None:
         return names
+    known = set(names)
     for name in columns:
-        if name not in names:
+        if name not in known:
             raise CaveatError(
                 f"there is no column {name!r}",
                 where=str(path),
@@ -188,18 +207,20 @@ def _refuse_fault(found: Scan, n_columns: int, delimiter: str, path: Path) -> No
             where=where,
             do=f"mend the line, or name the delimiter if it is not {shown!r}",
         )
-    if found.fault is Fault.BLANK:
-        raise CaveatError("the line is empty", where=where, do="remove it")
-    if found.fault is Fault.UNCLOSED:
-        raise CaveatError(
-            "a quotation mark is opened here and never closed", where=where, do="close it"
-        )
-    if found.fault is Fault.AFTER_QUOTE:
-        raise CaveatError(
+    if found.fault:
+        raise _fault(found.fault, where)
+
+
+def _fault(fault: Fault, where: str) -> CaveatError:
+    what, do = {
+        Fault.BLANK: ("the line is empty", "remove it"),
+        Fault.UNCLOSED: ("a quotation mark is opened here and never closed", "close it"),
+        Fault.AFTER_QUOTE: (
             "text follows a closing quotation mark",
-            where=where,
-            do="double quotation marks that belong to the text",
-        )
+            "double quotation marks that belong to the text",
+        ),
+    }[fault]
+    return CaveatError(what, where=where, do=do)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -223,7 +244,7 @@ def _quotes_speak(found: Scan) -> bool:
     return bool(((filled > 0) & (found.quoted < (1 - QUOTED_SHARE) * filled)).any())
 
 
-def _shape(found: Scan, c: int, data: NDArray[np.uint8], quotes_speak: bool) -> _Plan:
+def _shape(found: Scan, c: int, data: bytes, quotes_speak: bool) -> _Plan:
     """Return what a column is by the looks of all its cells."""
     looks = found.looks[c]
     filled = int(looks.sum() - looks[Look.EMPTY])
@@ -233,7 +254,7 @@ def _shape(found: Scan, c: int, data: NDArray[np.uint8], quotes_speak: bool) -> 
     if not filled:
         return text
     if looks[Look.TRUTH] == filled:
-        word = bytes(data[found.truth[c] :][:4]).decode()
+        word = data[found.truth[c] :][:4].decode()
         style = "lower" if word.islower() else "upper" if word.isupper() else "title"
         return _Plan(Kind.BOOLEAN, storage=f"text:{style}")
     if looks[Look.DATE] == filled:
@@ -299,42 +320,42 @@ def _plan(shape: _Plan, entry: ColumnSchema | None, name: str, path: Path) -> _P
 
 def _parse(
     path: Path,
-    data: NDArray[np.uint8],
+    data: bytes,
+    start: int,
     names: list[str],
     plans: Mapping[str, _Plan],
     delimiter: str,
     decimal: str,
     found: Scan,
 ) -> dict[str, pl.Series]:
-    plain = isinstance(data.base, np.memmap) or isinstance(data, np.memmap)
-    source = path if plain and compression_of(path) is None else data.tobytes()
-    # polars keeps doubled quotation marks in names: columns are asked for as it spells them.
-    spelled = {name: name for name in names}
-    if any('"' in name for name in names):
-        header = pl.read_csv(source, separator=delimiter, n_rows=0, infer_schema=False, glob=False)
-        spelled = dict(zip(names, header.columns, strict=True))
+    if not found.n_rows:
+        return {name: pl.Series(dtype=plan.dtype) for name, plan in plans.items()}
+    dtypes = [plans[name].dtype if name in plans else pl.String for name in names]
     try:
         frame = pl.read_csv(
-            source,
+            data,
             separator=delimiter,
             decimal_comma=decimal == ",",
-            schema={spelled[n]: plans[n].dtype if n in plans else pl.String for n in names},
-            columns=[spelled[name] for name in plans],
+            # The names are ours already: what stands in the header cannot confuse the parser.
+            has_header=False,
+            skip_lines=data.count(b"\n", 0, start),
+            schema={str(i): dtype for i, dtype in enumerate(dtypes)},
+            columns=[i for i, name in enumerate(names) if name in plans],
             glob=False,
         )
     except pl.exceptions.PolarsError:
         raise _unparsed(path, data, found) from None
-    named = {theirs: name for name, theirs in spelled.items()}
-    return {named[n]: frame.to_series(i).head(found.n_rows) for i, n in enumerate(frame.columns)}
+    if frame.height < found.n_rows:  # a stray quotation mark has swallowed a line
+        raise _unparsed(path, data, found)
+    return {name: frame.to_series(i).head(found.n_rows) for i, name in enumerate(plans)}
 
 
-def _unparsed(path: Path, data: NDArray[np.uint8], found: Scan) -> CaveatError:
+def _unparsed(path: Path, data: bytes, found: Scan) -> CaveatError:
     """Say why the parser gave up, without the text that it stumbled over."""
     try:
-        bytes(data).decode()
+        data.decode()
     except UnicodeDecodeError as error:
-        line = int(np.count_nonzero(data[: error.start] == 10)) + 1
-        return _not_utf8(path, error.start, line)
+        return _not_utf8(path, error.start, data.count(b"\n", 0, error.start) + 1)
     if found.stray:
         return CaveatError(
             "a quotation mark stands inside a field that is not quoted",
@@ -354,8 +375,8 @@ def _encode(series: dict[str, pl.Series], plans: Mapping[str, _Plan], decimal: s
 
 def _encode_column(series: pl.Series, plan: _Plan, name: str, decimal: str) -> Column:
     if series.dtype == pl.String:
-        empty = series == ""
         if plan.kind is not Kind.CATEGORY or plan.empty_is_missing:
+            empty = series == ""
             series = series.set(empty.fill_null(False), None) if empty.any() else series
         if plan.kind in (Kind.INTEGER, Kind.NUMERIC):
             return replace(_numbers(series, plan, name, decimal), storage=plan.storage)

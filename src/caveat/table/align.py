@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table._same_missing import same_missing
 from caveat.table.column import Column, Kind, Missing
@@ -48,6 +49,8 @@ class Aligned:
     original: Table
     synthetic: Table
     differences: tuple[Difference, ...]
+
+    __repr__ = without_values
 
 
 def align(original: Table, synthetic: Table) -> Aligned:

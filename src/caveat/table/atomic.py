@@ -1,37 +1,189 @@
-"""Output files that are either whole or not there."""
+"""Output files that are either whole or not there, and never a file that was read."""
 
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from caveat.errors import CaveatError
+from caveat.stopping import WRITTEN, held, stop_if_told
+from caveat.table.drafts import file_draft
 
-__all__ = ["atomic_output", "check_output"]
+__all__ = [
+    "atomic_output",
+    "check_folder",
+    "check_output",
+    "check_outputs",
+    "make_folder",
+    "same_file",
+    "status",
+    "unwritable",
+    "write_text",
+]
+
+Name = str | Path
 
 
-def check_output(path: str | Path, *, force: bool = False) -> Path:
-    """Refuse a target that cannot or may not be written, before any work is done for it."""
+def status(path: Name) -> os.stat_result | None:
+    """Return what there is under a name, links followed; None if there is nothing.
+
+    A name that no file can have here is refused: too long, with a NUL, or not UTF-8, which neither
+    the libraries that write files nor a specification can spell.
+    """
+    where = str(path)
+    try:
+        os.fspath(path).encode()
+        return Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeEncodeError:
+        raise CaveatError("the name is not UTF-8", where=where, do="rename it") from None
+    except ValueError:
+        shown = where.replace("\0", "\\0")
+        raise CaveatError("the name holds a NUL", where=shown, do="use another name") from None
+    except OSError as error:
+        raise CaveatError(
+            f"the name cannot be used ({_reason(error)})", where=where, do="use another name"
+        ) from None
+
+
+def same_file(one: os.stat_result | None, other: Name) -> bool:
+    """Say whether a name, by whatever path, leads to a file that is there."""
+    if one is None:
+        return False
+    with suppress(OSError, ValueError):  # who reads it will say that it is not there
+        return os.path.samestat(one, Path(other).stat())
+    return False
+
+
+def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | None] = ()) -> Path:
+    """Refuse a target that cannot or may not be written, before any work is done for it.
+
+    Parameters
+    ----------
+    path
+        The target.
+    force
+        Whether a file that exists may be replaced.
+    inputs
+        Files that are never replaced, whatever `force` says: those that were or will be read.
+
+    Returns
+    -------
+    Path
+        The target itself where a link leads to it.
+    """
     path = Path(path)
-    if path.is_dir():
-        raise CaveatError("the output is a folder", where=str(path), do="name a file")
-    if not path.parent.is_dir():
+    where = str(path)
+    found = status(path)
+    target = _behind(path, found)
+    _check_sort(found, where)
+    if any(same_file(found, other) for other in inputs if other is not None):
         raise CaveatError(
-            "there is no such folder", where=str(path.parent), do="make it or choose another"
+            "the output exists already, and this command reads it",
+            where=where,
+            do="choose another name; --force never replaces an input",
         )
-    if path.exists() and not force:
+    check_folder(target.parent, path.parent)
+    if found is not None and not force:
         raise CaveatError(
-            "the output exists already", where=str(path), do="choose another name or use --force"
+            "the output exists already", where=where, do="choose another name or use --force"
         )
-    return path
+    return target
+
+
+def check_outputs(
+    outputs: Iterable[Name | None], *, force: bool = False, inputs: Iterable[Name | None] = ()
+) -> None:
+    """Refuse the targets of a command, as `check_output` does, and one that is named twice."""
+    read = list(inputs)
+    seen: list[Path] = []
+    for path in outputs:
+        if path is None:
+            continue
+        target = check_output(path, force=force, inputs=read)
+        if any(target == other or same_file(status(target), other) for other in seen):
+            raise CaveatError(
+                "two outputs have the same name", where=str(path), do="choose another for one"
+            )
+        seen.append(target)
+
+
+def _behind(path: Path, found: os.stat_result | None) -> Path:
+    """Return where a link leads, so that not the link is replaced but the file."""
+    if found is None and path.is_symlink():
+        raise CaveatError(
+            "the output is a link to nothing", where=str(path), do="remove it or name a file"
+        )
+    target = Path(os.path.realpath(path))
+    status(target)  # a folder around it may have a name that is not UTF-8
+    return target
+
+
+def _check_sort(found: os.stat_result | None, where: str) -> None:
+    if found is None or stat.S_ISREG(found.st_mode):
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise CaveatError("the output is a folder", where=where, do="name a file")
+    raise CaveatError("the output is a device or a pipe", where=where, do="name a file")
+
+
+def check_folder(folder: Path, shown: Path | None = None) -> None:
+    """Refuse a folder in which nothing can be written."""
+    where = str(folder if shown is None else shown)
+    found = status(folder)
+    if found is None or not stat.S_ISDIR(found.st_mode):
+        raise CaveatError("there is no such folder", where=where, do="make it or choose another")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise CaveatError(
+            "the folder may not be written to", where=where, do="choose another folder"
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those around it, unless it is there."""
+    found = status(folder)
+    if found is not None and not stat.S_ISDIR(found.st_mode):
+        raise CaveatError("this is no folder", where=str(folder), do="name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CaveatError(
+            f"the folder cannot be made ({_reason(error)})", where=str(folder), do="choose another"
+        ) from None
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
 
 
 @contextmanager
-def atomic_output(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+def unwritable(path: Path) -> Iterator[None]:
+    """Turn what the system says about writing into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise CaveatError(
+            f"cannot be written ({_reason(error)})",
+            where=str(path),
+            do="check the folder's permissions and the free space",
+        ) from error
+    except UnicodeEncodeError as error:
+        raise CaveatError(
+            "the text to be written holds a name that is not UTF-8",
+            where=str(path),
+            do="rename the file it comes from",
+        ) from error
+
+
+@contextmanager
+def atomic_output(path: Name, *, force: bool = False) -> Iterator[Path]:
     """Give a temporary name beside the target; rename it when the block ends without an error.
+
+    A link is followed: what it leads to is replaced, and the link stays.
 
     Parameters
     ----------
@@ -44,7 +196,7 @@ def atomic_output(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     ------
     Path
         The name to write to, with the extension of the target. After an error it is removed and the
-        target is as it was.
+        target is as it was. What a killed process has left in the folder is removed as well.
 
     Examples
     --------
@@ -56,20 +208,22 @@ def atomic_output(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     ...     target.read_text()
     '{}'
     """
-    path = check_output(path, force=force)
-    draft = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
-    try:
+    target = check_output(path, force=force)
+    # The extension is that of the name that was given, which a link need not share.
+    beside = target.with_name(Path(path).name)
+    with unwritable(Path(path)), file_draft(beside) as draft:
         yield draft
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
         # Somebody may have made the target in the meantime.
         check_output(path, force=force)
-        draft.replace(path)
-    except OSError as error:
-        raise CaveatError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            where=str(path),
-            do="check the folder's permissions and the free space",
-        ) from error
-    finally:
-        draft.unlink(missing_ok=True)
+        with held():
+            stop_if_told()
+            draft.replace(target)
+            WRITTEN[Path(path)] = None
+
+
+def write_text(path: Name, text: str, *, force: bool = False) -> None:
+    """Write a text to a file, whole or not at all."""
+    with atomic_output(path, force=force) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")

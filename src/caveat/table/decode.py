@@ -123,7 +123,10 @@ def _cast_or_keep(series: pl.Series, dtype: Any) -> pl.Series:
 
 def _polars_type(storage: str) -> Any:
     name, _, rest = storage.partition("(")
-    dtype = getattr(pl, name)
+    dtype = getattr(pl, name, None)
+    # The name may come from a file: nothing but a type of data is ever called.
+    if not (isinstance(dtype, type) and issubclass(dtype, pl.DataType)):
+        raise ValueError("there is no such type")
     if not rest:
         return dtype
     call = ast.parse(f"f({rest}", mode="eval").body

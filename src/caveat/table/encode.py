@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.table.column import Codes, Column, Kind, Missing, smallest_unsigned
 
-__all__ = ["convert", "encode", "kind_of_text"]
+__all__ = ["LAST_YEAR", "convert", "encode", "kind_of_text", "outside_calendar"]
 
 # Whole numbers up to here are exact as floating point, so 2.0 may be called an integer.
 EXACT_INTEGER = 2**53
 # Integer ranges up to this many values are encoded through a table instead of a sort.
 TABLE_RANGE = 1 << 22
 STEP = 1 << 18
+SHORT = 64  # fewer cells are sorted sooner than they are handed over to the library that sorts
+FIRST_YEAR, LAST_YEAR = 1, 9999  # of dates that can be written in ten characters
 
 
 def encode(series: pl.Series, name: str) -> Column:
@@ -56,11 +58,9 @@ def encode(series: pl.Series, name: str) -> Column:
     if dtype.is_float() or dtype.is_decimal():
         return _encode_floats(series.cast(pl.Float64), name)
     if dtype == pl.Date:
-        return _encode_numbers(series.to_physical(), Kind.DATE, "datetime64[D]")
+        return _encode_times(series, Kind.DATE, "datetime64[D]", name)
     if isinstance(dtype, pl.Datetime):
-        return _encode_numbers(
-            series.to_physical(), Kind.DATETIME, f"datetime64[{dtype.time_unit}]"
-        )
+        return _encode_times(series, Kind.DATETIME, f"datetime64[{dtype.time_unit}]", name)
     raise CaveatError(
         f"values of type {dtype} cannot be used",
         where=f"column {name}",
@@ -83,11 +83,23 @@ def _finish(
 
 
 def _encode_text(series: pl.Series) -> Column:
+    if len(series) < SHORT:  # a table of a hundred thousand columns has few rows
+        return _encode_words(series.to_list())
     distinct = series.drop_nulls().unique().sort()
     codes = series.cast(pl.Enum(distinct)).to_physical()
     levels = np.array(distinct.to_list(), dtype=object)
     column = _finish(series, codes, levels, kind_of_text(len(series), len(levels)))
     return column.declare_missing([Missing("")]) if len(levels) and levels[0] == "" else column
+
+
+def _encode_words(cells: list[str | None]) -> Column:
+    words = sorted({cell for cell in cells if cell})
+    empties = [empty for empty in (None, "") if empty in cells]
+    places = {entry: place for place, entry in enumerate([*words, *empties])}
+    codes = np.array([places[cell] for cell in cells], np.int64)
+    kind = kind_of_text(len(cells), len(words) + ("" in empties))
+    missing = tuple(Missing(empty) for empty in empties)
+    return Column(codes, np.array(words, dtype=object), kind, missing)
 
 
 def kind_of_text(n_rows: int, n_levels: int) -> Kind:
@@ -136,6 +148,25 @@ def _all_whole(series: pl.Series) -> bool:
     return series.null_count() < len(series) and all(
         bool(np.all((np.abs(block) <= EXACT_INTEGER) & (block == np.rint(block))))
         for block in blocks
+    )
+
+
+def _encode_times(series: pl.Series, kind: Kind, level_type: str, name: str) -> Column:
+    """Encode moments; those that no calendar has are signs of damage or of a wrong unit."""
+    column = _encode_numbers(series.to_physical(), kind, level_type)
+    years = column.levels.astype("datetime64[Y]").astype(np.int64) + 1970
+    outside = np.append((years < FIRST_YEAR) | (years > LAST_YEAR), [False] * len(column.missing))
+    if outside.any():
+        raise outside_calendar(name, outside[column.codes])
+    return column
+
+
+def outside_calendar(name: str, cells: NDArray[np.bool_]) -> CaveatError:
+    """Say that cells of a column are dates which cannot be."""
+    return CaveatError(
+        f"a date lies outside the years {FIRST_YEAR} to {LAST_YEAR}",
+        where=f"column {name}, row {int(np.argmax(cells)) + 1:,}",
+        do="replace it or leave the cell empty",
     )
 
 

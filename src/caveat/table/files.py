@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -70,26 +71,49 @@ def read(
     suffix = _suffix(path, READABLE)
     _check_signs(delimiter, decimal)
     schema = schema or Schema()
-    if suffix in COLUMNAR:
-        from caveat.table._columnar import read_columnar
+    try:
+        if suffix in COLUMNAR:
+            from caveat.table._columnar import read_columnar
 
-        table = read_columnar(path, suffix, columns)
-    elif suffix in LABELLED:
-        from caveat.table._labelled import read_labelled
+            table = read_columnar(path, suffix, columns)
+        elif suffix in LABELLED:
+            from caveat.table._labelled import read_labelled
 
-        table = read_labelled(path, suffix, columns)
-    else:
-        from caveat.table._text import read_text
+            table = read_labelled(path, suffix, columns)
+        else:
+            from caveat.table._text import read_text
 
-        table = read_text(
-            path,
-            schema=schema,
-            delimiter="\t" if delimiter is None and suffix.startswith(".tsv") else delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            columns=columns,
-        )
+            table = read_text(
+                path,
+                schema=schema,
+                delimiter="\t" if delimiter is None and suffix.startswith(".tsv") else delimiter,
+                decimal=decimal,
+                encoding=encoding,
+                columns=columns,
+            )
+        if not table.columns:
+            raise CaveatError("the file has no columns", do="check how it was made")
+    except CaveatError as error:
+        raise _in_file(error, path) from None
+    except OSError as error:  # it was there a moment ago
+        raise _unreadable(error, path) from None
     return (schema.only(table.names) if partial else schema).apply(table)
+
+
+def _in_file(error: CaveatError, path: Path) -> CaveatError:
+    """Return the error with the file it is about."""
+    where = error.where or ""
+    if not where.startswith(str(path)):
+        where = f"{path}, {where}" if where else str(path)
+    return CaveatError(error.what, where=where, do=error.do)
+
+
+def _unreadable(error: OSError, path: Path) -> CaveatError:
+    return CaveatError(
+        f"the file cannot be read ({error.strerror or type(error).__name__})",
+        where=str(path),
+        do="check its name and its permissions",
+    )
 
 
 def write(table: Table, path: str | Path, *, force: bool = False) -> None:
@@ -194,18 +218,24 @@ def _suffix(path: Path, known: tuple[str, ...]) -> str:
 
 
 def _check_input(path: Path) -> None:
+    """Refuse what is no file, before it is opened: to open a pipe is to wait for its writer."""
     where = str(path)
-    if path.is_dir():
-        raise CaveatError("this is a folder", where=where, do="name a file")
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise CaveatError("this is a folder", where=where, do="name a file")
+        if not stat.S_ISREG(mode):
+            raise CaveatError(
+                "this is a pipe, a socket or a device", where=where, do="save it as a file first"
+            )
         with path.open("rb") as file:
             empty = not file.read(1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise CaveatError("there is no such file", where=where, do="check the name") from None
     except OSError as error:
-        raise CaveatError(
-            f"the file cannot be read ({error.strerror})", where=where, do="check its permissions"
-        ) from None
+        raise _unreadable(error, path) from None
+    except ValueError:  # a zero byte, or a character that the file system cannot spell
+        raise CaveatError("no file can have this name", where=where, do="check the name") from None
     if empty:
         raise CaveatError("the file is empty", where=where, do="check how it was made")
 

@@ -20,7 +20,17 @@ from caveat.table.decode import decode, storage_of
 from caveat.table.encode import encode
 from caveat.table.table import Table
 
-__all__ = ["as_series", "encode_arrow_dictionary", "from_frame", "refuse_bad_names", "to_frame"]
+__all__ = [
+    "BACKENDS",
+    "as_series",
+    "encode_arrow_dictionary",
+    "from_frame",
+    "refuse_bad_names",
+    "to_frame",
+]
+
+
+BACKENDS = ("", "pandas", "polars", "pyarrow", "dict")  # "" for a file, which has no frame
 
 
 def from_frame(frame: Any) -> Table:
@@ -149,7 +159,7 @@ def _from_dictionary(
 def to_frame(table: Table, backend: str = "") -> Any:
     """Decode a table; see :meth:`Table.to_frame`."""
     target = backend or table.backend or "pandas"
-    if target not in ("pandas", "polars", "pyarrow", "dict"):
+    if target not in BACKENDS:
         raise CaveatError(
             f"there is no frame of kind {target!r}", do="choose pandas, polars, pyarrow or dict"
         )

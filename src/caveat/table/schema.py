@@ -15,6 +15,7 @@ from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import convert
 from caveat.table.table import Table
+from caveat.table.toml import loads
 
 __all__ = ["ColumnSchema", "Schema", "read_toml"]
 
@@ -22,7 +23,7 @@ __all__ = ["ColumnSchema", "Schema", "read_toml"]
 def read_toml(path: str | Path) -> dict[str, Any]:
     """Return what a TOML file says, or say where it cannot be read."""
     try:
-        return tomllib.loads(Path(path).read_text("utf-8"))
+        return loads(Path(path).read_text("utf-8"))
     except FileNotFoundError:
         raise CaveatError("there is no such file", where=str(path), do="check the name") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

@@ -15,6 +15,8 @@ from caveat.table.column import Column
 
 __all__ = ["Table", "concat"]
 
+SHOWN, LONGEST = 24, 32  # columns of a table that is printed, and characters of their names
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -72,14 +74,18 @@ class Table:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        width = max((len(name) for name in self.columns), default=0)
+        shown = list(self.columns.items())[:SHOWN]
+        names = [n if len(n) <= LONGEST else f"{n[: LONGEST - 1]}…" for n, _ in shown]
+        width = max(map(len, names), default=0)
         lines = [f"<Table: {self.n_rows:,} rows, {len(self.columns)} columns>"]
-        for name, column in self.columns.items():
+        for name, (_, column) in zip(names, shown, strict=True):
             missing = int(column.is_missing.sum())
             tail = f", {missing:,} missing" if missing else ""
             lines.append(
                 f"  {name:<{width}}  {column.kind:<8}  {len(column.levels):,} levels{tail}"
             )
+        if len(self.columns) > SHOWN:
+            lines.append(f"  … {len(self.columns) - SHOWN:,} more")
         return "\n".join(lines)
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.tree._control import DEFAULT, Control
 from caveat.tree._grow import grow_tree
 from caveat.tree._predictors import Predictors
@@ -21,6 +22,8 @@ class Forest:
     """Trees whose leaf shares are averaged."""
 
     trees: tuple[Tree, ...]
+
+    __repr__ = without_values
 
     def apply(self, predictors: Predictors, threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, one line for each tree."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.tree._ahead import compile_one_beside
 from caveat.tree._control import DEFAULT, Control
 from caveat.tree._grow import grow_tree
@@ -29,6 +30,8 @@ class Job:
     weights: NDArray[np.float64] | None = None
     rows: NDArray[np.integer] | None = None
     control: Control = DEFAULT
+
+    __repr__ = without_values
 
 
 def grow_many(jobs: Sequence[Job], threads: int = 1) -> list[Tree]:

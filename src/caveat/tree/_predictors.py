@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+
 __all__ = ["EXACT_LEVELS", "SEARCH_BINS", "Predictors", "check_codes", "check_kind"]
 
 EXACT_LEVELS = 65_535
@@ -28,6 +30,8 @@ class _Table:
     n_codes: NDArray[np.int32]
     ordered: NDArray[np.bool_]
     bin_ends: dict[int, NDArray[np.int32]]
+
+    __repr__ = without_values
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -65,6 +69,8 @@ class Predictors:
     n_levels: NDArray[np.int32]  # declared for each predictor
     ordered: NDArray[np.bool_]
     binned: tuple[int, ...]  # positions of those that are searched in bins, not value by value
+
+    __repr__ = without_values
 
     def __init__(
         self,

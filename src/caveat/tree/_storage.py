@@ -59,10 +59,13 @@ def check_fields(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     values = arrays.get("values")
     if values is not None:
         values = np.ascontiguousarray(values, np.float64)
-        if values.shape != (fields["n_response_levels"],):
+        if values.shape != (fields["n_response_levels"],) or np.any(np.isnan(values)):
             raise ValueError("values must have one number for each response level")
     fields["values"] = values
+    if set(arrays) - {*fields}:
+        raise ValueError("there are arrays that no tree has")
     _check_nodes(fields)
+    _check_rows(fields)
     _check_leaves(fields)
     return fields
 
@@ -78,8 +81,10 @@ def _check_nodes(fields: dict[str, Any]) -> None:
     n_nodes = len(feature)
     if n_nodes < 1 or any(len(fields[name]) != n_nodes for name in PER_NODE):
         raise ValueError("feature and the other arrays of nodes must have the same length")
-    if len(ordered) != len(n_levels):
-        raise ValueError("ordered must have one entry for each predictor")
+    if len(ordered) != len(n_levels) or np.any(n_levels < 1):
+        raise ValueError("n_levels and ordered must have one entry for each predictor")
+    if any(not 0 <= place < len(n_levels) for place in fields["binned"]):
+        raise ValueError("binned must name predictors")
     inner = np.flatnonzero(feature >= 0)
     if np.any(feature < -1) or np.any(feature >= len(n_levels)):
         raise ValueError("feature must name a predictor or be -1")
@@ -87,14 +92,35 @@ def _check_nodes(fields: dict[str, Any]) -> None:
         child = fields[name][inner]
         if np.any(child <= inner) or np.any(child >= n_nodes):
             raise ValueError(f"{name} must point to a later node")
+    children = np.concatenate([fields["left"][inner], fields["right"][inner]])
+    if not np.array_equal(np.bincount(children, minlength=n_nodes), np.arange(n_nodes) > 0):
+        raise ValueError("every node but the first must be the child of one node")
     nominal = inner[~ordered[feature[inner]]]
     if np.any((fields["level_set"][inner] >= 0) != ~ordered[feature[inner]]):
         raise ValueError("level_set must be given exactly for nominal splits")
-    last = fields["level_set"][nominal] + (n_levels[feature[nominal]] + 63) // 64
+    words = (n_levels[feature[nominal]].astype(np.int64) + 63) // 64
+    last = fields["level_set"][nominal] + words
     if np.any(last > len(fields["bits"])):
         raise ValueError("level_set must lie within bits")
-    if np.any(fields["start"] < 0) or np.any(fields["stop"] > len(fields["rows"])):
-        raise ValueError("start and stop must lie within rows")
+    if not np.all(np.isfinite(fields["improve"])):
+        raise ValueError("improve must be finite")
+
+
+def _check_rows(fields: dict[str, Any]) -> None:
+    start, stop, rows = fields["start"], fields["stop"], fields["rows"]
+    if start[0] != 0 or stop[0] != len(rows) or np.any(start >= stop):
+        raise ValueError("start and stop must lie within rows, and no node may be empty")
+    inner = np.flatnonzero(fields["feature"] >= 0)
+    left, right = fields["left"][inner], fields["right"][inner]
+    for ours, theirs in (
+        (start[inner], start[left]),
+        (stop[left], start[right]),
+        (stop[inner], stop[right]),
+    ):
+        if not np.array_equal(ours, theirs):
+            raise ValueError("start and stop must share the rows of a node among its children")
+    if rows.min() < 0:
+        raise ValueError("rows must be row numbers")
 
 
 def _check_leaves(fields: dict[str, Any]) -> None:
@@ -106,3 +132,10 @@ def _check_leaves(fields: dict[str, Any]) -> None:
         raise ValueError("leaf_codes and leaf_weights must end where leaf_offsets end")
     if codes.min() < 0 or codes.max() >= fields["n_response_levels"]:
         raise ValueError("leaf_codes must be response codes")
+    within = np.ones(len(codes), bool)
+    within[offsets[:-1]] = False
+    if np.any(np.diff(codes)[within[1:]] <= 0):
+        raise ValueError("leaf_codes must rise within a leaf")
+    weights = fields["leaf_weights"]
+    if not (weights.min() > 0 and np.isfinite(weights.sum())):
+        raise ValueError("leaf_weights must be positive and finite")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.tree._leaves import draw_codes, find_leaves, share_of_codes
 from caveat.tree._predictors import Predictors, check_codes
 from caveat.tree._response import risk_of
@@ -81,6 +82,8 @@ class Tree:
     n_response_levels: int
     binned: tuple[int, ...]
 
+    __repr__ = without_values
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
@@ -121,7 +124,7 @@ class Tree:
 
     def apply(self, predictors: Predictors, threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row; a level unseen in a node follows the larger child."""
-        self._check(predictors)
+        self.check_predictors(predictors)
         leaves = np.empty(predictors.n_rows, np.int32)
         table = predictors.table
         nodes = (self.feature, self.threshold, self.level_set, self.left, self.right, self.bits)
@@ -210,7 +213,8 @@ class Tree:
         """Return the tree that `arrays` gave, after checking that nothing points outside."""
         return cls(**check_fields(arrays))
 
-    def _check(self, predictors: Predictors) -> None:
+    def check_predictors(self, predictors: Predictors) -> None:
+        """Raise ValueError unless these are the predictors that the tree was grown on."""
         if not np.array_equal(predictors.n_levels, self.n_levels):
             raise ValueError("predictors must have the columns and levels the tree was grown on")
         if not np.array_equal(predictors.ordered, self.ordered):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
+from caveat.discreet import without_values
 from caveat.table import Table
 from caveat.utility.comparison import Comparison
 from caveat.utility.weighting import Weights
@@ -35,6 +36,8 @@ class Associations:
     names: tuple[str, ...]
     original: Floats
     synthetic: Floats
+
+    __repr__ = without_values
 
     @property
     def difference(self) -> Floats:

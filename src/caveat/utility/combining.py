@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, t
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 
 __all__ = ["RULES", "Combined", "Rule", "combine"]
@@ -51,6 +52,8 @@ class Combined:
     estimate: Floats
     variance: Floats
     df: Floats
+
+    __repr__ = without_values
 
     @property
     def se(self) -> Floats:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.table import Table, align
 from caveat.table.align import common_levels
 from caveat.table.overlap import refuse_strangers
-from caveat.utility.analyses import ModelComparison, compare_model
+from caveat.utility.analyses import ModelComparison, check_model, compare_model
 from caveat.utility.associations import Associations
 from caveat.utility.comparison import Comparison
 from caveat.utility.edits import EditRule
@@ -136,6 +137,8 @@ class Utility:
     results: tuple[Result, ...]
     models: tuple[ModelComparison, ...]
     holdout_rows: int | None
+
+    __repr__ = without_values
 
     def __getitem__(self, label: str) -> Result:
         for result in self.results:
@@ -281,6 +284,8 @@ def compare(
     ours, numbers = split_weights(Table.from_frame(original), weights)
     outside, their_numbers = (None, None) if holdout is None else _outside(holdout, weights)
     comparisons, held_out = _prepare(ours, copies, outside, targets, numbers)
+    for model in models:  # before the work, not after it
+        check_model(model, comparisons[0].names)
     others = _reference_comparisons(comparisons, held_out, their_numbers, resamples, seed)
     results = []
     for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):

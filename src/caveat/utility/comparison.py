@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table import Column, Difference, Kind, Table, align
 from caveat.table.column import Codes
@@ -37,6 +38,8 @@ class Category:
     synthetic: Codes
     labels: tuple[str, ...]
     empty: NDArray[np.bool_]
+
+    __repr__ = without_values
 
     @property
     def n_levels(self) -> int:

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from caveat.discreet import without_values
 from caveat.utility.comparison import Comparison
 from caveat.utility.features import Encoder
 from caveat.utility.stacked import stacked_weights
@@ -37,6 +38,8 @@ class Detection:
     scores: NDArray[np.float64]
     is_synthetic: NDArray[np.bool_]
     aucs: NDArray[np.float64]
+
+    __repr__ = without_values
 
     @property
     def auc(self) -> float:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from pandas.errors import UndefinedVariableError
 
 from caveat.errors import CaveatError
-from caveat.table import Column, Kind, Table
+from caveat.expressions import Expression
+from caveat.table import Table
 from caveat.utility.comparison import Comparison
 from caveat.utility.weighting import UNWEIGHTED, WEIGHTED, Weights
 
-__all__ = ["EditRule", "RuleResult", "check_rules", "rule_notes"]
+__all__ = ["EditRule", "RuleResult", "check_rule", "check_rules", "rule_notes"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class EditRule:
     Parameters
     ----------
     consequence
-        What must hold, in the syntax of ``pandas.DataFrame.eval``: ``"age >= 18"``.
+        What must hold, a condition of :class:`caveat.expressions.Expression`: ``"age >= 18"``.
     condition
         For which records; all unless given.
     group
@@ -66,7 +64,7 @@ class RuleResult:
 def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[str, RuleResult]:
     """Count violations in both tables.
 
-    Missing cells make a comparison false, as in pandas.
+    Missing cells make a comparison false, but for ``!=`` and ``not in``.
 
     Examples
     --------
@@ -76,13 +74,12 @@ def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[s
     >>> check_rules(Comparison.of(people, release), {"child": rule})["child"].synthetic
     1.0
     """
-    frames = [_frame(comparison.original), _frame(comparison.synthetic)]
-    weights = comparison.weights
+    original, weights = comparison.original, comparison.weights
     found = {}
     for name, rule in rules.items():
-        ours, n = _violations(frames[0], rule, name, weights)
-        theirs, k = _violations(frames[1], rule, name)
-        holds = None if rule.group else _truth(frames[0], rule.consequence, name)
+        ours, n = _violations(original, rule, name, weights)
+        theirs, k = _violations(comparison.synthetic, rule, name)
+        holds = None if rule.group else _truth(original, rule.consequence, name)
         prior = None if holds is None else 1 - float(np.average(holds, weights=weights))
         found[name] = RuleResult(ours, theirs, n, k, prior)
     return found
@@ -97,50 +94,46 @@ def rule_notes(comparison: Comparison, rules: Mapping[str, EditRule]) -> tuple[s
     return grouped if len(groups) == len(rules) else (WEIGHTED, *grouped)
 
 
+def check_rule(table: Table, rule: EditRule, name: str) -> None:
+    """Refuse a rule that cannot be held against a table."""
+    _violations(table, rule, name)
+
+
 def _violations(
-    frame: Any, rule: EditRule, name: str, weights: Weights = None
+    table: Table, rule: EditRule, name: str, weights: Weights = None
 ) -> tuple[float | None, int]:
     """Return the share of violations, and the number of records or groups concerned."""
-    holds = _truth(frame, rule.consequence, name)
-    concerned = np.ones(len(frame), bool)
+    holds = _truth(table, rule.consequence, name)
+    concerned = np.ones(table.n_rows, bool)
     if rule.condition is not None:
-        concerned = _truth(frame, rule.condition, name)
+        concerned = _truth(table, rule.condition, name)
     if rule.group is None:
         broken = ~holds[concerned]
         weight = None if weights is None else weights[concerned]
         return float(np.average(broken, weights=weight)) if len(broken) else None, len(broken)
-    if rule.group not in frame:
+    if rule.group not in table:
         raise CaveatError("there is no such column", where=f"rule {name}", do="check its name")
-    met = (frame.assign(_met=holds & concerned).groupby(rule.group, observed=True))["_met"].any()
-    return float((~met).mean()) if len(met) else None, len(met)
+    group = table[rule.group]
+    n = len(group.levels)  # a missing cell belongs to no group
+    met = np.bincount(group.codes[holds & concerned], minlength=group.n_levels)[:n]
+    broken = met[group.counts[:n] > 0] == 0
+    return float(broken.mean()) if len(broken) else None, len(broken)
 
 
-def _truth(frame: Any, expression: str, name: str) -> NDArray[np.bool_]:
+def _truth(table: Table, text: str, name: str) -> NDArray[np.bool_]:
     try:
-        value = frame.eval(expression, engine="python")
-    except UndefinedVariableError:
+        expression = Expression(text)
+        absent = [column for column in expression.columns if column not in table]
+        if not absent:
+            return expression.holds(table.columns)
+    except CaveatError as error:
         raise CaveatError(
-            "the expression names a column that is not there",
+            f"the expression cannot be evaluated: {error.what}",
             where=f"rule {name}",
-            do=f"choose among {', '.join(map(str, frame))}",
-        ) from None
-    except Exception as error:
-        raise CaveatError(
-            f"the expression cannot be evaluated ({type(error).__name__})",
-            where=f"rule {name}",
-            do="write comparisons of columns joined by and, or, not",
+            do=error.do or "write comparisons of columns joined by and, or, not",
         ) from error
-    return np.broadcast_to(np.asarray(value, dtype=bool), len(frame))
-
-
-def _frame(table: Table) -> Any:
-    """Return a table as a pandas frame: numbers with NaN, everything else as text or None."""
-    return pd.DataFrame({name: _cells(table[name]) for name in table})
-
-
-def _cells(column: Column) -> Any:
-    ways = len(column.missing)
-    if column.kind.is_number or column.kind is Kind.BOOLEAN:
-        return np.append(column.numbers, np.full(ways, np.nan))[column.codes]
-    lookup = np.array([*map(str, column.levels.tolist()), *[None] * ways], dtype=object)
-    return pd.Series(lookup[column.codes], dtype=object)
+    raise CaveatError(
+        "the expression names a column that is not there",
+        where=f"rule {name}",
+        do=f"choose among {', '.join(table.names)}",
+    )

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
+from caveat.discreet import without_values
+
 __all__ = ["Logistic", "fit_logistic", "orthonormal_basis"]
 
 Floats = NDArray[np.float64]
@@ -43,6 +45,8 @@ class Logistic:
     deviance: float
     steps: int
     converged: bool
+
+    __repr__ = without_values
 
 
 def orthonormal_basis(design: Floats) -> Floats:

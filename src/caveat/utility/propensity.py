@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.tree import Control, grow
 from caveat.utility.comparison import Comparison
@@ -73,6 +74,8 @@ class Propensity:
     df: int
     converged: bool = True
     weights: Weights = None
+
+    __repr__ = without_values
 
     @property
     def share(self) -> float:
@@ -225,6 +228,8 @@ class Null:
 
     values: NDArray[np.float64]
     without_split: int = 0
+
+    __repr__ = without_values
 
     @property
     def mean(self) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.table import Column
 from caveat.tree import Predictors
 from caveat.utility.comparison import Category, Comparison
@@ -44,6 +45,8 @@ class Stacked:
     values: tuple[NDArray[np.float64] | None, ...]
     ordered: tuple[bool, ...]
     is_synthetic: NDArray[np.bool_]
+
+    __repr__ = without_values
 
     @property
     def n_levels(self) -> list[int]:
@@ -156,6 +159,8 @@ class _Column:
     codes: NDArray[np.int64]
     values: NDArray[np.float64] | None
     ordered: bool
+
+    __repr__ = without_values
 
 
 def _used(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.utility.comparison import Category, Comparison
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
@@ -45,6 +46,8 @@ class CrossTable:
     synthetic: NDArray[np.int64]
     labels: tuple[tuple[str, ...], ...]
     statistics: Mapping[str, float]
+
+    __repr__ = without_values
 
     @property
     def empty(self) -> int:
@@ -138,6 +141,8 @@ class Tables:
     variables: tuple[str, ...]
     tables: tuple[tuple[str, ...], ...]
     columns: Mapping[str, NDArray[np.float64]]
+
+    __repr__ = without_values
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -294,6 +299,8 @@ class Histogram:
     synthetic: NDArray[np.int64]
     limits: NDArray[np.float64] | None
     n_missing: int
+
+    __repr__ = without_values
 
     @property
     def percents(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.synthesis.expression import FUNCTIONS, Expression
+from caveat.expressions import FUNCTIONS, Expression
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Table
 from caveat.table.look.arithmetic import PRODUCTS

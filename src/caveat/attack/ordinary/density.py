@@ -16,6 +16,7 @@ import numpy as np
 from caveat.attack.ordinary._gower import nearest_rows
 from caveat.attack.ordinary.encoding import Floats, Mixed, in_blocks, mixed, prepare, seeds
 from caveat.attack.ordinary.rates import chosen
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.kernel import kernel
 from caveat.risk.measurement import Measurement, rate, wilson
@@ -44,6 +45,8 @@ class MembershipScores:
     members: Floats
     outsiders: Floats
     score: str
+
+    __repr__ = without_values
 
     @property
     def auc(self) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 
 __all__ = ["Figure", "Reconstruction", "random_matches", "reconstruct"]
@@ -47,6 +48,8 @@ class Figure:
     count: int
     at_most: bool = False
 
+    __repr__ = without_values
+
 
 @dataclass(frozen=True)
 class Reconstruction:
@@ -69,6 +72,8 @@ class Reconstruction:
     high: Ints
     solutions: Ints
     complete: bool
+
+    __repr__ = without_values
 
     @property
     def unique(self) -> bool:

@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import check_codes, need
 from caveat.synthesis.methods._design import Regression
-from caveat.synthesis.methods.base import Inputs
+from caveat.synthesis.methods.base import Inputs, Target
 
 __all__ = ["LAST_STEP", "MOST_STEPS", "RIDGE", "ClassRegression", "penalty", "seen_classes"]
 
@@ -46,6 +48,8 @@ class ClassRegression(Regression, ABC):
 
     classes: NDArray[np.int64]
 
+    __repr__ = without_values
+
     @abstractmethod
     def log_shares(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return one line for each row, one log probability for each class."""
@@ -59,6 +63,16 @@ class ClassRegression(Regression, ABC):
             points = uniforms[rows] * cumulative[:, -1]
             drawn[rows] = self.classes[np.sum(cumulative[:, :-1] <= points[:, None], axis=1)]
         return drawn
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need classes of the target, and one linear predictor for all of them."""
+        self._check(inputs)
+        self._check_classes(target)
+
+    def _check_classes(self, target: Target) -> None:
+        need(target.numbers is None, "classes for numbers")
+        check_codes(self.classes, target.n_levels, rising=True)
+        need(len(self.classes), "no class")
 
     def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64]:
         """Return the log probability of each code; -inf for a class that was never observed."""

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.synthesis.methods._checks import check_codes, check_number, check_numbers, need
 from caveat.synthesis.methods._design import weigh
 from caveat.synthesis.methods.base import Inputs, State, Target
 
@@ -47,6 +49,8 @@ class Crosstab:
     masses: NDArray[np.float64]
     support: NDArray[np.int64]
     pseudo_count: float
+
+    __repr__ = without_values
 
     @classmethod
     def count(
@@ -123,6 +127,26 @@ class Crosstab:
         counts += self.pseudo_count * np.isin(codes, self.support)
         with np.errstate(divide="ignore"):
             return np.log(counts / (self._totals[cell] + self.pseudo_count * len(self.support)))
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need cells of these inputs, and for each of them weights of codes of this target."""
+        n_cells = number_of_cells(inputs)
+        need(n_cells * target.n_levels <= MOST_CELLS, "more cells than have a name")
+        check_codes(self.cells, n_cells, rising=True)
+        n = len(self.codes) if isinstance(self.codes, np.ndarray) else 0
+        need(n and len(self.cells), "no cell")
+        check_codes(self.offsets, n + 1, len(self.cells) + 2)
+        lengths = np.diff(self.offsets)
+        # Only the last cell, for inputs that were never seen, may have nothing but pseudo-counts.
+        need(lengths[:-1].min() > 0 and lengths[-1] >= (not self.pseudo_count), "an empty cell")
+        need(self.offsets[0] == 0 and self.offsets[-1] == n, "cells beyond the codes")
+        check_codes(self.codes, target.n_levels)
+        need(np.all(np.diff(self.codes)[np.diff(self._owners) == 0] > 0), "codes that do not rise")
+        check_numbers(self.masses, n, low=0.0)
+        need(np.all(self._totals[lengths > 0] > 0) and np.isfinite(self.masses.sum()), "no weights")
+        check_codes(self.support, target.n_levels, rising=True)
+        check_number(self.pseudo_count, low=0.0)
+        need(len(self.support), "no code to spread pseudo-counts over")
 
     def state(self) -> State:
         """Return what a file has to hold."""

@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.coding import Part
+from caveat.synthesis.methods._checks import check_codes, check_numbers, need
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
 from caveat.synthesis.methods.cart import fit_rows
 
@@ -47,6 +49,8 @@ class Design:
     columns: tuple[NDArray[np.int64], ...]
     centres: NDArray[np.float64]
     scales: NDArray[np.float64]
+
+    __repr__ = without_values
 
     @classmethod
     def of(cls, inputs: Inputs, weights: NDArray[np.float64]) -> Self:
@@ -89,6 +93,17 @@ class Design:
                 result += ((part.values - centre) / scale)[:, None] * lines
         return result
 
+    def check(self, inputs: Inputs) -> None:
+        """Need the levels of these inputs, each with a column of the matrix or none."""
+        n = len(inputs.parts)
+        levels = [1 if part.numbers is not None else part.n_levels for part in inputs.parts]
+        need([len(own) for own in self.columns] == levels, "a design for other inputs")
+        used = np.concatenate([*self.columns, np.zeros(0, np.int64)])
+        need(np.all(used >= -1), "columns below the first one")
+        need(np.array_equal(used[used >= 0], np.arange(1, self.width)), "columns out of order")
+        check_numbers(self.centres, n)
+        check_numbers(self.scales, n, low=np.finfo(float).tiny)
+
     def state(self) -> State:
         """Return what a file has to hold."""
         return {
@@ -101,9 +116,11 @@ class Design:
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Return the design that a file holds."""
-        ends = np.cumsum(np.asarray(state["lengths"], np.int64))
-        columns = np.split(np.asarray(state["columns"], np.int64), ends)[:-1]
-        return cls(tuple(columns), np.asarray(state["centres"]), np.asarray(state["scales"]))
+        columns, lengths = state["columns"], state["lengths"]
+        check_codes(lengths, len(columns) + 1)
+        need(columns.dtype == np.int64 and lengths.sum() == len(columns), "no columns")
+        parts = np.split(columns, np.cumsum(lengths))[:-1]
+        return cls(tuple(parts), state["centres"], state["scales"])
 
 
 @dataclass(frozen=True)
@@ -113,9 +130,17 @@ class Regression:
     design: Design
     coefficients: NDArray[np.float64]
 
+    __repr__ = without_values
+
     def linear(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the linear predictors, a line for each row and a column for each predictor."""
         return self.design.times(inputs, self.coefficients.reshape(self.design.width, -1))
+
+    def _check(self, inputs: Inputs, n_predictors: int | None = None) -> None:
+        """Need a design for these inputs, and coefficients for so many linear predictors."""
+        self.design.check(inputs)
+        width = self.design.width
+        check_numbers(self.coefficients, width if n_predictors is None else (width, n_predictors))
 
     def state(self) -> State:
         """Return what a file has to hold."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.synthesis.coding import Part
 from caveat.tree import Predictors
 
@@ -84,6 +85,8 @@ class Inputs:
     n_rows: int
     shared: Predictors | None = field(default=None, compare=False)
 
+    __repr__ = without_values
+
     @cached_property
     def predictors(self) -> Predictors:
         """The variables for the tree engine."""
@@ -131,6 +134,8 @@ class Target:
     weights: NDArray[np.float64] | None = None
     decimals: int = 0
 
+    __repr__ = without_values
+
     def training(self, inputs: Inputs) -> tuple[Inputs, NDArray[Any], NDArray[np.float64]]:
         """Return inputs, codes and weights (one by default) of the rows that take part."""
         rows = self.rows if self.rows is not None else np.arange(len(self.codes))
@@ -150,6 +155,13 @@ class Fitted(Protocol):
 
     def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
         """Return the log probability of each code; -inf where it cannot occur, None if unknown."""
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Raise ValueError unless rows like these inputs can be drawn and give this target.
+
+        Inputs and target have no rows: it is their levels that count. A model that comes from a
+        file is not used before it has passed.
+        """
 
     def state(self) -> State:
         """Return what a file has to hold."""

@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import check_same, need
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
 from caveat.synthesis.smoothing import bandwidth
 from caveat.tree import Control, Tree, grow
 
-__all__ = ["Cart", "control_of", "fit_rows"]
+__all__ = ["Cart", "check_tree", "control_of", "fit_rows"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Cart:
     makes_numbers: ClassVar[bool] = False
 
     tree: Tree
+
+    __repr__ = without_values
 
     @classmethod
     def fit(
@@ -58,6 +62,10 @@ class Cart:
             widths[leaf] = bandwidth(tree.values[shares.codes[part]], shares.shares[part], size)
         return widths[tree.apply(inputs.predictors)]
 
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need a tree for these inputs, with codes of this target in its leaves."""
+        check_tree(self.tree, inputs, target)
+
     def state(self) -> State:
         """Return the arrays of the tree."""
         return self.tree.arrays()
@@ -66,6 +74,13 @@ class Cart:
     def from_state(cls, state: State) -> Self:
         """Return the tree from its arrays."""
         return cls(Tree.from_arrays(state))
+
+
+def check_tree(tree: Tree, inputs: Inputs, target: Target) -> None:
+    """Need a tree that was grown on such predictors and such a response."""
+    tree.check_predictors(inputs.predictors)
+    need(tree.n_response_levels == target.n_levels, "a tree for another response")
+    check_same(tree.values, target)
 
 
 def control_of(settings: Settings) -> Control:

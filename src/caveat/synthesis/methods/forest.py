@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
-from caveat.synthesis.methods.cart import control_of, fit_rows
+from caveat.synthesis.methods.cart import check_tree, control_of, fit_rows
 from caveat.tree import Forest as Trees
 from caveat.tree import Tree, grow_forest
 
@@ -28,6 +30,8 @@ class Forest:
     makes_numbers: ClassVar[bool] = False
 
     trees: Trees
+
+    __repr__ = without_values
 
     @classmethod
     def fit(
@@ -56,6 +60,12 @@ class Forest:
     def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64]:
         """Return the log of the mean share of each code in the leaves of its row."""
         return self.trees.log_prob(inputs.predictors, codes)
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need trees for these inputs, with codes of this target in their leaves."""
+        need(self.trees.trees, "a forest without a tree")
+        for tree in self.trees.trees:
+            check_tree(tree, inputs, target)
 
     def state(self) -> State:
         """Return the arrays of the trees by number."""

@@ -14,11 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.methods._crosstab import Crosstab
 from caveat.synthesis.methods.base import Inputs, Settings, Target
 
-__all__ = ["Ipf", "fit_block"]
+__all__ = ["Ipf", "fit_block", "margins_of"]
 
 MOST_CELLS = 2**24
 """Largest joint table."""
@@ -35,6 +36,8 @@ MOST_ROUNDS = 2000
 @dataclass(frozen=True)
 class Ipf(Crosstab):
     """Shares of the fitted joint table, within each cell of the columns before this one."""
+
+    __repr__ = without_values
 
     @classmethod
     def of_cells(cls, inputs: Inputs, target: Target) -> Self:
@@ -83,7 +86,7 @@ def fit_block(
     >>> cells[0].tolist(), cells[1].tolist(), shares.round(3).tolist()
     ([0, 0, 1, 1], [0, 1, 0, 1], [0.375, 0.125, 0.375, 0.125])
     """
-    axes = _axes(names, margins)
+    axes = margins_of(names, margins)
     shape = tuple(int(n) for n in n_levels)
     if np.prod(shape, dtype=float) > MOST_CELLS:
         raise CaveatError(
@@ -96,7 +99,8 @@ def fit_block(
     return list(places), joint[places]
 
 
-def _axes(names: Sequence[str], margins: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+def margins_of(names: Sequence[str], margins: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+    """Return the margins of a block by the positions of their columns, or say what is wrong."""
     for margin in margins:
         for name in margin:
             if name not in names:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods._classes import (
     LAST_STEP,
     MOST_STEPS,
@@ -39,6 +41,8 @@ class Logistic(ClassRegression):
     records, plus that of a N(0, 2.5^2) prior on each coefficient.
     """
 
+    __repr__ = without_values
+
     @classmethod
     def fit(
         cls, inputs: Inputs, target: Target, settings: Settings, rng: np.random.Generator
@@ -63,6 +67,11 @@ class Logistic(ClassRegression):
             noise = rng.standard_normal(design.width)
             coefficients = coefficients + np.linalg.solve(np.linalg.cholesky(precision).T, noise)
         return cls(design, coefficients, classes)
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need two classes, or the only one."""
+        super().check(inputs, target)
+        need(len(self.classes) <= 2, "more than two classes")
 
     def log_shares(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the log probability of each class for each row."""

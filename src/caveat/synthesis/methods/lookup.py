@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import check_codes, need
 from caveat.synthesis.methods._crosstab import cell_names
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
 
@@ -26,6 +28,8 @@ class Lookup:
 
     keys: NDArray[np.int64]
     codes: NDArray[np.int64]
+
+    __repr__ = without_values
 
     @classmethod
     def fit(
@@ -60,6 +64,14 @@ class Lookup:
         expected = self.draw(inputs, np.random.default_rng(0))
         return np.where(expected == codes, 0.0, -np.inf)
 
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need a code of the target for each combination."""
+        del inputs  # names of combinations may be any number
+        need(isinstance(self.keys, np.ndarray) and self.keys.dtype == np.int64, "no combinations")
+        need(self.keys.ndim == 1 and len(self.keys), "no combinations")
+        need(np.all(self.keys[1:] > self.keys[:-1]), "combinations that do not rise")
+        check_codes(self.codes, target.n_levels, len(self.keys))
+
     def state(self) -> State:
         """Return the combinations and their codes."""
         return {"keys": self.keys, "codes": self.codes}
@@ -67,4 +79,4 @@ class Lookup:
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Return the model from its arrays."""
-        return cls(state["keys"], state["codes"])
+        return cls(**state)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from caveat.discreet import without_values
 from caveat.synthesis.methods._classes import (
     LAST_STEP,
     MOST_STEPS,
@@ -35,6 +36,8 @@ class Multinomial(ClassRegression):
     bootstrapped before the fit.
     """
 
+    __repr__ = without_values
+
     @classmethod
     def fit(
         cls, inputs: Inputs, target: Target, settings: Settings, rng: np.random.Generator
@@ -48,6 +51,11 @@ class Multinomial(ClassRegression):
         design = Design.of(rows, weights)
         place = np.searchsorted(classes, codes)
         return cls(design, _maximise(design.matrix(rows), place, len(classes), weights), classes)
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need a linear predictor for each class."""
+        self._check_classes(target)
+        self._check(inputs, len(self.classes))
 
     def log_shares(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the log probability of each class for each row."""

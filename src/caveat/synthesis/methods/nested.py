@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from caveat.discreet import without_values
 from caveat.synthesis.methods._crosstab import Crosstab
 from caveat.synthesis.methods._design import training
 from caveat.synthesis.methods.base import Inputs, Settings, Target
@@ -21,6 +22,8 @@ class Nested(Crosstab):
     A group without training rows has the shares of all rows. With ``proper`` the rows are
     bootstrapped before they are counted.
     """
+
+    __repr__ = without_values
 
     @classmethod
     def fit(

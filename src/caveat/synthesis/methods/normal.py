@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.synthesis.methods._checks import check_number, check_same, need
 from caveat.synthesis.methods._design import Design, Regression, need_numbers
 from caveat.synthesis.methods._linear import least_squares, log_normal_between
 from caveat.synthesis.methods.base import Inputs, Settings, Target
@@ -31,6 +33,8 @@ class Normal(Regression):
     deviation: float
     numbers: NDArray[np.float64]
     decimals: int
+
+    __repr__ = without_values
 
     @classmethod
     def fit(
@@ -57,6 +61,14 @@ class Normal(Regression):
             coefficients = coefficients + deviation * root @ rng.standard_normal(len(root))
         coefficients[0] += centre
         return cls(design, coefficients, deviation, numbers, target.decimals)
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need one linear predictor, and the numbers of the target."""
+        self._check(inputs)
+        need(target.numbers is not None, "numbers for classes")
+        check_same(self.numbers, target)
+        check_number(self.deviation, low=0.0)
+        need(type(self.decimals) is int and self.decimals == target.decimals, "other decimals")
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw a number for each row; it is not rounded yet."""

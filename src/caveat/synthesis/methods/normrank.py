@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import check_codes, check_number, need
 from caveat.synthesis.methods._design import Design, Regression, need_numbers, training, weigh
 from caveat.synthesis.methods._linear import least_squares, log_normal_between
 from caveat.synthesis.methods.base import Inputs, Settings, Target
@@ -33,6 +35,8 @@ class Normrank(Regression):
     values: NDArray[np.int64]
     cuts: NDArray[np.float64]
 
+    __repr__ = without_values
+
     @classmethod
     def fit(
         cls, inputs: Inputs, target: Target, settings: Settings, rng: np.random.Generator
@@ -52,6 +56,17 @@ class Normrank(Regression):
         squares = (scores[cell] - X @ coefficients) ** 2 + within[cell]
         deviation = float(np.sqrt(np.average(squares, weights=weights)))
         return cls(design, coefficients, deviation, values, cuts)
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need one linear predictor, and cut points between values of the target."""
+        self._check(inputs)
+        check_codes(self.values, target.n_levels, rising=True)
+        check_number(self.deviation, low=0.0)
+        need(target.numbers is not None and len(self.values), "no values")
+        need(self.cuts.dtype == np.float64, "cut points of another type")
+        need(self.cuts.shape == (len(self.values) - 1,), "cut points for other values")
+        need(not np.any(np.isnan(self.cuts)), "no cut points")
+        need(np.all(self.cuts[1:] >= self.cuts[:-1]), "cut points that fall")
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
         """Draw a normal score for each row and give the value whose cell it falls into."""

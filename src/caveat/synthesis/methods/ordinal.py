@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import check_numbers, need
 from caveat.synthesis.methods._classes import (
     LAST_STEP,
     MOST_STEPS,
@@ -34,6 +36,8 @@ class Ordinal(ClassRegression):
 
     cuts: NDArray[np.float64]
 
+    __repr__ = without_values
+
     @classmethod
     def fit(
         cls, inputs: Inputs, target: Target, settings: Settings, rng: np.random.Generator
@@ -50,6 +54,12 @@ class Ordinal(ClassRegression):
         place = np.searchsorted(classes, codes)
         slopes, cuts = _maximise(design.matrix(rows)[:, 1:], place, len(classes), weights)
         return cls(design, np.append(0.0, slopes), classes, cuts)
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need cut points that rise, one between two classes."""
+        super().check(inputs, target)
+        check_numbers(self.cuts, len(self.classes) - 1)
+        need(np.all(np.diff(self.cuts) > 0), "cut points that do not rise")
 
     def log_shares(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the log probability of each class for each row."""

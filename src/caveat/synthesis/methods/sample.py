@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import check_numbers, need
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
 
 __all__ = ["Sample"]
@@ -24,6 +26,8 @@ class Sample:
     makes_numbers: ClassVar[bool] = False
 
     shares: NDArray[np.float64]
+
+    __repr__ = without_values
 
     @classmethod
     def fit(
@@ -52,6 +56,12 @@ class Sample:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.shares)[codes])
 
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need a share for each code, and one that is not zero."""
+        del inputs
+        check_numbers(self.shares, target.n_levels, low=0.0)
+        need(0 < self.shares.sum() < np.inf, "shares without a sum")
+
     def state(self) -> State:
         """Return the shares."""
         return {"shares": self.shares}
@@ -59,4 +69,4 @@ class Sample:
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Return the model from its shares."""
-        return cls(np.asarray(state["shares"], dtype=np.float64))
+        return cls(**state)

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from caveat.discreet import without_values
 from caveat.synthesis.methods._crosstab import Crosstab
 from caveat.synthesis.methods._design import training
 from caveat.synthesis.methods.base import Inputs, Settings, Target
@@ -22,6 +23,8 @@ class Saturated(Crosstab):
     cell with n of N records has the probability (n + alpha/C) / (N + alpha), where C is the number
     of cells. With ``proper`` the rows are bootstrapped before they are counted.
     """
+
+    __repr__ = without_values
 
     @classmethod
     def fit(

@@ -9,6 +9,8 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.base import (
     Fitted,
     Inputs,
@@ -31,6 +33,8 @@ class Stratified:
     """
 
     models: dict[int, Fitted]
+
+    __repr__ = without_values
 
     @property
     def makes_numbers(self) -> bool:
@@ -75,6 +79,14 @@ class Stratified:
         for model, rows in self._by_stratum(inputs):
             widths[rows] = cast(LeafModel, model).bandwidths(inputs.take(rows))
         return widths
+
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need a model for all rows, and others for strata that there are."""
+        need(-1 in self.models and inputs.parts, "no model of all rows")
+        need(max(self.models) < inputs.parts[-1].n_levels, "a stratum that there is not")
+        need(min(self.models) == -1, "a stratum that there is not")
+        for model in self.models.values():
+            model.check(inputs, target)
 
     def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64] | None:
         """Return the log probability of each code in its stratum."""

@@ -242,7 +242,8 @@ def _number_finding(column: Column, name: str, reading: NumberReading, n: int) -
         )
         return Finding("number-as-text", (name,), message, Strength.LIKELY, action=action)
     many = n > LONG_FACTOR
-    whole = bool(np.all(np.mod(reading.numbers[~np.isnan(reading.numbers)], 1) == 0))
+    numbers = reading.numbers[~np.isnan(reading.numbers)]
+    whole = bool(np.all(np.rint(numbers) == numbers))
     suggestion: dict[str, Any] = {"kind": "integer" if whole else "numeric"} if many else {}
     levels = (
         "all levels are" if n == len(column.levels) else f"{n} of {len(column.levels)} levels are"

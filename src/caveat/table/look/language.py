@@ -11,8 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["RESERVED", "Rule", "can_be_named", "fixed", "is_one_of", "literal", "named", "suggest"]
+__all__ = [
+    "LONGEST", "RESERVED", "Rule", "can_be_named", "fixed", "is_one_of", "literal", "named",
+    "suggest",
+]  # fmt: skip
 
+LONGEST = 10_000  # characters of a rule or formula: longer ones are not read
 # Words with a meaning of their own: a column of this name stands in backticks.
 RESERVED = frozenset(
     ("round", "floor", "ceil", "abs", "sqrt", "log", "exp", "min", "max", "missing")
@@ -61,7 +65,11 @@ def fixed(source: str, condition: str, target: str, value: str) -> Rule:
 
 def suggest(rules: Sequence[Rule]) -> dict[str, Any]:
     """Return the rules that can be written, as the suggestion of a finding."""
-    known = [rule for rule in rules if can_be_named(rule.source) and can_be_named(rule.target)]
+    known = [
+        rule
+        for rule in rules
+        if can_be_named(rule.source) and can_be_named(rule.target) and len(rule.text) <= LONGEST
+    ]
     return {
         "rules": [rule.text for rule in known],
         "between": [[rule.source, rule.target] for rule in known],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caveat.discreet import without_values
 from caveat.table.column import Column, Kind
 from caveat.table.look.catalogue import CATALOGUE, TOPICS
 from caveat.table.table import Table
@@ -129,6 +130,8 @@ class ColumnProfile:
     low: Any
     high: Any
     top: tuple[tuple[Any, int], ...]
+
+    __repr__ = without_values
 
     @property
     def n_missing(self) -> int:

@@ -174,7 +174,7 @@ def _heaping(column: Column, name: str) -> list[Finding]:
         return []
     grid, unit = scaled
     step = int(np.gcd.reduce(grid))
-    bases = [base for base in HEAP_BASES if base % step == 0 and base >= 5 * step]
+    bases = [base for base in HEAP_BASES if step and base % step == 0 and base >= 5 * step]
     heaps = [heap for base in bases if (heap := _heap(grid, counts, base, step / base)) is not None]
     if not heaps:
         return []

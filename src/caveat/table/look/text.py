@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+
 __all__ = [
     "MISSING_SIGNS",
     "MISSING_WORDS",
@@ -100,6 +102,8 @@ class NumberReading:
     numbers: NDArray[np.float64]
     tokens: tuple[int, ...]
     style: str = ""
+
+    __repr__ = without_values
 
 
 @dataclass(frozen=True, slots=True)

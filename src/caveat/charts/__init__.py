@@ -1,0 +1,39 @@
+"""Every picture once, in one style, from plain numbers.
+
+A chart function takes numbers and names and returns an Altair chart without a title. It is shown in
+one of two ways: ``on_page`` makes it part of the report's page, as wide as the page leaves room;
+``titled`` gives it a title and its key, so that it can stand alone and be saved.
+"""
+
+from caveat.charts.bars import distribution, distributions, histogram, propensity_scores, scores
+from caveat.charts.lines import ATTACKERS_KEY, FOREST_KEY, attackers, coefficients
+from caveat.charts.matrices import associations, two_way
+from caveat.charts.plane import MAP_KEY, risk_utility
+from caveat.charts.showing import FORMATS, on_page, save, scripts, titled
+from caveat.charts.style import COLOURS, CONFIG, SIDES_KEY, Key, Rows
+
+__all__ = [
+    "ATTACKERS_KEY",
+    "COLOURS",
+    "CONFIG",
+    "FOREST_KEY",
+    "FORMATS",
+    "MAP_KEY",
+    "SIDES_KEY",
+    "Key",
+    "Rows",
+    "associations",
+    "attackers",
+    "coefficients",
+    "distribution",
+    "distributions",
+    "histogram",
+    "on_page",
+    "propensity_scores",
+    "risk_utility",
+    "save",
+    "scores",
+    "scripts",
+    "titled",
+    "two_way",
+]

@@ -1,0 +1,223 @@
+"""What a command reads it never writes, by whatever path it is named, with --force or without."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from caveat.cli import app
+from caveat.errors import CaveatError
+from caveat.release.folder import write_manifest
+from caveat.studies.study import Output
+
+SPEC = """
+[data]
+path = "named.csv"
+synthetic = ["theirs.csv"]
+[[scenario]]
+name = "a neighbour"
+keys = ["a"]
+[tune]
+objective = "S_pMSE one-way"
+limits = { repU = 5 }
+settings = { minbucket = [5] }
+"""
+# Arguments of each command; all of these files are inputs. None is read before the check.
+INPUTS = {
+    "attack": ["data.csv", "other.csv", "--model", "model.caveat", "--spec", "release.toml",
+               "--control", "control.csv", "--membership"],
+    "audit": ["data.csv", "other.csv", "--keys", "a", "--control", "control.csv",
+              "--schema", "release.toml"],
+    "compare": ["data.csv", "other.csv", "--holdout", "control.csv", "--schema", "release.toml"],
+    "init": ["data.csv"],
+    "look": ["data.csv", "--schema", "release.toml"],
+    "report": ["evidence.json"],
+    "run": ["release.toml", "--only", "audit", "--synthetic", "other.csv"],
+    "study": ["buyer-beware", "--data", "folder"],
+    "synth": ["data.csv", "--spec", "release.toml"],
+    "tune": ["release.toml", "--data", "data.csv"],
+}  # fmt: skip
+FILES = {
+    "attack": ("--json", "--records"),
+    "audit": ("--json", "--records"),
+    "compare": ("--json",),
+    "init": ("--out",),
+    "look": ("--json", "--out"),
+    "report": ("--out",),
+    "synth": ("--out", "--model"),
+    "tune": ("--json", "--chart", "--state"),
+}
+FOLDERS = {"compare": ("--charts",), "run": ("--folder",), "study": ("--out",)}
+NAMED = ("named.csv", "theirs.csv")  # by the specification
+EVERY = ("data.csv", "other.csv", "control.csv", "model.caveat", "evidence.json", *NAMED)
+
+
+def test_every_option_that_names_a_file_is_tried_here() -> None:
+    """A command or an option that is new has to be entered above."""
+    for command in app.registered_commands:
+        assert command.callback is not None
+        name = command.callback.__name__
+        given = {*INPUTS.get(name, ()), *FILES.get(name, ()), *FOLDERS.get(name, ())}
+        for parameter in inspect.signature(command.callback).parameters.values():
+            shape = str(parameter.annotation)
+            if ("Path" in shape or "json" in parameter.name) and "typer.Option" in shape:
+                option = re.search(r"--[a-z]+(?=['\"])", shape.partition("help")[0])
+                assert (option[0] if option else f"--{parameter.name}") in given, (name, parameter)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in EVERY:
+        Path(name).write_text("confidential")
+    Path("release.toml").write_text(SPEC)
+    monkeypatch.setattr("caveat.cli.init._is_terminal", lambda: True)
+    monkeypatch.setattr("caveat.cli.init._may_replace", lambda out: True)
+    return tmp_path
+
+
+def refused(*arguments: str) -> str:
+    """Call a command and return why it was refused."""
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    error = CliRunner().invoke(app, list(arguments)).exception
+    assert isinstance(error, CaveatError), error
+    assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+    return str(error)
+
+
+def other_ways(file: str) -> list[str]:
+    """Return other names of a file."""
+    Path("folder").mkdir(exist_ok=True)
+    hard, link, round_about = "hard.csv", "link.csv", f"folder/../{file}"
+    os.link(file, hard)
+    Path(link).symlink_to(file)
+    Path("chain.csv").symlink_to(link)
+    return [file, f"./{file}", round_about, str(Path(file).resolve()), hard, link, "chain.csv"]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [(name, option) for name in FILES for option in FILES[name]]
+)
+def test_no_output_is_an_input(here: Path, command: str, option: str) -> None:
+    read = [name for name in INPUTS[command] if Path(name).is_file()]
+    if "release.toml" in read:
+        read += NAMED
+    more = ["--out", "new.csv"] if (command, option) == ("synth", "--model") else []
+    for file in read:
+        # A table goes by its extension; whatever else is read has none that a table could have.
+        if (command, option) == ("synth", "--out") and not file.endswith(".csv"):
+            continue
+        arguments = [command, *INPUTS[command], *more, "--force", option]
+        assert "this command reads it; choose another name" in refused(*arguments, file)
+    for way in other_ways(read[0]):
+        for force in ([], ["--force"]):
+            arguments = [command, *INPUTS[command], *more, *force, option, way]
+            assert "this command reads it" in refused(*arguments), way
+
+
+def test_a_copy_that_gets_its_name_is_no_input(here: Path) -> None:
+    Path("out-2.csv").symlink_to("data.csv")
+    for arguments in (["--copies", "3", "--out", "out.csv"], ["--out", "out-2.csv"]):
+        assert "reads" in refused("synth", "data.csv", "--force", *arguments)
+    Path("x-1.csv").write_text("confidential")
+    assert "reads" in refused("synth", "x-1.csv", "--copies", "2", "--out", "x.csv", "--force")
+
+
+def test_names_that_nobody_gave_are_no_inputs(here: Path) -> None:
+    os.link("data.csv", "release.tune.json")  # the state of a search
+    assert "reads" in refused("tune", "release.toml", "--data", "data.csv")
+    os.link("data.csv", "release.schema.json")
+    assert "reads" in refused("init", "data.csv", "--schema", "--force")
+    Path("report.html").write_text("{}")
+    assert "reads" in refused("report", "report.html", "--force")
+    Path("charts").mkdir()
+    os.link("data.csv", "charts/two-way.svg")
+    for given in INPUTS["compare"], ["other.csv", "data.csv"]:
+        assert "reads" in refused("compare", *given, "--charts", "charts", "--force")
+
+
+def test_two_outputs_are_two_files(here: Path) -> None:
+    audit = ["audit", "data.csv", "other.csv", "--keys", "a", "--force"]
+    assert "two outputs" in refused(*audit, "--json", "x.csv", "--records", "./x.csv")
+    assert "two outputs" in refused(
+        "synth", "data.csv", "--out", "x-1.csv", "--model", "x-1.csv", "--force"
+    )
+
+
+@pytest.mark.parametrize("sort", ["spec", "data", "made elsewhere", "below", "hard link"])
+def test_a_release_replaces_no_folder_with_an_input(here: Path, sort: str) -> None:
+    release = here / "release"
+    release.mkdir()
+    (release / "evidence.json").write_text("old")
+    arguments = ["run", "release.toml", "--only", "audit", "--force"]
+    if sort == "spec":
+        (release / "release.toml").write_text(SPEC)
+        arguments[1] = "release/release.toml"
+    elif sort == "data":
+        (release / "named.csv").write_text("old")
+        Path("release.toml").write_text(SPEC.replace("named.csv", "release/named.csv"))
+    elif sort == "made elsewhere":
+        (release / "synthetic-1.csv").write_text("old")
+        arguments += ["--synthetic", "release/synthetic-1.csv"]
+    elif sort == "below":
+        (release / "x").mkdir()
+        (release / "x" / "y.csv").write_text("old")
+        arguments += ["--synthetic", "release/x/y.csv"]
+    else:
+        os.link("named.csv", release / "synthetic-1.csv")
+    names = [path.name for path in release.iterdir() if path.is_file()]
+    write_manifest(release, dict.fromkeys(names, True))
+    before = sorted(release.rglob("*"))
+    Path("link").symlink_to("release")
+    for folder in ("release", "link"):
+        assert "a file that this run reads" in refused(*arguments, "--folder", folder)
+    assert sorted(release.rglob("*")) == before
+
+
+def test_a_study_replaces_none_of_its_data(tmp_path: Path) -> None:
+    (tmp_path / "sd2011.csv").write_text("x")
+    (tmp_path / "a.svg").symlink_to(tmp_path / "sd2011.csv")
+    with pytest.raises(CaveatError, match="reads"):
+        Output(tmp_path, force=True, read=tmp_path).check(["a"])
+
+
+def test_only_kept_columns_are_removed_after_a_fit(tmp_path: Path, monkeypatch) -> None:
+    """The folder beside a model may hold the data."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.caveat.partial").mkdir()
+    data = Path("m.caveat.partial/data.csv")
+    data.write_text("a,b\n" + "1,2\n3,4\n" * 100)
+    arguments = ["--out", "x.csv", "--seed", "1", "--model", "m.caveat", "--resume"]
+    result = CliRunner().invoke(app, ["synth", str(data), *arguments])
+    assert result.exit_code == 0, result.exception
+    assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
+
+
+def main(*arguments: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
+    code = "from caveat.cli import main; main()"
+    return subprocess.run(  # type: ignore[call-overload]
+        [sys.executable, "-c", code, *arguments], capture_output=True, check=False, **more
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are any bytes there")
+def test_names_that_are_not_utf8_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    odd = os.fsencode(tmp_path) + b"/\xff.csv"
+    try:
+        Path(os.fsdecode(odd)).write_text("a,b\n1,2\n")
+    except OSError:
+        pytest.skip("the file system allows UTF-8 only")
+    (tmp_path / "data.csv").write_text("a,b\n" + "1,2\n3,4\n" * 100)
+    for arguments in (["look", odd], ["synth", str(tmp_path / "data.csv"), "--out", odd]):
+        done = main(*arguments)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.count(b"\n") == 1, done.stderr
+        assert b"not UTF-8; rename" in done.stderr
+        assert b"\\udcff" in done.stderr

@@ -1,0 +1,224 @@
+"""The language of formulas and conditions."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.expressions import Expression
+from caveat.table import Missing, Table
+
+TABLE = Table.from_frame(
+    pd.DataFrame(
+        {
+            "age": [15, 40, 70, 17],
+            "income": pd.array([None, 1200, 800, -8], dtype="Int64"),
+            "sex": ["f", "m", None, "f"],
+            "edu": pd.Categorical(
+                ["low", "high", "mid", "low"], ["low", "mid", "high"], ordered=True
+            ),
+            "works": [False, True, True, False],
+            "born": [dt.date(2009, 1, 1), dt.date(1984, 5, 5), dt.date(1954, 2, 2), None],
+            "net income": [1.5, 2.5, 3.5, 4.5],
+            "other": ["f", "f", None, None],
+            "goal": pd.Categorical(
+                ["mid", "high", None, "low"], ["low", "mid", "high"], ordered=True
+            ),
+            "seen": [dt.datetime(2024, 1, 1, 12)] * 4,
+        }
+    )
+)
+COLUMNS = TABLE.with_columns(
+    {"income": TABLE["income"].declare_missing([Missing(-8, "not asked")])}
+).columns
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("age < 18", [True, False, False, True]),
+        ("18 <= age < 70", [False, True, False, False]),
+        ("18 > age", [True, False, False, True]),
+        ("age == 40 or age == 70", [False, True, True, False]),
+        ("not age < 18 and sex == 'm'", [False, True, False, False]),
+        ("sex != 'f'", [False, True, True, False]),
+        ("sex in ['m', 'x']", [False, True, False, False]),
+        ("sex not in ('m', 'x')", [True, False, True, True]),
+        ("edu >= 'mid'", [False, True, True, False]),
+        ("'mid' > edu", [True, False, False, True]),
+        ("works", [False, True, True, False]),
+        ("income == -8", [False, False, False, True]),
+        ("income != -8", [True, True, True, False]),
+        ("income > 900", [False, True, False, False]),
+        ("missing(income)", [True, False, False, True]),
+        ("missing(sex) or age > 60", [False, False, True, False]),
+        ("born < '1970-01-01'", [False, False, True, False]),
+        ("`net income` > 3", [False, False, True, True]),
+        ("age / 2 > `net income` * 10", [False, False, False, False]),
+        ("(age < 18) & (sex == 'f') | works", [True, True, True, True]),
+        ("~(age < 18)", [False, True, True, False]),
+        ("age < 18 & sex == 'f'", [True, False, False, True]),
+        ("not not works", [False, True, True, False]),
+        ("not income > 900", [True, False, True, True]),
+        ("income not in [1200]", [True, False, True, True]),
+        ("income != income", [True, False, False, True]),
+        ("sex == other", [True, False, False, False]),
+        ("sex != other", [False, True, True, True]),
+        ("edu < goal", [True, False, False, False]),
+        ("born < seen", [True, True, True, False]),
+        ("born == '2009-01-01' or missing(born)", [True, False, False, True]),
+        ("edu == 'nowhere'", [False, False, False, False]),
+        ("age == 9223372036854775807 or age > -1e300", [True, True, True, True]),
+        ("works == True", [False, True, True, False]),
+        ("works + 1 == 2", [False, True, True, False]),
+        ("missing(income / 2)", [True, False, False, True]),
+        ("5 in [age - 10, 1]", [True, False, False, False]),
+        ("'a' < 'b'", [True, True, True, True]),
+    ],
+)
+def test_conditions(text: str, expected: list[bool]) -> None:
+    assert Expression(text).evaluate(COLUMNS).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("age + 1", [16, 41, 71, 18]),
+        ("-age", [-15, -40, -70, -17]),
+        ("income / 100", [np.nan, 12, 8, np.nan]),
+        ("round(age / 10)", [2, 4, 7, 2]),
+        ("round(`net income` / 2, 1)", [0.8, 1.2, 1.8, 2.2]),
+        ("max(age, 20) - min(age, 20)", [5, 20, 50, 3]),
+        ("age // 10 * 10", [10, 40, 70, 10]),
+        ("sqrt(abs(age)) ** 2", [15, 40, 70, 17]),
+        ("age / (age - 15)", [np.inf, 1.6, 70 / 55, 8.5]),
+        ("2 ** -1 * age", [7.5, 20, 35, 8.5]),
+        ("-age ** 2", [-225, -1600, -4900, -289]),
+        ("2 ** 3 ** 2 - age % 4", [509, 512, 510, 511]),
+        ("np.log(age) - log(age)", [0, 0, 0, 0]),
+        ("7 // 2", [3, 3, 3, 3]),
+        ("(age > 16) * 5", [0, 5, 5, 5]),
+    ],
+)
+def test_formulas(text: str, expected: list[float]) -> None:
+    np.testing.assert_allclose(Expression(text).evaluate(COLUMNS), expected, rtol=1e-12)
+
+
+def test_columns_are_listed_in_the_order_in_which_they_occur() -> None:
+    assert Expression("max(b, `a c`) + b / d").columns == ("b", "a c", "d")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age <", "cannot be read"),
+        ("__import__('os').remove('x')", "not part of the language"),
+        ("age.codes", "not part of the language"),
+        ("[x for x in age]", "not part of the language"),
+        ("lambda: 1", "not part of the language"),
+        ("age[0]", "not part of the language"),
+        ("open('x')", "not part of the language"),
+        ("`age", "a backtick is not closed"),
+        ("'age", "a quotation mark is not closed"),
+        ("", "cannot be read"),
+        ("(age", "cannot be read"),
+        ("age)", "'\\)' is not part of the language at this place"),
+        ("age 5", "'5' is not part of the language at this place"),
+        ("(x := age)", "not part of the language"),
+        ("f'{age}'", "not part of the language"),
+        ("b'a'", "not part of the language"),
+        ("1j", "not part of the language"),
+        ("...", "not part of the language"),
+        ("max(*age)", "not part of the language"),
+        ("age\x00", "not part of the language"),
+        ("age + \udcff", "not part of the language"),
+        ("age if age else age", "not part of the language"),
+        ("[1] * 10**8", "not part of the language"),
+        ("age in 5", "a list is expected after in"),
+        ("age in []", "the list after in is empty"),
+        ("min()", "min\\(\\) takes 1 or more arguments, not 0"),
+        ("round()", "round\\(\\) takes 1 or 2 arguments, not 0"),
+        ("log(age, 2)", "log\\(\\) takes 1 arguments, not 2"),
+        ("missing(5)", "missing\\(\\) takes the name of a column"),
+        ("missing()", "missing\\(\\) takes the name of a column"),
+        ("1 / 0", "its constants give no finite number"),
+        ("age + 10**10**10", "its constants give no finite number"),
+        ("9**9**9", "its constants give no finite number"),
+        ("age > log(0)", "its constants give no finite number"),
+        ("'a' + 1", "text stands where a number is expected"),
+        ("age * ('a' * 10**8)", "text stands where a number is expected"),
+        ("1 < 'a'", "a number is compared with text"),
+        ("1e999", "a number is too large"),
+        ("1" * 41, "a number has more than 40 digits"),
+        ("-" * 5000 + "1", "more than 30 brackets or signs"),
+        ("(" * 5000, "more than 30 brackets or signs"),
+        ("not " * 1000 + "works", "more than 30 brackets or signs"),
+        ("2" + "**1" * 1000, "more than 30 brackets or signs"),
+        ("age" + " + age" * 2000, "more than 10,000 characters"),
+        ("sex == '\\d'", "a backslash stands before something"),
+    ],
+)
+def test_what_is_not_in_the_language_is_refused_unread(text: str, message: str) -> None:
+    with pytest.raises(CaveatError, match=message):
+        Expression(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("agee > 1", "there is no column 'agee'"),
+        ("sex + 1", "a column of text stands where a number is expected"),
+        ("age > 'old'", "a number is compared with text"),
+        ("edu > 'top'", "not one of its levels"),
+        ("born > 'soon'", "a date is expected"),
+        ("not age", "a condition is expected"),
+        ("sex < 5", "a number is compared with text"),
+        ("age == 'old'", "a number is compared with text"),
+        ("sex == age", "a number is compared with text"),
+        ("born > 5", "a date is expected"),
+        ("born > 'now'", "a date is expected"),
+        ("born > '2024-02-31'", "a date is expected"),
+        ("round(age, age)", "a whole number of digits"),
+        ("round(age, 99)", "a whole number of digits"),
+        ("age in [1] in [2]", "a list stands on the left"),
+        ("age + 'a'", "text stands where a number is expected"),
+        ("__class__", "there is no column '__class__'"),
+        ("größe > 1", "there is no column 'größe'"),
+    ],
+)
+def test_mistakes_with_columns_are_said_when_met(text: str, message: str) -> None:
+    with pytest.raises(CaveatError, match=message):
+        Expression(text).evaluate(COLUMNS)
+
+
+def test_what_is_as_deep_as_allowed_can_be_computed() -> None:
+    text = "age"
+    for _ in range(29):
+        text = f"(0 * 1 - {text} * 1)"
+    assert np.abs(Expression(text).evaluate(COLUMNS)).tolist() == [15, 40, 70, 17]
+    text = "works"
+    for _ in range(29):
+        text = f"(False or True and 0 < 1 + 1 * {text})"
+    assert Expression(text).holds(COLUMNS).tolist() == [True] * 4
+
+
+def test_long_chains_are_no_nesting() -> None:
+    assert Expression("age" + "+1" * 4000).evaluate(COLUMNS)[0] == 4015
+    assert Expression("works" + " and works" * 900).holds(COLUMNS).tolist() == [
+        False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_a_condition_is_told_from_a_number() -> None:
+    with pytest.raises(CaveatError, match="a condition is expected"):
+        Expression("age + 1").holds(COLUMNS)
+    assert Expression("True").holds(COLUMNS).tolist() == [True] * 4
+
+
+def test_a_code_of_missing_need_be_no_date() -> None:
+    born = TABLE["born"].declare_missing([Missing("9999-99-99")])
+    assert Expression("born == '9999-99-99'").holds({"born": born}).tolist() == [False] * 4

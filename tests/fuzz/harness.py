@@ -1,0 +1,143 @@
+"""Cases run one by one in a child process, where a crash, a hang or too much memory is a result.
+
+A case is anything that can be pickled. A check is a function at the top of a module: what it
+returns is of no interest, a ``CaveatError`` is a refusal, anything else it raises is a failure.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from caveat.errors import CaveatError
+
+__all__ = ["FACTOR", "Outcome", "failures", "flipped", "run_cases"]
+
+#: How many times the short run of `make test`; `make fuzz` sets it.
+FACTOR = float(os.environ.get("CAVEAT_FUZZ", "1"))
+SECONDS = 20.0
+BYTES = 4 << 30
+START = 120.0  # to import everything, on a machine with other work
+
+Case = tuple[str, Any]
+"""What the case is called, and what the check gets."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended: accepted, refused, or failed by traceback, crash, hang or memory."""
+
+    name: str
+    verdict: str
+    detail: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict not in ("accepted", "refused")
+
+
+def run_cases(check: Callable[[Any], object], cases: Iterable[Case]) -> list[Outcome]:
+    """Run a check on every case; a child that dies or hangs is replaced."""
+    outcomes = []
+    rest = iter(cases)
+    case = next(rest, None)
+    while case is not None:
+        with _child(check) as (process, pipe):
+            while case is not None:
+                name, content = case
+                pipe.send(content)
+                outcome = _answer(name, process, pipe)
+                outcomes.append(outcome)
+                case = next(rest, None)
+                if outcome.verdict in ("hang", "crash"):
+                    break
+    return outcomes
+
+
+def failures(outcomes: Iterable[Outcome]) -> str:
+    """Return the cases that failed, one after the other, ready to be printed."""
+    return "\n".join(f"{o.name}: {o.verdict}\n{o.detail}" for o in outcomes if o.failed)
+
+
+def flipped(content: bytes, rng: Any, most: int = 8) -> bytes:
+    """Damage bytes as disks, editors and attackers do: flip, cut, repeat, insert, overwrite."""
+    out = bytearray(content)
+    for _ in range(int(rng.integers(1, most + 1))):
+        at = int(rng.integers(0, len(out) + 1))
+        length = int(2 ** rng.uniform(0, 8))
+        match int(rng.integers(0, 6)):
+            case 0 if at < len(out):
+                out[at] ^= 1 << int(rng.integers(0, 8))
+            case 1:
+                del out[at : at + length]
+            case 2:
+                out[at:at] = out[at : at + length]
+            case 3:
+                out[at:at] = rng.bytes(length)
+            case 4:
+                out[at : at + 4] = bytes([int(rng.choice([0, 255]))]) * len(out[at : at + 4])
+            case _ if at:
+                del out[at:]
+    return bytes(out)
+
+
+@contextmanager
+def _child(check: Callable[[Any], object]) -> Iterator[tuple[Any, Connection]]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, check), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(START):
+            raise TimeoutError("the child does not start")
+        ours.recv()
+        yield process, ours
+    finally:
+        ours.close()
+        process.kill()
+        process.join()
+
+
+def _answer(name: str, process: Any, pipe: Connection) -> Outcome:
+    try:
+        if not pipe.poll(SECONDS):
+            return Outcome(name, "hang", f"no answer in {SECONDS:g} s")
+        return Outcome(name, *pipe.recv())
+    except EOFError:
+        process.join()
+        return Outcome(name, "crash", f"the process ended with {process.exitcode}")
+
+
+def _serve(pipe: Connection, check: Callable[[Any], object]) -> None:
+    # The check's module was imported to find the function; what it maps is not held against it.
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + BYTES, mapped + BYTES))
+    pipe.send("ready")
+    while True:
+        try:
+            content = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_verdict(check, content))
+
+
+def _verdict(check: Callable[[Any], object], content: Any) -> tuple[str, str]:
+    try:
+        check(content)
+    except CaveatError as error:
+        several = "\n" in str(error) or not str(error).strip()
+        return ("traceback", f"not one sentence: {error!r}") if several else ("refused", str(error))
+    except MemoryError:
+        return "memory", traceback.format_exc()
+    except BaseException:
+        return "traceback", traceback.format_exc()
+    return "accepted", ""

@@ -1,0 +1,52 @@
+"""The harness itself: every way to fail is told apart from a refusal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+from tests.fuzz import harness
+
+from caveat.errors import CaveatError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+
+
+def ends(how: str) -> None:
+    match how:
+        case "refused":
+            raise CaveatError("it is wrong", do="mend it")
+        case "traceback":
+            raise ValueError(how)
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "hang":
+            time.sleep(60)
+        case "memory":
+            bytearray(harness.BYTES)
+        case "two lines":
+            raise CaveatError("it is\nwrong")
+
+
+def test_every_end_is_told_apart(monkeypatch):
+    monkeypatch.setattr(harness, "SECONDS", 2.0)
+    wanted = ["accepted", "refused", "crash", "accepted", "traceback", "hang", "memory", "refused"]
+    found = harness.run_cases(ends, [(how, how) for how in wanted])
+    assert [outcome.verdict for outcome in found] == wanted
+    assert "-11" in found[2].detail
+    assert harness.failures(found).count("\n") >= 4
+
+
+def test_a_refusal_is_one_sentence():
+    (found,) = harness.run_cases(ends, [("two lines", "two lines")])
+    assert found.failed
+
+
+def test_the_same_seed_damages_the_same_bytes():
+    content = bytes(range(256)) * 4
+    made = [harness.flipped(content, np.random.default_rng(7)) for _ in range(2)]
+    assert made[0] == made[1] != content

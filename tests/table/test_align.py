@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from tests.table.strategies import polars_frames
 
 from caveat.errors import CaveatError
-from caveat.table import Missing, Schema, Table, align
+from caveat.table import Missing, Schema, Table, align, read
+from caveat.table.align import recode_to
 
 
 def differences(original: dict[str, list[object]], synthetic: dict[str, list[object]]) -> list[str]:
@@ -104,3 +105,47 @@ def test_alignment_keeps_every_value_or_says_otherwise(left, right) -> None:
         if not any("compared as" in d.what for d in result.differences if d.column == name):
             for aligned, before in zip(ours.values, a[name].values, strict=True):
                 assert aligned == before or str(aligned) == str(before)
+
+
+def written(tmp_path, text: str) -> Table:
+    path = tmp_path / f"{abs(hash(text))}.csv"
+    path.write_text(text, encoding="utf-8")
+    return read(path)
+
+
+@pytest.mark.parametrize("theirs", ["", '""', "NA", '"NA"', "NULL", '""|'])
+@pytest.mark.parametrize("ours", ["", '""', "NA", '"NA"', '""|'])
+@pytest.mark.parametrize("values", [("AT", "DE"), ("7", "8"), ("2020-01-01", "2021-01-01")])
+def test_empty_cells_are_the_same_however_they_are_written(tmp_path, ours, theirs, values) -> None:
+    """Bare, quoted, some of both ("|"), or as the word that programs write for nothing."""
+
+    def table(empty: str) -> Table:
+        a, b = (f'"{v}"' if '"' in empty else v for v in values)
+        cells = [a, empty.strip("|"), b, empty if "|" not in empty else ""]
+        return written(tmp_path, "n,x\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))
+
+    both = align(table(ours), table(theirs))
+    codes = both.original["x"].codes
+    np.testing.assert_array_equal(codes, both.synthetic["x"].codes)
+    assert codes[1] == codes[3]
+    assert len(set(codes.tolist())) == 3
+
+
+def test_codes_that_mean_something_stay_apart() -> None:
+    """A table that has both the word and empty cells tells them apart; so do labels and codes."""
+    frame = {"x": ["a", None, "NA"], "y": ["a", "a", "."], "z": ["a", "b", "?"]}
+    both = align(Table.from_frame(frame), Table.from_frame({**frame, "x": ["a", None, None]}))
+    assert both.original["x"].codes.tolist() == [1, 2, 0]
+    assert both.synthetic["x"].codes.tolist() == [1, 2, 2]
+    schema = Schema.from_mapping({"x": {"missing": {"": "refused"}}})
+    labelled = schema.apply(Table.from_frame({"x": ["a", "", None]}))
+    both = align(labelled, Table.from_frame({"x": ["a", None, None]}))
+    assert both.original["x"].codes.tolist()[1] != both.original["x"].codes.tolist()[2]
+    coded = Schema.from_mapping({"x": {"missing": [-8]}}).apply(Table.from_frame({"x": [1, -8]}))
+    both = align(coded, Table.from_frame({"x": [1, None]}))
+    assert both.original["x"].codes[1] != both.synthetic["x"].codes[1]
+
+
+def test_a_release_is_looked_up_whatever_its_empty_cells_look_like() -> None:
+    known = Table.from_frame({"x": ["a", "b", None]})["x"]
+    assert recode_to(Table.from_frame({"x": ["b", "", "c"]})["x"], known).tolist() == [1, 2, 3]

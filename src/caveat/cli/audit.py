@@ -14,7 +14,7 @@ from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.risk import Audit
 from caveat.risk import audit as run_audit
-from caveat.risk.render import heading, sections
+from caveat.risk.render import heading, sections, warning_lines
 from caveat.table import Table, write
 from caveat.table.atomic import check_outputs, write_text
 
@@ -132,9 +132,12 @@ def _blind_spots(blind: list[tuple[str, str]]) -> Grid:
 
 def _print(found: Audit) -> None:
     for difference in found.differences:
-        console.remark(f"note: {difference}")
+        if not difference.is_alarm:
+            console.remark(f"note: {difference}")
     for remark in found.remarks:
         console.remark(f"note: {remark}")
+    for line in warning_lines(found):
+        console.out.print(line, markup=False, style="bold red")
     console.out.print(heading(found), markup=False)
     for section in sections(found):
         console.out.print()

@@ -34,6 +34,12 @@ def compare(
     holdout: Annotated[
         Path | None, typer.Option(help="Records that were not used to make the release.")
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="The original's column of survey weights that the release was made with."
+        ),
+    ] = None,
     charts: Annotated[
         Path | None, typer.Option(help="A folder for charts as HTML, SVG and PNG.")
     ] = None,
@@ -65,6 +71,7 @@ def compare(
             tables[1:],
             models=models,
             holdout=outside,
+            weights=weights or reader.synthesis.get("weights"),
             progress=lambda step: bar.update(task, description=step),
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -111,6 +118,8 @@ def _print(found: Utility, title: str) -> None:
     copies = len(found.comparisons)
     rows = f"{found.first.n_original:,} rows, {len(found.first.names)} variables"
     against = "1 synthetic table" if copies == 1 else f"{copies} synthetic tables"
+    for warning in found.warnings:
+        out.print(Text(f"WARNING: {warning}", style="bold red"), width=width)
     out.print(Text.assemble((title, "bold"), f"  {rows}, against {against}"), width=width)
     out.print()
     out.print(_measures(found), width=width)
@@ -138,7 +147,8 @@ def _print(found: Utility, title: str) -> None:
     for fitted in found.models:
         console.remark(f"{fitted.formula}: {_fit(fitted)}")
     for remark in found.remarks:
-        console.remark(remark)
+        if remark not in found.warnings:
+            console.remark(remark)
 
 
 def _grid(*columns: str) -> Grid:

@@ -14,6 +14,7 @@ from caveat.cli import console
 from caveat.risk import MEASURES
 from caveat.table import Table
 from caveat.table.atomic import write_text
+from caveat.table.overlap import RIGHT_FILE
 
 __all__ = ["attack_of_kind", "names"]
 
@@ -58,6 +59,9 @@ def _content(kind: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
 
 
 def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
+    for note in dict.fromkeys(n for one in found for f in one for n in f.result.notes):
+        if note.endswith(RIGHT_FILE):
+            console.out.print(f"WARNING: {note}", markup=False, style="bold red")
     header = ("", "value", "95 %", "baseline", "original", "control", "residual", "n")
     for copy, findings in enumerate(found, 1):
         title = f"{kind}, copy {copy}" if len(found) > 1 else kind

@@ -317,8 +317,14 @@ class Workbench:
         if risks := question.of_kind("risk"):
             values |= self._risks(release, risks)
         if utilities := question.of_kind("utility"):
+            weights = setting.options.get("weights") or None
             compared = compare(
-                self.original, release, measures=utilities, models=question.models, resamples=0
+                self.original,
+                release,
+                measures=utilities,
+                models=question.models,
+                resamples=0,
+                weights=weights,
             )
             for name in utilities:
                 numbers = [r.value for r in compared.results if r.measure.name == name]

@@ -21,12 +21,15 @@ RESAMPLES = 1_000_015  # first word of the seeds
 
 def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
     """Compare the released tables with the fitted records, beside values to judge this by."""
-    fitted, releases = material.fitted.select(material.columns()), list(material.releases)
+    weights = spec.synthesis.get("weights") or None
+    apart = [weights] if weights else []
+    fitted = material.fitted.select([*material.columns(apart), *apart])
+    releases = list(material.releases)
     models, refused = [], {}
     for model in spec.utility.models:
         # A model that cannot be fitted to the release is a finding, not the end of the run.
         try:
-            compare(fitted, releases, models=[model], measures=[], resamples=0)
+            compare(fitted, releases, models=[model], measures=[], resamples=0, weights=weights)
             models.append(model)
         except CaveatError as error:
             refused[model] = said(error)
@@ -40,6 +43,7 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
         holdout=material.control,
         measures=spec.utility.measures,
         seed=child_seed(material.seed, RESAMPLES),
+        weights=weights,
         progress=lambda _: done(1 / jobs),
     )
     return {

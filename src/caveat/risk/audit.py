@@ -14,7 +14,8 @@ from caveat.risk.pair import KeyCells, Pair
 from caveat.risk.prepare import group, harmonise
 from caveat.risk.result import Audit, Check, Row
 from caveat.risk.scenario import Scenario
-from caveat.table import Table
+from caveat.table import Difference, Table
+from caveat.table.overlap import refuse_strangers
 
 __all__ = ["audit"]
 
@@ -61,6 +62,12 @@ def audit(
     Audit
         Prints as a table; ``to_frame``, ``to_dict`` and ``records`` give the rest.
 
+    Raises
+    ------
+    CaveatError
+        Among others, where a table has no value of a key or of a target in common with the
+        original: that is another file. With less than half in common the result carries a warning.
+
     Examples
     --------
     >>> people = {"sex": list("ffmm"), "age": [31, 47, 31, 52], "ill": list("nynn")}
@@ -83,11 +90,13 @@ def audit(
         [*copies, *([outside] if outside else [])],
         list(dict.fromkeys([*columns, *common])) if _whole_rows(chosen) else columns,
     )
+    alarms = [tuple(d for d in found if d.is_alarm) for found in differences]
     grouped, remarks = group([t.select(columns) for t in tables], attackers[0].groups)
+    refuse_strangers(grouped[0], grouped[1:], columns)
     rows: list[Row] = []
     checks: list[Check] = []
     for copy in range(1, len(copies) + 1):
-        runs = _Runs(grouped, tables, copy, bool(outside))
+        runs = _Runs(grouped, tables, copy, bool(outside), alarms[copy - 1])
         runs.measure(attackers, chosen, rows, checks)
         by_keys = [measure for measure in chosen if "keys" in measure.needs]
         for fewer in _by_subset(attackers, subsets):
@@ -99,7 +108,10 @@ def audit(
         n_synthetic=tuple(len(copy) for copy in copies),
         n_control=len(outside) if outside else None,
         differences=tuple(dict.fromkeys(d for found in differences[: len(copies)] for d in found)),
-        remarks=tuple(remarks),
+        remarks=(
+            *remarks,
+            *(f"control: {alarm}" for found in alarms[len(copies) :] for alarm in found),
+        ),
     )
 
 
@@ -107,9 +119,15 @@ class _Runs:
     """The pairs of one copy; the cells of a set of keys are found once for all targets."""
 
     def __init__(
-        self, grouped: Sequence[Table], whole: Sequence[Table], copy: int, has_control: bool
+        self,
+        grouped: Sequence[Table],
+        whole: Sequence[Table],
+        copy: int,
+        has_control: bool,
+        alarms: Sequence[Difference],
     ) -> None:
         self.copy = copy
+        self.alarms = alarms
         self.sides = [(grouped[0], whole[0]), (grouped[copy], whole[copy])]
         self.control = (grouped[-1], whole[-1]) if has_control else None
 
@@ -136,7 +154,8 @@ class _Runs:
                 control = self._pair(self.control, attacker, outside)
             for measure in todo:
                 seen = attacker if "target" in measure.needs else attacker.with_target(None)
-                rows.append(Row(seen, self.copy, measure.name, _measured(measure, pair, control)))
+                result = self._doubted(_measured(measure, pair, control), seen)
+                rows.append(Row(seen, self.copy, measure.name, result))
             if attacker.target and about_target:
                 checks.append(
                     Check(
@@ -150,6 +169,11 @@ class _Runs:
             for used in (pair, control):
                 if used is not None:
                     used.forget()
+
+    def _doubted(self, result: Measurement, attacker: Scenario) -> Measurement:
+        """Add to a result what puts its columns in doubt."""
+        said = [str(alarm) for alarm in self.alarms if alarm.column in attacker.columns]
+        return replace(result, notes=(*result.notes, *said)) if said else result
 
     def _pair(self, side: tuple[Table, Table], attacker: Scenario, cells: KeyCells) -> Pair:
         return Pair(side[0], self.sides[1][0], attacker, cells, rows=(side[1], self.sides[1][1]))

@@ -47,6 +47,8 @@ def harmonise(
         aligned = align(ours, table)
         ours, theirs[position] = aligned.original, aligned.synthetic
         differences.append(aligned.differences)
+    # What a later table taught about the original holds for the earlier ones too.
+    theirs = [align(ours, table).synthetic for table in theirs] if len(theirs) > 1 else theirs
     united = {
         name: common_levels([ours[name], *(table[name] for table in theirs)], name)
         for name in columns
@@ -174,7 +176,11 @@ def _flags(column: Column, levels: Sequence[Any], name: str) -> Flags:
     present = [*column.levels.tolist(), *(m.code for m in column.missing)]
     flags = np.zeros(len(present), dtype=bool)
     for level in levels:
-        hit = [value == level or str(value) == str(level) for value in present]
+        # What stands between two quotation marks is an empty cell here.
+        hit = [
+            value == level or str(value) == str(level) or (value is None and level == "")
+            for value in present
+        ]
         if not any(hit):
             raise CaveatError(
                 "a level that is to be excluded does not occur",

@@ -10,7 +10,7 @@ from caveat.risk.measurement import Measurement
 if TYPE_CHECKING:
     from caveat.risk.result import Audit
 
-__all__ = ["Section", "plain", "sections"]
+__all__ = ["Section", "heading", "plain", "sections", "warning_lines"]
 
 # With more targets than this they are compared in one table instead of being shown one by one.
 MANY_TARGETS = 3
@@ -46,7 +46,7 @@ def sections(audit: Audit) -> list[Section]:
 
 def plain(audit: Audit) -> str:
     """Return the sections as aligned text."""
-    lines = [heading(audit)]
+    lines = [*warning_lines(audit), heading(audit)]
     for section in sections(audit):
         table = [section.header, *section.rows]
         widths = [max(len(row[i]) for row in table) for i in range(len(section.header))]
@@ -61,6 +61,11 @@ def plain(audit: Audit) -> str:
             lines += ["  cannot see", *(f"    {names}: {text}" for names, text in section.blind)]
         lines += [f"  ! {remark}" for remark in section.remarks]
     return "\n".join(lines)
+
+
+def warning_lines(audit: Audit) -> list[str]:
+    """Return what must be read before any number."""
+    return [f"WARNING: {warning}" for warning in audit.warnings]
 
 
 def heading(audit: Audit) -> str:

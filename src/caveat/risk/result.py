@@ -74,6 +74,11 @@ class Audit:
     differences: tuple[Difference, ...]
     remarks: tuple[str, ...]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What puts in doubt that the tables belong together."""
+        return tuple(str(d) for d in self.differences if d.is_alarm)
+
     def __repr__(self) -> str:
         from caveat.risk.render import plain
 

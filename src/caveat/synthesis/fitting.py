@@ -27,9 +27,10 @@ from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
+from caveat.table.weights import survey_weights
 from caveat.tree import Predictors, compile_one_beside
 
-__all__ = ["FIT", "decimals_of", "fit_columns", "survey_weights"]
+__all__ = ["FIT", "decimals_of", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
 MOST_DECIMALS = 12
@@ -303,23 +304,6 @@ def _kept(entry: ColumnPlan, column: Column) -> NDArray[Any] | None:
     if entry.settings.method == "copy":
         return column.codes
     return column.codes[:1] if entry.settings.method == "constant" else None
-
-
-def survey_weights(column: Column, name: str) -> NDArray[np.float64]:
-    """Return the weights of all records, or say in which row one cannot be used."""
-    if not column.kind.is_number:
-        raise CaveatError("weights must be numbers", where=f"column {name}", do="choose another")
-    weights = column.cell_numbers
-    for bad, what in ((np.isnan(weights), "missing"), (weights < 0, "negative")):
-        if bad.any():
-            raise CaveatError(
-                f"{int(bad.sum()):,} weights are {what}",
-                where=f"column {name}, row {int(np.argmax(bad)) + 1}",
-                do="give every record a weight of zero or more",
-            )
-    if not weights.sum() > 0:
-        raise CaveatError("all weights are zero", where=f"column {name}", do="choose another")
-    return weights
 
 
 def decimals_of(column: Column) -> int:

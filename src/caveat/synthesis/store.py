@@ -31,7 +31,7 @@ from caveat.synthesis.dictionary import (
     table_from_state,
     table_state,
 )
-from caveat.synthesis.fitting import kind_method, predictors_of, rules_of, survey_weights
+from caveat.synthesis.fitting import kind_method, predictors_of, rules_of
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.stratified import Stratified
@@ -42,6 +42,7 @@ from caveat.table import Table
 from caveat.table.atomic import write_text
 from caveat.table.drafts import clear_up
 from caveat.table.frames import BACKENDS
+from caveat.table.weights import survey_weights
 
 __all__ = ["NOTICE", "fingerprint", "forget_columns", "load", "load_columns", "save", "save_column"]
 

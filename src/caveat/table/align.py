@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.table._same_missing import same_missing
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import EXACT_INTEGER, convert
+from caveat.table.overlap import doubt
 from caveat.table.table import Table
 
 __all__ = ["Aligned", "Difference", "align", "common_levels", "recode_to"]
@@ -28,10 +30,13 @@ class Difference:
         Name of the column.
     what
         What differs, in words without values.
+    is_alarm
+        Whether it puts in doubt that the two tables belong together.
     """
 
     column: str
     what: str
+    is_alarm: bool = False
 
     def __str__(self) -> str:
         return f"{self.column}: {self.what}"
@@ -52,7 +57,8 @@ def align(original: Table, synthetic: Table) -> Aligned:
     """Put two tables on the union of their levels.
 
     Only the columns that both tables have are kept, in the order of the original. Declared missing
-    codes of the original hold for the synthetic table too. Numbers that one table stores as text
+    codes of the original hold for the synthetic table too, and an empty cell is the same missing
+    value whether it stands between quotation marks or not. Numbers that one table stores as text
     are read as numbers; where that is impossible, both are compared as text.
 
     Examples
@@ -77,6 +83,8 @@ def align(original: Table, synthetic: Table) -> Aligned:
     for name in names:
         ours[name], theirs[name], found = _align_column(original[name], synthetic[name], name)
         differences += [Difference(name, what) for what in found]
+        alarm = doubt(ours[name], theirs[name])
+        differences += [Difference(name, alarm, is_alarm=True)] if alarm else []
     return Aligned(
         replace(original, columns=ours), replace(synthetic, columns=theirs), tuple(differences)
     )
@@ -85,11 +93,16 @@ def align(original: Table, synthetic: Table) -> Aligned:
 def _align_column(ours: Column, theirs: Column, name: str) -> tuple[Column, Column, list[str]]:
     found = []
     theirs = theirs.declare_missing([m for m in ours.missing if m.code is not None])
+    before = ours.missing
+    ours, theirs = same_missing(ours, theirs)
+    if len(ours.missing) < len(before):
+        found.append("several ways to be empty in the original, compared as one")
     if _family(ours) != _family(theirs):
-        before, kind = theirs.kind, ours.kind
+        theirs_was, ours_was = theirs.kind, ours.kind
         ours, theirs = _one_family(ours, theirs, name)
         found.append(
-            f"{before} in the synthetic table, {kind} in the original; compared as {ours.kind}"
+            f"{theirs_was} in the synthetic table, {ours_was} in the original; "
+            f"compared as {ours.kind}"
         )
     a, b = common_levels([ours, theirs], name)
     new = (b.counts > 0) & (a.counts == 0)
@@ -222,6 +235,8 @@ def _recode(column: Column, united: Column) -> Column:
 def recode_to(column: Column, known: Column) -> NDArray[np.int64]:
     """Return the cells in the codes of another column; values it does not have get `n_levels`."""
     column = column.declare_missing([m for m in known.missing if m.code is not None])
+    if not {m.key for m in column.missing} <= {m.key for m in known.missing}:
+        column = same_missing(known, column)[1]
     united = common_levels([known, column], "")
     lookup = np.full(united[0].n_levels, known.n_levels, dtype=np.int64)
     lookup[_positions(known, united[0])] = np.arange(len(known.levels))

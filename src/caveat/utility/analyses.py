@@ -16,6 +16,7 @@ from caveat.expressions import Formula
 from caveat.utility.combining import Rule, combine
 from caveat.utility.comparison import Comparison
 from caveat.utility.fitting import FAMILIES, fit_all
+from caveat.utility.weighting import UNWEIGHTED, WEIGHTED
 
 __all__ = [
     "Coefficients",
@@ -135,8 +136,9 @@ class ModelComparison:
     coefficients
         The terms that could be estimated everywhere.
     lack_of_fit, df, p_value
-        Δᵀ V⁻¹ Δ with V the covariance of the original's estimates times n / (k m): about χ² with df
-        degrees of freedom if the synthesis is right. ``None`` if V is singular.
+        Δᵀ V⁻¹ Δ with V the covariance of the original's estimates times n / (k m), with weights
+        the mean covariance of the copies over m: about χ² with df degrees of freedom if the
+        synthesis is right. ``None`` if V is singular.
     n_original, n_synthetic
         Rows used, in the original and on average in the copies.
     notes
@@ -202,12 +204,17 @@ def compare_model(
     Notes
     -----
     Rows with a missing cell are left out. The first level of a category that all tables have is its
-    reference. The language of formulas is that of :class:`caveat.expressions.Formula`.
+    reference. The language of formulas is that of :class:`caveat.expressions.Formula`. With survey
+    weights the original's estimates are the weighted ones, and their covariance is the sandwich of
+    survey statistics (records drawn independently).
     """
     copies = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
     formula = read_model(model)
     _check_names(formula, copies[0].names, "the model cannot be fitted: ")
     family, fits, notes = fit_all(formula, copies)
+    weights = copies[0].weights
+    if weights is not None:
+        notes.append(WEIGHTED if family != "multinomial" else f"{UNWEIGHTED}: a multinomial model")
     terms = [term for term in fits[0].estimate if all(term in fit.estimate for fit in fits)]
     lost = sorted({term for fit in fits for term in fit.estimate} - set(terms))
     if lost:
@@ -231,6 +238,9 @@ def compare_model(
         combined.se,
     )
     spread = ours.covariance(terms) * ours.n / sum(sizes)
+    if weights is not None:
+        # Given the original, copies vary as samples without weights do: by their own covariance.
+        spread = np.mean([fit.covariance(terms) for fit in theirs], axis=0) / len(theirs)
     fit = _lack_of_fit(coefficients.synthetic - coefficients.original, spread)
     return ModelComparison(
         formula.text,

@@ -12,6 +12,7 @@ from scipy.stats import kendalltau
 from caveat.discreet import without_values
 from caveat.table import Table
 from caveat.utility.comparison import Comparison
+from caveat.utility.weighting import Weights
 
 __all__ = ["Associations", "association_matrix", "associations", "kendall_difference", "pca_ks"]
 
@@ -77,29 +78,33 @@ def associations(comparison: Comparison) -> Associations:
     """
     return Associations(
         comparison.names,
-        association_matrix(comparison.original),
+        association_matrix(comparison.original, comparison.weights),
         association_matrix(comparison.synthetic),
     )
 
 
-def association_matrix(table: Table) -> Floats:
+def association_matrix(table: Table, weights: Weights = None) -> Floats:
     """Return the association of every pair of columns.
 
-    Missing cells are left out for numbers, pair by pair, and are levels of categories.
+    Missing cells are left out for numbers, pair by pair, and are levels of categories. Weights sum
+    to the number of rows.
     """
     names = table.names
     numbers = [i for i, n in enumerate(names) if table[n].kind.is_number]
     matrix = np.full((len(names), len(names)), np.nan)
     np.fill_diagonal(matrix, 1.0)
     if numbers:
-        matrix[np.ix_(numbers, numbers)] = _pearson(_values(table, [names[i] for i in numbers]))
+        values = _values(table, [names[i] for i in numbers])
+        matrix[np.ix_(numbers, numbers)] = _pearson(values, weights)
     others = [i for i in range(len(names)) if i not in numbers]
     codes = {i: table[names[i]].compact().codes for i in others}
     for i in others:
         for j in numbers:
-            matrix[i, j] = matrix[j, i] = _ratio(codes[i], _values(table, [names[j]])[:, 0])
+            matrix[i, j] = matrix[j, i] = _ratio(
+                codes[i], _values(table, [names[j]])[:, 0], weights
+            )
     for i, j in combinations(others, 2):
-        matrix[i, j] = matrix[j, i] = _cramer(codes[i], codes[j])
+        matrix[i, j] = matrix[j, i] = _cramer(codes[i], codes[j], weights)
     return matrix
 
 
@@ -112,15 +117,16 @@ def _values(table: Table, names: list[str]) -> Floats:
     return np.column_stack(columns)
 
 
-def _pearson(x: Floats) -> Floats:
+def _pearson(x: Floats, weights: Weights) -> Floats:
     """Return Pearson correlations over the rows that both columns have."""
     held = np.isfinite(x)
     z = np.where(held, x - np.nanmean(np.where(held.any(axis=0), x, 0.0), axis=0), 0.0)
     m = held.astype(np.float64)
+    mw, zw = (m, z) if weights is None else (m * weights[:, None], z * weights[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        n = m.T @ m
-        sums, squares = z.T @ m, (z**2).T @ m
-        cross = z.T @ z - sums * sums.T / n
+        n = mw.T @ m
+        sums, squares = zw.T @ m, (z**2).T @ mw
+        cross = zw.T @ z - sums * sums.T / n
         spread = squares - sums**2 / n
         tiny = spread <= 1e-12 * np.maximum(squares, 1e-300)
         result = cross / np.sqrt(spread * spread.T)
@@ -128,31 +134,33 @@ def _pearson(x: Floats) -> Floats:
     return np.clip(result, -1.0, 1.0)
 
 
-def _ratio(codes: NDArray[np.integer], values: Floats) -> float:
+def _ratio(codes: NDArray[np.integer], values: Floats, weights: Weights) -> float:
     """Return the correlation ratio η: the share of a number's spread between categories, rooted."""
     held = np.isfinite(values)
     y, groups = values[held], codes[held]
+    w = None if weights is None else weights[held]
     if not len(y):
         return float("nan")
-    y = y - y.mean()
-    total = float((y**2).sum())
-    size = np.bincount(groups)
+    y = y - np.average(y, weights=w)
+    total = float((y**2 if w is None else w * y**2).sum())
+    size = np.bincount(groups, w)
     if total <= 0 or np.count_nonzero(size) < 2:
         return float("nan")
-    sums = np.bincount(groups, y)
+    sums = np.bincount(groups, y if w is None else w * y)
     between = float((sums[size > 0] ** 2 / size[size > 0]).sum())
     return float(np.sqrt(min(1.0, between / total)))
 
 
-def _cramer(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
+def _cramer(a: NDArray[np.integer], b: NDArray[np.integer], weights: Weights) -> float:
     """Return Cramér's V, without correction for bias."""
     rows, columns = int(a.max()) + 1, int(b.max()) + 1
     if min(rows, columns) < 2:
         return float("nan")
     # Only cells that occur: the full table of two long factors would not fit into memory.
-    cells, counts = np.unique(a.astype(np.int64) * columns + b, return_counts=True)
+    cells, place = np.unique(a.astype(np.int64) * columns + b, return_inverse=True)
+    counts = np.bincount(place, weights)
     i, j = np.divmod(cells, columns)
-    expected = np.bincount(a)[i] * (np.bincount(b)[j] / len(a))
+    expected = np.bincount(a, weights)[i] * (np.bincount(b, weights)[j] / len(a))
     chi = float((counts**2 / expected).sum()) - len(a)
     return float(np.sqrt(max(0.0, chi) / (len(a) * (min(rows, columns) - 1))))
 
@@ -183,16 +191,22 @@ def pca_ks(comparison: Comparison) -> list[float]:
     the components are those of the original (up to five). Empty with fewer than two such columns.
     """
     names = [n for n in comparison.names if comparison.original[n].kind.has_order]
-    x, y = (_standardised(table, names) for table in (comparison.original, comparison.synthetic))
+    weights = comparison.weights
+    x = _standardised(comparison.original, names, weights)
+    y = _standardised(comparison.synthetic, names, None)
     kept = x.any(axis=0)
     if kept.sum() < 2:
         return []
-    _, _, axes = np.linalg.svd(x[:, kept], full_matrices=False)
+    counted = x if weights is None else x * np.sqrt(weights)[:, None]
+    _, _, axes = np.linalg.svd(counted[:, kept], full_matrices=False)
     axes = axes[:COMPONENTS].T
-    return [_ks(a, b) for a, b in zip((x[:, kept] @ axes).T, (y[:, kept] @ axes).T, strict=True)]
+    return [
+        _ks(a, b, weights)
+        for a, b in zip((x[:, kept] @ axes).T, (y[:, kept] @ axes).T, strict=True)
+    ]
 
 
-def _standardised(table: Table, names: list[str]) -> Floats:
+def _standardised(table: Table, names: list[str], weights: Weights) -> Floats:
     """Return columns with mean 0 and variance 1; constant and missing cells are 0."""
     if not names:
         return np.zeros((table.n_rows, 0))
@@ -203,14 +217,26 @@ def _standardised(table: Table, names: list[str]) -> Floats:
         levels = column.numbers if column.kind.is_number else order
         x = np.append(levels, np.full(len(column.missing), np.nan))[column.codes]
         held = np.isfinite(x)
-        mean = x[held].mean() if held.any() else 0.0
-        spread = x[held].std() if held.any() else 0.0
+        w = None if weights is None else weights[held]
+        mean = np.average(x[held], weights=w) if held.any() else 0.0
+        spread = _deviation(x[held], w) if held.any() else 0.0
         columns.append(np.where(held, x - mean, 0.0) / (spread or np.inf))
     return np.column_stack(columns)
 
 
-def _ks(a: Floats, b: Floats) -> float:
+def _deviation(x: Floats, weights: Weights) -> float:
+    if weights is None:
+        return float(x.std())
+    mean = np.average(x, weights=weights)
+    return float(np.sqrt(np.average((x - mean) ** 2, weights=weights)))
+
+
+def _ks(a: Floats, b: Floats, weights: Weights) -> float:
     points = np.concatenate([a, b])
-    ours = np.searchsorted(np.sort(a), points, side="right") / len(a)
+    order = np.argsort(a, kind="stable")
+    ours = np.searchsorted(a[order], points, side="right") / len(a)
+    if weights is not None:
+        below = np.append(0.0, np.cumsum(weights[order])) / weights.sum()
+        ours = below[np.searchsorted(a[order], points, side="right")]
     theirs = np.searchsorted(np.sort(b), points, side="right") / len(b)
     return float(np.abs(ours - theirs).max())

@@ -140,8 +140,11 @@ def correlation_difference(found: Associations) -> Any:
 def propensity_scores(found: Propensity) -> Any:
     """Draw the scores: two equal sets of bars around the dashed line mean that nothing shows."""
     limits = np.linspace(0, 1, BINS + 1)
-    sides = [found.scores[mask] for mask in (~found.is_synthetic, found.is_synthetic)]
-    shares = [100 * np.histogram(side, limits)[0] / len(side) for side in sides]
+    shares = []
+    for mask in (~found.is_synthetic, found.is_synthetic):
+        weights = None if found.weights is None else found.weights[mask]
+        bars, _ = np.histogram(found.scores[mask], limits, weights=weights)
+        shares.append(100 * bars / mask.sum())
     name = {"cart": "classification tree", "logit": "logistic regression"}.get(
         found.model, "boosted trees"
     )

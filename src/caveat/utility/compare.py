@@ -17,6 +17,7 @@ from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.table import Table, align
 from caveat.table.align import common_levels
+from caveat.table.overlap import refuse_strangers
 from caveat.utility.analyses import ModelComparison, check_model, compare_model
 from caveat.utility.associations import Associations
 from caveat.utility.comparison import Comparison
@@ -27,6 +28,7 @@ from caveat.utility.entries.variables import variables_of
 from caveat.utility.measures import BEST, MEASURES, find_measure
 from caveat.utility.tables import Tables
 from caveat.utility.variables import Variable
+from caveat.utility.weighting import Weights, effective_size, redraw, split_weights
 
 __all__ = ["References", "Result", "Utility", "compare"]
 
@@ -156,13 +158,23 @@ class Utility:
     def remarks(self) -> tuple[str, ...]:
         """What was found or decided on the way."""
         every = [remark for comparison in self.comparisons for remark in comparison.remarks]
-        n, rows = self.first.n_original, self.holdout_rows
+        n, rows, weights = self.first.n_original, self.holdout_rows, self.first.weights
+        if weights is not None:
+            every.append(
+                "utility is measured against the weighted original: its "
+                f"{n:,} records tell as much as {effective_size(weights):,.0f} of equal weight"
+            )
         if rows is not None and min(rows, n) < 0.9 * n:
             every.append(
                 f"the holdout has {rows:,} rows, the original {n:,}: its reference values carry "
                 "the sampling error of the smaller number"
             )
         return tuple(dict.fromkeys(every))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What puts in doubt that the tables belong together."""
+        return tuple(dict.fromkeys(doubt for c in self.comparisons for doubt in c.doubts))
 
     @cached_property
     def variables(self) -> list[Variable]:
@@ -227,6 +239,7 @@ def compare(
     measures: Sequence[str] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    weights: Any = None,
     progress: Callable[[str], None] | None = None,
 ) -> Utility:
     """Measure the utility of a release.
@@ -251,6 +264,10 @@ def compare(
         Number of bootstrap resamples of the original for the reference values.
     seed
         Seed of the resamples.
+    weights
+        Survey weights that the release was made with: the name of a column of the original, which
+        is then no data, or one number for each of its records. The release is compared with the
+        weighted original; a holdout with such a column is weighted too.
     progress
         Called with the name of each measure before it is computed.
 
@@ -264,22 +281,23 @@ def compare(
     copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not copies:
         raise CaveatError("there is no synthetic table", do="give at least one")
-    outside = None if holdout is None else Table.from_frame(holdout)
-    comparisons, held_out = _prepare(Table.from_frame(original), copies, outside)
+    ours, numbers = split_weights(Table.from_frame(original), weights)
+    outside, their_numbers = (None, None) if holdout is None else _outside(holdout, weights)
+    comparisons, held_out = _prepare(ours, copies, outside, targets, numbers)
     for model in models:  # before the work, not after it
         check_model(model, comparisons[0].names)
-    others = _reference_comparisons(comparisons, held_out, resamples, seed)
+    others = _reference_comparisons(comparisons, held_out, their_numbers, resamples, seed)
     results = []
     for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):
         if progress is not None:
             progress(label)
         if measure.name == "TSTR":
-            keywords = {**keywords, "holdout": outside}
+            keywords = {**keywords, "holdout": outside, "holdout_weights": their_numbers}
         results.append(
             Result(
                 measure,
                 label,
-                tuple(measure(comparison, **keywords) for comparison in comparisons),
+                tuple(_said(measure(c, **keywords), c) for c in comparisons),
                 References(
                     **{name: _mean(measure, found, keywords) for name, found in others.items()}
                 ),
@@ -293,8 +311,23 @@ def compare(
     )
 
 
+def _said(result: Measurement, comparison: Comparison) -> Measurement:
+    """Add to a result what holds for all measures of a comparison."""
+    return replace(result, notes=(*result.notes, *comparison.doubts))
+
+
+def _outside(holdout: Any, weights: Any) -> tuple[Table, Weights]:
+    """Return the holdout and its weights, if it has the column that the original has."""
+    table = Table.from_frame(holdout)
+    return split_weights(table, weights if isinstance(weights, str) and weights in table else None)
+
+
 def _prepare(
-    original: Table, copies: Sequence[Any], holdout: Table | None
+    original: Table,
+    copies: Sequence[Any],
+    holdout: Table | None,
+    targets: Sequence[str],
+    weights: Weights,
 ) -> tuple[tuple[Comparison, ...], Table | None]:
     """Bring all tables on common levels; only columns that all copies have are compared."""
     tables = [Table.from_frame(copy) for copy in copies]
@@ -313,38 +346,54 @@ def _prepare(
         Table({name: columns[name][i] for name in names}, table.backend)
         for i, table in enumerate(every)
     ]
+    refuse_strangers(united[0], united[1:], [name for name in targets if name in names])
     comparisons = tuple(
-        Comparison(united[0], united[i], [str(d) for d in found.differences])
+        Comparison(united[0], united[i], found.differences, weights)
         for i, found in enumerate(aligned, 1)
     )
     return comparisons, united[-1] if holdout is not None else None
 
 
 def _reference_comparisons(
-    comparisons: Sequence[Comparison], holdout: Table | None, resamples: int, seed: int
+    comparisons: Sequence[Comparison],
+    holdout: Table | None,
+    holdout_weights: Weights,
+    resamples: int,
+    seed: int,
 ) -> dict[str, list[Comparison]]:
-    original = comparisons[0].original
+    original, weights = comparisons[0].original, comparisons[0].weights
     found: dict[str, list[Comparison]] = {"resample": []}
     for child in np.random.SeedSequence(seed).spawn(resamples):
-        rows = np.random.default_rng(child).integers(0, original.n_rows, original.n_rows)
-        found["resample"].append(Comparison(original, original.take(rows)))
+        generator, n = np.random.default_rng(child), original.n_rows
+        rows = (
+            generator.integers(0, n, n)
+            if weights is None
+            else generator.choice(n, n, p=weights / n)
+        )
+        found["resample"].append(Comparison(original, original.take(rows), weights=weights))
     if len(comparisons) > 1:
         first, second = comparisons[:2]
         found["second_copy"] = [Comparison(first.synthetic, second.synthetic)]
     if holdout is not None:
-        found["holdout"] = [_equal_sizes(original, holdout.select(original.names), seed)]
+        others = holdout.select(original.names)
+        if holdout_weights is not None:
+            child = np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 2))
+            others = others.take(redraw(holdout_weights, len(others), child))
+        found["holdout"] = [_equal_sizes(comparisons[0], others, seed)]
     return found
 
 
-def _equal_sizes(original: Table, holdout: Table, seed: int) -> Comparison:
+def _equal_sizes(comparison: Comparison, holdout: Table, seed: int) -> Comparison:
     """Compare as many rows of both: most measures depend on the share of either table."""
+    original, weights = comparison.original, comparison.weights
     n = min(len(original), len(holdout))
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 1)))
-    ours, theirs = (
-        table if len(table) == n else table.take(np.sort(generator.permutation(len(table))[:n]))
-        for table in (original, holdout)
-    )
-    return Comparison(ours, theirs)
+    if len(original) > n:
+        rows = np.sort(generator.permutation(len(original))[:n])
+        original, weights = original.take(rows), None if weights is None else weights[rows]
+    if len(holdout) > n:
+        holdout = holdout.take(np.sort(generator.permutation(len(holdout))[:n]))
+    return Comparison(original, holdout, weights=weights)
 
 
 def _mean(

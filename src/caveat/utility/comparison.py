@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.table import Column, Kind, Table, align
+from caveat.table import Column, Difference, Kind, Table, align
 from caveat.table.column import Codes
 from caveat.utility.groups import Style, breaks, cut, interval_labels
+from caveat.utility.weighting import Weights, redraw, split_weights
 
 __all__ = ["Categories", "Category", "Comparison"]
 
@@ -57,29 +58,48 @@ class Comparison:
     ----------
     original, synthetic
         Tables with the same columns and levels, as :func:`caveat.table.align` returns them.
+    differences
+        In what the tables differed before they were brought on common levels.
+    weights
+        Positive survey weights of the original's rows; the synthetic table has none.
+
+    Attributes
+    ----------
     remarks
         What was found or decided on the way, in words.
+    doubts
+        What among it puts in doubt that the tables belong together.
     """
 
-    def __init__(self, original: Table, synthetic: Table, remarks: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        original: Table,
+        synthetic: Table,
+        differences: Sequence[Difference] = (),
+        weights: Weights = None,
+    ) -> None:
         if not (len(original) and len(synthetic)):
             raise CaveatError("a table has no row", do="give tables with at least one row")
         free = [n for n in original if original[n].kind in (Kind.TEXT, Kind.ID)]
         self.original = original.drop(free)
         self.synthetic = synthetic.drop(free)
+        self.doubts = tuple(str(d) for d in differences if d.is_alarm and d.column not in free)
         self.remarks = (
-            *remarks,
+            *map(str, differences),
             *(f"{n}: left out, {original[n].kind} values are not compared" for n in free),
         )
         if not self.names:
             raise CaveatError(
                 "there is no column to compare", do="declare kinds other than text and id"
             )
+        self.weights = None if weights is None else weights * (len(weights) / weights.sum())
         self._memory: dict[Hashable, Any] = {}
 
     @classmethod
-    def of(cls, original: Any, synthetic: Any) -> Comparison:
+    def of(cls, original: Any, synthetic: Any, weights: Any = None) -> Comparison:
         """Align two tables or frames of any origin.
+
+        The weights are the name of a column of the original, or one number for each of its rows.
 
         Examples
         --------
@@ -87,8 +107,9 @@ class Comparison:
         >>> Comparison.of(people, people).names
         ('sex', 'age')
         """
-        found = align(Table.from_frame(original), Table.from_frame(synthetic))
-        return cls(found.original, found.synthetic, [str(d) for d in found.differences])
+        ours, numbers = split_weights(Table.from_frame(original), weights)
+        found = align(ours, Table.from_frame(synthetic))
+        return cls(found.original, found.synthetic, found.differences, numbers)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,6 +140,22 @@ class Comparison:
         """Return a column of both tables."""
         return self.original[name], self.synthetic[name]
 
+    def weigh(self, codes: Codes, n: int) -> NDArray[Any]:
+        """Return how many records of the original have each code, by their weights."""
+        return np.bincount(codes, self.weights, n)
+
+    def counts(self, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return how many records have each code of a column: the original's by their weights."""
+        ours, theirs = self.columns(name)
+        return self.weigh(ours.codes, ours.n_levels), theirs.counts
+
+    def redrawn(self, seed: np.random.SeedSequence) -> Comparison:
+        """Return the comparison with the original's rows as often as their weights say."""
+        if self.weights is None:
+            return self
+        rows = redraw(self.weights, self.n_original, seed)
+        return Comparison(self.original.take(rows), self.synthetic)
+
     def choose(self, names: Sequence[str] | None) -> tuple[str, ...]:
         """Return the named columns, all of them if none are named."""
         if names is None:
@@ -135,7 +172,8 @@ class Comparison:
     def select(self, names: Sequence[str]) -> Comparison:
         """Return the comparison of some columns."""
         chosen = self.choose(names)
-        return Comparison(self.original.select(chosen), self.synthetic.select(chosen))
+        tables = self.original.select(chosen), self.synthetic.select(chosen)
+        return Comparison(*tables, weights=self.weights)
 
     def categories(self, groups: int = 5, style: Style = "quantile") -> Categories:
         """Return every column as categories; numbers are cut on both tables pooled."""

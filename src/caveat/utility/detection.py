@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from caveat.discreet import without_values
 from caveat.utility.comparison import Comparison
 from caveat.utility.features import Encoder
+from caveat.utility.stacked import stacked_weights
 
 __all__ = ["Detection", "detection", "detector"]
 
@@ -83,6 +84,7 @@ def detector(
     """Prepare what does not depend on which rows are called synthetic."""
     encoder = Encoder(comparison, comparison.choose(names), dense=False)
     x = np.concatenate([encoder.matrix(t) for t in (comparison.synthetic, comparison.original)])
+    weights = stacked_weights(comparison)
     shuffled = StratifiedKFold(folds, shuffle=True, random_state=seed)
 
     def detect(response: NDArray[np.bool_]) -> Detection:
@@ -93,9 +95,10 @@ def detector(
             )
             # Threads that wait for a busy core burn many times the time that they save.
             with threadpool_limits(limits=1):
-                model.fit(x[train], response[train])
+                model.fit(x[train], response[train], None if weights is None else weights[train])
                 scores[test] = model.predict_proba(x[test])[:, 1]
-            aucs.append(roc_auc_score(response[test], scores[test]))
+            weight = None if weights is None else weights[test]
+            aucs.append(roc_auc_score(response[test], scores[test], sample_weight=weight))
         return Detection(scores, response, np.array(aucs))
 
     return detect

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from caveat.utility.comparison import Comparison
 from caveat.utility.tables import Tables, all_tables
+from caveat.utility.weighting import redraw
 
 __all__ = [
     "aitchison",
@@ -110,6 +111,10 @@ def subsample_equivalent(
     for share, child in zip(LADDER, np.random.SeedSequence(seed).spawn(len(LADDER)), strict=True):
         size = max(1, round(share * comparison.n_original))
         rows = np.random.default_rng(child).choice(comparison.n_original, size, replace=False)
-        sample = Comparison(comparison.original, comparison.original.take(rows))
+        if comparison.weights is not None:
+            rows = redraw(comparison.weights, size, child)
+        sample = Comparison(
+            comparison.original, comparison.original.take(rows), weights=comparison.weights
+        )
         scores.append(k_marginal(sample, ways, by))
     return LADDER[int(np.argmin(np.abs(np.array(scores) - score)))]

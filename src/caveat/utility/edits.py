@@ -12,8 +12,9 @@ from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.table import Table
 from caveat.utility.comparison import Comparison
+from caveat.utility.weighting import UNWEIGHTED, WEIGHTED, Weights
 
-__all__ = ["EditRule", "RuleResult", "check_rule", "check_rules"]
+__all__ = ["EditRule", "RuleResult", "check_rule", "check_rules", "rule_notes"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class RuleResult:
     ----------
     original, synthetic
         Share of the records under the condition (or groups) that violate the rule; ``None`` where
-        there are none.
+        there are none. Records of the original count by their weights, groups do not.
     original_n, synthetic_n
         Number of these records or groups.
     chance
@@ -73,13 +74,24 @@ def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[s
     >>> check_rules(Comparison.of(people, release), {"child": rule})["child"].synthetic
     1.0
     """
-    tables = comparison.original, comparison.synthetic
+    original, weights = comparison.original, comparison.weights
     found = {}
     for name, rule in rules.items():
-        (ours, n), (theirs, k) = (_violations(table, rule, name) for table in tables)
-        prior = None if rule.group else 1 - float(_truth(tables[0], rule.consequence, name).mean())
-        found[name] = RuleResult(ours / n if n else None, theirs / k if k else None, n, k, prior)
+        ours, n = _violations(original, rule, name, weights)
+        theirs, k = _violations(comparison.synthetic, rule, name)
+        holds = None if rule.group else _truth(original, rule.consequence, name)
+        prior = None if holds is None else 1 - float(np.average(holds, weights=weights))
+        found[name] = RuleResult(ours, theirs, n, k, prior)
     return found
+
+
+def rule_notes(comparison: Comparison, rules: Mapping[str, EditRule]) -> tuple[str, ...]:
+    """Say against what the rules of records and those of groups are measured."""
+    if comparison.weights is None:
+        return ()
+    groups = [name for name, rule in rules.items() if rule.group is not None]
+    grouped = (f"{UNWEIGHTED}: {', '.join(groups)}, groups have no weight",) if groups else ()
+    return grouped if len(groups) == len(rules) else (WEIGHTED, *grouped)
 
 
 def check_rule(table: Table, rule: EditRule, name: str) -> None:
@@ -87,20 +99,25 @@ def check_rule(table: Table, rule: EditRule, name: str) -> None:
     _violations(table, rule, name)
 
 
-def _violations(table: Table, rule: EditRule, name: str) -> tuple[int, int]:
+def _violations(
+    table: Table, rule: EditRule, name: str, weights: Weights = None
+) -> tuple[float | None, int]:
+    """Return the share of violations, and the number of records or groups concerned."""
     holds = _truth(table, rule.consequence, name)
     concerned = np.ones(table.n_rows, bool)
     if rule.condition is not None:
         concerned = _truth(table, rule.condition, name)
     if rule.group is None:
-        return int((concerned & ~holds).sum()), int(concerned.sum())
+        broken = ~holds[concerned]
+        weight = None if weights is None else weights[concerned]
+        return float(np.average(broken, weights=weight)) if len(broken) else None, len(broken)
     if rule.group not in table:
         raise CaveatError("there is no such column", where=f"rule {name}", do="check its name")
     group = table[rule.group]
     n = len(group.levels)  # a missing cell belongs to no group
     met = np.bincount(group.codes[holds & concerned], minlength=group.n_levels)[:n]
-    groups = group.counts[:n] > 0
-    return int((groups & (met == 0)).sum()), int(groups.sum())
+    broken = met[group.counts[:n] > 0] == 0
+    return float(broken.mean()) if len(broken) else None, len(broken)
 
 
 def _truth(table: Table, text: str, name: str) -> NDArray[np.bool_]:

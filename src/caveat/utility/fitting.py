@@ -16,6 +16,7 @@ from caveat.errors import CaveatError
 from caveat.expressions import Categories, Formula, design
 from caveat.table import Column, Table
 from caveat.utility.comparison import Comparison
+from caveat.utility.weighting import Weights
 
 __all__ = ["FAMILIES", "Fit", "fit_all"]
 
@@ -62,9 +63,11 @@ def fit_all(formula: Formula, copies: Sequence[Comparison]) -> tuple[str, list[F
             known[factor] = value
     family = formula.family or _family(cells[0][formula.response], formula, copies[0])
     fits = []
-    for table, found in zip(tables, cells, strict=True):
-        lacking = [table[name].is_missing for name in formula.needed]
-        fits.append(_fit(formula, family, _complete(found, lacking)))
+    for i, (table, found) in enumerate(zip(tables, cells, strict=True)):
+        keep = _complete(found, [table[name].is_missing for name in formula.needed])
+        weights = copies[0].weights if i == 0 else None
+        weights = None if weights is None else weights[keep]
+        fits.append(_fit(formula, family, _rows(found, keep), weights))
     return family, fits, list(notes.values())
 
 
@@ -136,13 +139,18 @@ def _categories(column: Column, levels: Sequence[str]) -> Categories:
     return Categories(codes, tuple(own))
 
 
-def _complete(cells: Mapping[str, Factor], lacking: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+def _complete(
+    cells: Mapping[str, Factor], lacking: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.bool_]:
     """Return the rows in which nothing that is needed is missing."""
     gaps = [
         cell.codes < 0 if isinstance(cell, Categories) else np.isnan(cell)
         for cell in cells.values()
     ]
-    keep = ~np.logical_or.reduce([*gaps, *lacking])
+    return np.asarray(~np.logical_or.reduce([*gaps, *lacking]))
+
+
+def _rows(cells: Mapping[str, Factor], keep: NDArray[np.bool_]) -> dict[str, Any]:
     return {
         name: Categories(cell.codes[keep], cell.levels)
         if isinstance(cell, Categories)
@@ -151,7 +159,7 @@ def _complete(cells: Mapping[str, Factor], lacking: Sequence[NDArray[np.bool_]])
     }
 
 
-def _fit(formula: Formula, family: str, cells: Mapping[str, Factor]) -> Fit:
+def _fit(formula: Formula, family: str, cells: Mapping[str, Factor], weights: Weights) -> Fit:
     names, matrix = design(formula.terms, cells)
     response, classes = _response(formula, family, cells[formula.response])
     if not names or not len(matrix):
@@ -164,7 +172,7 @@ def _fit(formula: Formula, family: str, cells: Mapping[str, Factor]) -> Fit:
         with warnings.catch_warnings():
             for known in (ConvergenceWarning, HessianInversionWarning, RuntimeWarning):
                 warnings.simplefilter("ignore", known)
-            return _estimate(family, response, classes, names, matrix)
+            return _estimate(family, response, classes, names, matrix, weights)
     except Exception as error:  # whatever the numbers did to the solver
         raise CaveatError(
             f"the model cannot be fitted ({type(error).__name__})",
@@ -205,6 +213,7 @@ def _estimate(
     classes: Sequence[str],
     names: Sequence[str],
     matrix: Floats,
+    weights: Weights,
 ) -> Fit:
     if family == "multinomial":
         found = sm.MNLogit(response, matrix).fit(disp=0, method="newton", maxiter=50)
@@ -215,10 +224,11 @@ def _estimate(
         }
         return Fit(estimate, np.asarray(found.cov_params()), len(response))
     if family == "linear":
-        found = sm.OLS(response, matrix).fit()
+        model = sm.OLS(response, matrix) if weights is None else sm.WLS(response, matrix, weights)
     else:
         spread = sm.families.Poisson() if family == "poisson" else sm.families.Binomial()
-        found = sm.GLM(response, matrix, family=spread).fit()
+        model = sm.GLM(response, matrix, family=spread, var_weights=weights)
+    found = model.fit() if weights is None else model.fit(cov_type="HC0")
     covariance = np.asarray(found.cov_params())
     usable = np.flatnonzero(np.isfinite(np.diag(covariance)) & (np.diag(covariance) > 0))
     estimate = {names[i]: float(found.params[i]) for i in usable.tolist()}

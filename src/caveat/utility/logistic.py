@@ -75,7 +75,9 @@ def orthonormal_basis(design: Floats) -> Floats:
     return base[:, :rank]
 
 
-def fit_logistic(basis: Floats, response: NDArray[np.bool_]) -> Logistic:
+def fit_logistic(
+    basis: Floats, response: NDArray[np.bool_], weights: Floats | None = None
+) -> Logistic:
     """Fit a logistic regression.
 
     Parameters
@@ -84,6 +86,8 @@ def fit_logistic(basis: Floats, response: NDArray[np.bool_]) -> Logistic:
         Orthonormal columns that span the design; see :func:`orthonormal_basis`.
     response
         Whether each observation is a success.
+    weights
+        How often each observation counts; once unless given.
 
     Examples
     --------
@@ -95,21 +99,23 @@ def fit_logistic(basis: Floats, response: NDArray[np.bool_]) -> Logistic:
     y = response.astype(np.float64)
     mean = (y + 0.5) / 2
     eta = np.log(mean / (1 - mean))
-    deviance = _deviance(y, mean)
+    deviance = _deviance(y, mean, weights)
     converged, steps = False, 0
     while not converged and steps < MOST_STEPS:
         steps += 1
-        weight = mean * (1 - mean)
-        working = eta + (y - mean) / weight
+        variance = mean * (1 - mean)
+        working = eta + (y - mean) / variance
+        weight = variance if weights is None else variance * weights
         eta = basis @ _weighted_least_squares(basis, working, weight)
         mean = 1 / (1 + np.exp(-np.clip(eta, -FARTHEST, FARTHEST)))
-        before, deviance = deviance, _deviance(y, mean)
+        before, deviance = deviance, _deviance(y, mean, weights)
         converged = abs(deviance - before) / (abs(deviance) + 0.1) < TOLERANCE
     return Logistic(mean, basis.shape[1], deviance, steps, converged)
 
 
-def _deviance(y: Floats, mean: Floats) -> float:
-    return float(-2 * np.log(np.where(y > 0, mean, 1 - mean)).sum())
+def _deviance(y: Floats, mean: Floats, weights: Floats | None) -> float:
+    likelihood = np.log(np.where(y > 0, mean, 1 - mean))
+    return float(-2 * (likelihood if weights is None else weights * likelihood).sum())
 
 
 def _weighted_least_squares(x: Floats, y: Floats, weight: Floats) -> Floats:

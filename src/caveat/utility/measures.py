@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
+from caveat.utility.weighting import UNWEIGHTED, WEIGHTED
 
 __all__ = ["BEST", "MEASURES", "ONE_AT_A_TIME", "add", "find_measure", "measured", "rows_of"]
 
@@ -39,14 +42,16 @@ def add(
     unit: str = "",
     needs: frozenset[str] = frozenset(),
     default: bool = True,
+    weighted: bool | None = True,
 ) -> None:
     """Add an entry; the arguments are the fields of :class:`~caveat.risk.measure.Measure`.
 
-    ``best`` is the value for identical tables.
+    ``best`` is the value for identical tables. ``weighted`` says whether it takes account of survey
+    weights; None if the measure itself says against what it was measured.
     """
     MEASURES[name] = Measure(
         name=name,
-        function=function,
+        function=function if weighted is None else partial(_noted, function, weighted),
         family=family,
         says=says,
         attacker="none",
@@ -61,6 +66,17 @@ def add(
         default=default,
     )
     BEST[name] = best
+
+
+def _noted(
+    function: Callable[..., Measurement], weighted: bool, comparison: Comparison, **more: Any
+) -> Measurement:
+    """Say whether a value was measured against the weighted original, if there are weights."""
+    found = function(comparison, **more)
+    if comparison.weights is None or found.value is None:
+        return found
+    note = WEIGHTED if weighted else f"{UNWEIGHTED}: it has no weighted form"
+    return replace(found, notes=(*found.notes, note))
 
 
 def find_measure(name: str) -> Measure:

@@ -3,6 +3,18 @@
 Stack both tables, predict which rows are synthetic, and see how far the scores are from the share
 ``c`` of synthetic rows. Everything here follows Snoke, Raab, Nowok, Dibben and Slavkovic (2018) and
 the functions ``utility.gen`` and ``utility.tab`` of synthpop.
+
+With survey weights the original's rows count by their weights, scaled to sum to n, in the model and
+in the mean that pMSE is. What is expected of a right synthesis stays as it is. Write X for the
+design, y for the labels, W for the weights (1 for the k synthetic rows), N = n + k and c = k / N.
+Near the truth pMSE = u'(X'WX)⁻¹u / N with u = X'W(y − c), that is (1 − c) times the sum of the
+synthetic rows minus c times the weighted sum of the original ones. Given the original, only the
+synthetic rows are drawn, and they are drawn from its weighted distribution, so that u is 0 on
+average and has the variance (1 − c)² k Cov(x), while X'WX is about N E(xx'): the expectation is
+df (1 − c)² c / N, as without weights. Weights that differ widely make the original a poorer picture
+of the population (Kish's design effect), but it is this picture that a synthesis can reproduce and
+is held against. A permutation of weighted rows would be at the mercy of the heavy ones; it is done
+on as many rows of the original as before, drawn by their weights.
 """
 
 from __future__ import annotations
@@ -11,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +36,8 @@ from caveat.tree import Control, grow
 from caveat.utility.comparison import Comparison
 from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
-from caveat.utility.stacked import stack
+from caveat.utility.stacked import stack, stacked_weights
+from caveat.utility.weighting import Weights
 
 __all__ = ["Null", "Propensity", "expected_pmse", "pairs_null", "permutation_null", "propensity"]
 
@@ -51,6 +64,8 @@ class Propensity:
         Coefficients of a logistic model besides the constant, leaves of a tree, 0 for boosting.
     converged
         Whether the model settled.
+    weights
+        How much each row counts, if they differ; those of the original sum to their number.
     """
 
     scores: NDArray[np.float64]
@@ -58,6 +73,7 @@ class Propensity:
     model: Model
     df: int
     converged: bool = True
+    weights: Weights = None
 
     __repr__ = without_values
 
@@ -69,12 +85,13 @@ class Propensity:
     @property
     def pMSE(self) -> float:  # noqa: N802 - the name it has everywhere
         """Mean squared distance of the scores from c: 0 if nothing can be told apart."""
-        return float(((self.scores - self.share) ** 2).mean())
+        return float(np.average((self.scores - self.share) ** 2, weights=self.weights))
 
     @property
     def PO50(self) -> float:  # noqa: N802
         """Percentage of rows told apart rightly by a score above ½, minus 50."""
-        return float(100 * ((self.scores > 0.5) == self.is_synthetic).mean() - 50)
+        right = (self.scores > 0.5) == self.is_synthetic
+        return float(100 * np.average(right, weights=self.weights) - 50)
 
     @cached_property
     def _ranks(self) -> NDArray[np.float64]:
@@ -83,14 +100,21 @@ class Propensity:
     @property
     def SPECKS(self) -> float:  # noqa: N802
         """Largest distance between the score distributions (Kolmogorov–Smirnov)."""
-        _, place = np.unique(self._ranks, return_inverse=True)
-        ours = np.cumsum(np.bincount(place, ~self.is_synthetic))
-        theirs = np.cumsum(np.bincount(place, self.is_synthetic))
+        ours, theirs = (np.cumsum(counts) for counts in self._counts())
         return float(np.abs(ours / ours[-1] - theirs / theirs[-1]).max())
+
+    def _counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the rows of the original and the synthetic ones with each score."""
+        _, place = np.unique(self._ranks, return_inverse=True)
+        ours = ~self.is_synthetic if self.weights is None else self.weights * ~self.is_synthetic
+        return np.bincount(place, ours), np.bincount(place, self.is_synthetic)
 
     @property
     def U(self) -> float:  # noqa: N802
         """Pairs in which the synthetic row has the higher score (Mann–Whitney), ties as halves."""
+        if self.weights is not None:
+            ours, theirs = self._counts()
+            return float(theirs @ (np.cumsum(ours) - ours / 2))
         n = int(self.is_synthetic.sum())
         return float(self._ranks[self.is_synthetic].sum() - n * (n + 1) / 2)
 
@@ -153,12 +177,12 @@ def _scorer(
     groups: int | None,
 ) -> tuple[Scorer, NDArray[np.bool_]]:
     """Prepare what does not depend on which rows are synthetic; return also which are."""
-    data = stack(comparison, names, groups)
+    data, weights = stack(comparison, names, groups), stacked_weights(comparison)
     if model == "boosting":
         detect = detector(comparison, names)
 
         def by_boosting(response: NDArray[np.bool_]) -> Propensity:
-            return Propensity(detect(response).scores, response, model, 0)
+            return Propensity(detect(response).scores, response, model, 0, weights=weights)
 
         return by_boosting, data.is_synthetic
     if model == "logit":
@@ -173,17 +197,18 @@ def _scorer(
 
         def by_regression(response: NDArray[np.bool_]) -> Propensity:
             with threadpool_limits(limits=1):
-                fit = fit_logistic(basis, response)
-            return Propensity(fit.scores, response, model, fit.rank - 1, fit.converged)
+                fit = fit_logistic(basis, response, weights)
+            return Propensity(fit.scores, response, model, fit.rank - 1, fit.converged, weights)
 
         return by_regression, data.is_synthetic
     predictors = data.predictors()
 
     def by_tree(response: NDArray[np.bool_]) -> Propensity:
         codes = response.astype(np.uint8)
-        tree = grow(predictors, codes, 2, control=Control(minbucket=minbucket, cp=cp))
+        control = Control(minbucket=minbucket, cp=cp)
+        tree = grow(predictors, codes, 2, weights=weights, control=control)
         ones = tree.shares(predictors, np.ones_like(codes))
-        return Propensity(ones, response, model, tree.n_leaves)
+        return Propensity(ones, response, model, tree.n_leaves, weights=weights)
 
     return by_tree, data.is_synthetic
 
@@ -244,8 +269,10 @@ def permutation_null(
 ) -> Null:
     """Return pMSE after shuffling which rows are synthetic.
 
-    The arguments are those of :func:`propensity`.
+    The arguments are those of :func:`propensity`. With survey weights the rows of the original are
+    redrawn by their weights first.
     """
+    comparison = comparison.redrawn(np.random.SeedSequence(seed, spawn_key=(repetitions,)))
     score, is_synthetic = _scorer(comparison, model, names, cp, minbucket, interactions, groups)
     values, bare = np.empty(repetitions), 0
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(repetitions)):

@@ -17,8 +17,9 @@ from caveat.discreet import without_values
 from caveat.table import Column
 from caveat.tree import Predictors
 from caveat.utility.comparison import Category, Comparison
+from caveat.utility.weighting import Weights
 
-__all__ = ["Stacked", "stack"]
+__all__ = ["Stacked", "stack", "stacked_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +144,13 @@ def stack(
         tuple(c.ordered for c in every),
         origin,
     )
+
+
+def stacked_weights(comparison: Comparison) -> Weights:
+    """Return the weights of the stacked rows: 1 for the synthetic ones; None without weights."""
+    if comparison.weights is None:
+        return None
+    return np.concatenate([np.ones(comparison.n_synthetic), comparison.weights])
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from caveat.errors import CaveatError
 from caveat.utility.comparison import Category, Comparison
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
 from caveat.utility.groups import Style, pretty
+from caveat.utility.weighting import Weights
 
 __all__ = ["CrossTable", "Histogram", "Tables", "all_tables", "cross_table", "histogram"]
 
@@ -33,7 +34,7 @@ class CrossTable:
     names
         The variables.
     observed, synthetic
-        Counts with one axis per variable.
+        Counts with one axis per variable; those of the original by its weights, if it has any.
     labels
         The levels of each variable.
     statistics
@@ -41,7 +42,7 @@ class CrossTable:
     """
 
     names: tuple[str, ...]
-    observed: NDArray[np.int64]
+    observed: NDArray[Any]
     synthetic: NDArray[np.int64]
     labels: tuple[tuple[str, ...], ...]
     statistics: Mapping[str, float]
@@ -93,10 +94,17 @@ def cross_table(
             where=f"variables {', '.join(names)}",
             do="choose fewer variables or fewer groups",
         )
-    counts = []
-    for side in ("original", "synthetic"):
-        codes = np.ravel_multi_index([getattr(column, side) for column in chosen], shape)
-        counts.append(np.bincount(codes, minlength=prod(shape)).reshape(shape))
+    codes = [
+        np.ravel_multi_index([getattr(column, side) for column in chosen], shape)
+        for side in ("original", "synthetic")
+    ]
+    counts = [
+        table.reshape(shape)
+        for table in (
+            comparison.weigh(codes[0], prod(shape)),
+            np.bincount(codes[1], minlength=prod(shape)),
+        )
+    ]
     labels = [column.labels for column in chosen]
     if not use_empty:
         for axis, column in enumerate(chosen):
@@ -214,17 +222,21 @@ def all_tables(
     free, size = [n for n in chosen if n not in always], ways - len(always)
     tables = tuple((*always, *rest) for rest in combinations(free, size))
     columns = {name: np.empty(len(tables)) for name in (*STATISTICS, *STANDARDISED, "df", "dfG")}
-    counted = _counts([categories[n] for n in always], [categories[n] for n in free], size)
+    counted = _counts(
+        [categories[n] for n in always], [categories[n] for n in free], size, comparison.weights
+    )
     for i, (observed, synthetic) in enumerate(counted):
         for name, value in count_statistics(observed, synthetic, k_syn=k_syn).items():
             columns[name][i] = value
     return Tables(ways, chosen, tables, columns)
 
 
-Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+Counts = tuple[NDArray[Any], NDArray[np.int64]]
 
 
-def _counts(always: Sequence[Category], free: Sequence[Category], ways: int) -> Iterator[Counts]:
+def _counts(
+    always: Sequence[Category], free: Sequence[Category], ways: int, weights: Weights
+) -> Iterator[Counts]:
     """Return the cells of all tables, in the order of `combinations`.
 
     The crossed codes of the leading variables are kept, so that each table costs one more column.
@@ -237,7 +249,7 @@ def _counts(always: Sequence[Category], free: Sequence[Category], ways: int) -> 
             if size > DENSE_CELLS:
                 codes, size = _dense(codes)
             ours, theirs = codes[:split], codes[split:]
-            yield np.bincount(ours, minlength=size), np.bincount(theirs, minlength=size)
+            yield np.bincount(ours, weights, size), np.bincount(theirs, minlength=size)
             return
         for j in range(start, len(free) - left + 1):
             crossed, cells = _cross(codes, size, stacked[j], free[j].n_levels)
@@ -283,7 +295,7 @@ class Histogram:
 
     name: str
     labels: tuple[str, ...]
-    observed: NDArray[np.int64]
+    observed: NDArray[Any]
     synthetic: NDArray[np.int64]
     limits: NDArray[np.float64] | None
     n_missing: int
@@ -340,9 +352,9 @@ def histogram(
         position, labels = np.arange(n), [str(level) for level in ours.levels.tolist()]
     bars = [
         np.concatenate(
-            [np.bincount(position, c.counts[:n], len(labels)).astype(np.int64), c.counts[n:]]
+            [np.bincount(position, c[:n], len(labels)).astype(c.dtype, copy=False), c[n:]]
         )
-        for c in (ours, theirs)
+        for c in comparison.counts(name)
     ]
     ways = [str(m) for m in ours.missing]
     return Histogram(name, (*labels, *ways), bars[0], bars[1], limits, len(ways))

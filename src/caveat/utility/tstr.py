@@ -25,6 +25,7 @@ from caveat.table import Table, align
 from caveat.table.align import common_levels
 from caveat.utility.comparison import Comparison
 from caveat.utility.features import Encoder
+from caveat.utility.weighting import Weights
 
 __all__ = ["Prediction", "train_on_synthetic"]
 
@@ -67,6 +68,7 @@ def train_on_synthetic(
     target: str,
     *,
     holdout: Any = None,
+    holdout_weights: Weights = None,
     learner: Learner = "boosting",
     seed: int = 0,
 ) -> Prediction:
@@ -80,6 +82,8 @@ def train_on_synthetic(
         The column to predict from all others. Rows that lack it are left out.
     holdout
         Real records that were not used to make the release.
+    holdout_weights
+        Their survey weights. Real records count by their weights, in the training and in the test.
     learner
         "boosting", "forest" or "linear" (logistic for categories), from scikit-learn.
     seed
@@ -93,35 +97,48 @@ def train_on_synthetic(
     others = [name for name in comparison.names if name != target]
     encoder = Encoder(comparison, others, dense=learner == "linear")
 
-    def data(table: Table) -> tuple[Floats, Floats]:
+    def data(table: Table, weights: Weights = None) -> tuple[Floats, Floats, Weights]:
         held, y = _response(table, target)
-        return encoder.matrix(table)[held], y
+        return encoder.matrix(table)[held], y, None if weights is None else weights[held]
 
-    (x, y), synthetic = data(comparison.original), data(comparison.synthetic)
+    x, y, w = data(comparison.original, comparison.weights)
+    synthetic = data(comparison.synthetic)
     if outside is None:
-        x, xt, y, yt = train_test_split(x, y, test_size=1 / 3, random_state=seed)
+        train, test = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
+        xt, yt, wt = x[test], y[test], None if w is None else w[test]
+        x, y, w = x[train], y[train], None if w is None else w[train]
     else:
-        xt, yt = data(outside)
-    naive = (DummyRegressor() if number else DummyClassifier()).fit(x, y)
+        xt, yt, wt = data(outside, holdout_weights)
+    naive = (DummyRegressor() if number else DummyClassifier()).fit(x, y, w)
     with threadpool_limits(limits=1):
-        scores = [
-            _model(learner, number, encoder.categorical, seed).fit(a, b).predict(xt)
-            for a, b in (synthetic, (x, y))
+        guesses = [
+            _fit(_model(learner, number, encoder.categorical, seed), *known).predict(xt)
+            for known in (synthetic, (x, y, w))
         ]
-    measure = r2_score if number else _macro_f1
+    scores = [_score(number, yt, guess, wt) for guess in (*guesses, naive.predict(xt))]
     return Prediction(
         target,
         "R²" if number else "F1 (macro)",
-        float(measure(yt, scores[0])),
-        float(measure(yt, scores[1])),
-        float(measure(yt, naive.predict(xt))),
+        scores[0],
+        scores[1],
+        scores[2],
         len(yt),
         outside is not None,
     )
 
 
-def _macro_f1(truth: Floats, guess: Floats) -> float:
-    return float(f1_score(truth, guess, average="macro", zero_division=0))
+def _fit(model: Any, x: Floats, y: Floats, weights: Weights) -> Any:
+    if weights is None:
+        return model.fit(x, y)
+    if hasattr(model, "steps"):  # a pipeline passes weights to a step by its name
+        return model.fit(x, y, **{f"{model.steps[-1][0]}__sample_weight": weights})
+    return model.fit(x, y, sample_weight=weights)
+
+
+def _score(number: bool, truth: Floats, guess: Floats, weights: Weights) -> float:
+    if number:
+        return float(r2_score(truth, guess, sample_weight=weights))
+    return float(f1_score(truth, guess, average="macro", zero_division=0, sample_weight=weights))
 
 
 def _united(comparison: Comparison, holdout: Table) -> tuple[Comparison, Table]:
@@ -131,7 +148,7 @@ def _united(comparison: Comparison, holdout: Table) -> tuple[Comparison, Table]:
     tables = [comparison.original, comparison.synthetic, others]
     columns = {n: common_levels([table[n] for table in tables], n) for n in names}
     ours, theirs, outside = (Table({n: columns[n][i] for n in names}) for i in range(3))
-    return Comparison(ours, theirs), outside
+    return Comparison(ours, theirs, weights=comparison.weights), outside
 
 
 def _response(table: Table, target: str) -> tuple[NDArray[np.bool_], Floats]:

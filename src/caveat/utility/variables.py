@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.table import Column
 from caveat.utility.comparison import Comparison
 from caveat.utility.distances import hellinger
 from caveat.utility.tables import histogram
@@ -23,6 +22,8 @@ SPIKE_SHARE = 0.01
 SPIKE_TIMES = 5
 SPIKE_NEIGHBOURS = 5
 SPIKE_LEVELS = 12
+# Sums of weights that differ by less than this share are equal.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def variables(comparison: Comparison) -> list[Variable]:
 def _variable(comparison: Comparison, name: str) -> Variable:
     ours, theirs = comparison.columns(name)
     n = len(ours.levels)
-    o, s = ours.counts[:n], theirs.counts[:n]
+    o, s = (counts[:n] for counts in comparison.counts(name))
     bars = histogram(comparison, name)
     p, q = (bar / 100 for bar in bars.percents)
     new = (o == 0) & (s > 0)
@@ -126,7 +127,7 @@ def _variable(comparison: Comparison, name: str) -> Variable:
         vanished_share=None if number else float(o[gone].sum() / len(ours)),
         invented=int(new.sum()),
         invented_share=float(s[new].sum() / len(theirs)),
-        missing_similarity=_missing_similarity(ours, theirs),
+        missing_similarity=_missing_similarity(n, comparison.counts(name)),
         spikes=spikes,
         spikes_kept=kept,
     )
@@ -173,6 +174,11 @@ def _boundary_adherence(values: Floats, o: NDArray[Any], s: NDArray[Any]) -> flo
 
 def _median(values: Floats, counts: NDArray[Any]) -> float:
     ends = np.cumsum(counts)
+    if counts.dtype.kind == "f":  # weights: both values where half of them lies between two
+        near = ROUNDING * ends[-1]
+        return float(
+            values[np.searchsorted(ends, [ends[-1] / 2 - near, ends[-1] / 2 + near])].mean()
+        )
     middle = [(ends[-1] - 1) // 2, ends[-1] // 2]
     return float(values[np.searchsorted(ends, middle, side="right")].mean())
 
@@ -199,12 +205,8 @@ def _spikes(o: NDArray[Any], s: NDArray[Any]) -> tuple[int, float | None]:
     return int(stands_out.sum()), float(np.minimum(p, q).sum() / p.sum())
 
 
-def _missing_similarity(ours: Column, theirs: Column) -> float:
-    n = len(ours.levels)
-    shares = [
-        np.append(column.counts[n:], column.counts[:n].sum()) / len(column)
-        for column in (ours, theirs)
-    ]
+def _missing_similarity(n: int, counts: tuple[NDArray[Any], NDArray[Any]]) -> float:
+    shares = [np.append(c[n:], c[:n].sum()) / c.sum() for c in counts]
     return float(1 - np.abs(shares[0] - shares[1]).sum() / 2)
 
 
@@ -217,8 +219,8 @@ def univariate_error(comparison: Comparison) -> float:
     errors = []
     scale = comparison.n_original / comparison.n_synthetic
     for name in comparison.names:
-        ours, theirs = comparison.columns(name)
-        held = ours.counts > 0
-        gap = np.abs(ours.counts[held] - scale * theirs.counts[held])
-        errors.append(np.minimum(gap, 100 * gap / ours.counts[held]))
+        o, s = comparison.counts(name)
+        held = o > 0
+        gap = np.abs(o[held] - scale * s[held])
+        errors.append(np.minimum(gap, 100 * gap / o[held]))
     return float(np.median(np.concatenate(errors)))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.risk.prepare import harmonise
 from caveat.table import Column, Kind, Table
+from caveat.table.overlap import refuse_strangers
 
 __all__ = [
     "Codes",
@@ -89,8 +90,14 @@ def prepare(
     columns
         The columns to use; by default all that the tables share, identifiers and free text left
         out.
+
+    Raises
+    ------
+    CaveatError
+        Among others, where a table shares no value of a named column with the original.
     """
     given = [Table.from_frame(t) for t in (original, synthetic, control) if t is not None]
+    named = columns
     if columns is None:
         columns = [
             name
@@ -104,6 +111,7 @@ def prepare(
         if not len(table):
             raise CaveatError(f"the {what} has no row", do="give a table with records")
     (ours, *others), _ = harmonise(given[0], given[1:], list(dict.fromkeys(columns)))
+    refuse_strangers(ours, others, named or ())
     return Tables(ours, others[0], others[1] if len(others) > 1 else None)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from caveat.attack.ordinary import distances
@@ -16,6 +16,8 @@ from caveat.attack.ordinary.outliers import outlier_links
 from caveat.attack.ordinary.singling_out import singling_out
 from caveat.errors import CaveatError
 from caveat.risk.measurement import Measurement
+from caveat.table import Table, align
+from caveat.table.overlap import refuse_other_table
 
 __all__ = ["KINDS", "Finding", "Options", "check_options", "run_kind"]
 
@@ -93,7 +95,21 @@ def run_kind(kind: str, original: Any, synthetic: Any, options: Options) -> tupl
         raise CaveatError(
             f"there is no attack of kind {kind!r}", do=f"choose among {', '.join(KINDS)}"
         ) from None
-    return tuple(run(original, synthetic, options))
+    said = tuple(_doubts(original, synthetic, options))
+    found = run(original, synthetic, options)
+    return tuple(
+        one._replace(result=replace(one.result, notes=(*one.result.notes, *said))) for one in found
+    )
+
+
+def _doubts(original: Any, synthetic: Any, options: Options) -> Iterator[str]:
+    """Say in which columns of the attack the two tables hardly belong together."""
+    both = align(Table.from_frame(original), Table.from_frame(synthetic))
+    named = {*options.keys, *options.second, *([options.target] if options.target else [])}
+    refuse_other_table(both.original, [both.synthetic])
+    for difference in both.differences:
+        if difference.is_alarm and (not named or difference.column in named):
+            yield str(difference)
 
 
 def _classifier(original: Any, synthetic: Any, options: Options) -> list[Finding]:

@@ -31,14 +31,16 @@ from caveat.table.look.shape import (
     find_shapes,
 )
 from caveat.table.look.spikes import find_spikes
+from caveat.table.look.weights import find_weights
 from caveat.table.table import Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
 
 # Columns of which no other column is said to follow.
 _NAMES = (
-    *(code for code in FINDINGS.values() if code != "group-id"), "constant", "all-missing",
-)  # fmt: skip
+    *(code for code in FINDINGS.values() if code != "group-id"),
+    *("constant", "all-missing", "survey-weights"),
+)
 
 
 def look(data: Any) -> Profile:
@@ -59,14 +61,19 @@ def look(data: Any) -> Profile:
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
     findings, table = interpret(compact)
-    judged = judge(compact)
-    for name in table:
+    weighing = find_weights(table)
+    weights = [f.columns[0] for f in weighing]
+    # Weights are no data: nothing else about them has to be decided.
+    findings = [f for f in findings if not set(weights).intersection(f.columns)] + weighing
+    data = table.drop(weights)
+    judged = judge(compact.drop(weights))
+    for name in data:
         findings += find_shapes(compact[name], table[name], name, judged.get(name))
         constant = any(name in f.columns and f.code == "constant" for f in findings)
         if name not in judged and not constant:
             findings += find_spikes(table[name], name)
-    findings += find_few_numbers(table)
-    findings += find_private_numbers(table, judged)
+    findings += find_few_numbers(data)
+    findings += find_private_numbers(data, judged)
     findings += _across(table, findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}

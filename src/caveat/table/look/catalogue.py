@@ -90,6 +90,11 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             "dates of birth",
             "Leave it out, or keep the year or the age: the day names the person.",
         ),
+        "survey-weights": Entry(
+            _APART,
+            "survey weights",
+            "Use it as weights: it is no data, and the synthetic table then needs none.",
+        ),
         "constant": Entry(
             _APART, "one value only", "Nothing to decide: a synthetic column holds it too."
         ),

@@ -12,6 +12,7 @@ from caveat.table.look.language import can_be_named
 from caveat.table.look.profile import Finding, Profile, Strength, percent, plural
 from caveat.table.look.shape import FINDINGS
 from caveat.table.look.toml import comment, toml_key, toml_value
+from caveat.table.look.weights import chosen_weights
 from caveat.table.look.wishes import Wishes, closing_parts, release_part
 
 __all__ = ["released", "starter"]
@@ -24,7 +25,7 @@ _HEAD = """\
 # line: you know the data. Lines that begin with # are not in force. `caveat synth --spec`, `attack`
 # and `tune` read this file too.
 """
-_DROPPED = tuple(FINDINGS.values())
+_DROPPED = (*FINDINGS.values(), "survey-weights")
 _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 # What is merely fixed by another column may as well be the source of it.
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
@@ -189,10 +190,15 @@ def _dropped(profile: Profile) -> list[str]:
 
 def _synthesis(profile: Profile, order: Sequence[str]) -> Iterator[str]:
     yield "[synthesis]"
+    weights = chosen_weights(profile.findings)
     dropped = _dropped(profile)
     if dropped:
-        yield comment("Not part of the output: what names people.")
+        also = ", and survey weights" if weights else ""
+        yield comment(f"Not part of the output: what names people{also}.")
         yield f"drop = {toml_value(dropped)}"
+    if weights:
+        yield comment("Survey weights: every record counts so often, and the output needs none.")
+        yield f"weights = {toml_value(weights)}"
     yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
     yield "order = ["
     yield from (f"  {toml_value(name)}," for name in order)

@@ -11,9 +11,10 @@ import numpy as np
 from caveat.risk.measurement import Measurement
 from caveat.utility.analyses import ModelComparison, compare_model
 from caveat.utility.comparison import Comparison
-from caveat.utility.edits import EditRule, check_rules
+from caveat.utility.edits import EditRule, check_rules, rule_notes
 from caveat.utility.measures import add, measured
 from caveat.utility.tstr import train_on_synthetic
+from caveat.utility.weighting import Weights
 
 __all__ = ["register"]
 
@@ -35,8 +36,10 @@ def _model(comparison: Comparison, model: str, figure: str) -> Measurement:
     return measured(comparison, value, "the covariance matrix is singular", notes=found.notes)
 
 
-def _tstr(comparison: Comparison, target: str, holdout: Any = None) -> Measurement:
-    found = train_on_synthetic(comparison, target, holdout=holdout)
+def _tstr(
+    comparison: Comparison, target: str, holdout: Any = None, holdout_weights: Weights = None
+) -> Measurement:
+    found = train_on_synthetic(comparison, target, holdout=holdout, holdout_weights=holdout_weights)
     notes = () if found.outside else ("tested on a third of the original: the release saw it",)
     return Measurement(
         found.trained_on_synthetic - found.trained_on_original,
@@ -56,7 +59,10 @@ def _rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> Measurement
     details = {f"{name}, synthetic": r.synthetic for name, r in found.items()}
     details |= {f"{name}, original": r.original for name, r in found.items()}
     value = 100 * float(np.mean(shares)) if shares else None
-    return measured(comparison, value, "no record falls under any of the rules", details=details)
+    notes = rule_notes(comparison, rules)
+    return measured(
+        comparison, value, "no record falls under any of the rules", details=details, notes=notes
+    )
 
 
 def register() -> None:
@@ -86,6 +92,7 @@ def register() -> None:
             direction="higher is better" if best else "lower is better",
             unit="×" if figure == "fit ratio" else "",
             needs=frozenset({"model"}),
+            weighted=None,
         )
     add(
         "TSTR",
@@ -110,4 +117,5 @@ def register() -> None:
         blind="unstated rules",
         unit="%",
         needs=frozenset({"rules"}),
+        weighted=None,
     )

@@ -69,6 +69,7 @@ def register() -> None:
         blind_spot="Nominal variables, and relations that are not monotone.",
         blind="nominal variables",
         default=False,
+        weighted=False,
     )
     add(
         "PCA-KS",

@@ -1,0 +1,72 @@
+"""The wrong file is refused, or doubted: what two tables have in common."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.table import Table, align
+from caveat.table.overlap import common_share, refuse_other_table, refuse_strangers
+
+
+def share(ours: list[object], theirs: list[object]) -> float:
+    both = align(Table.from_frame({"x": ours}), Table.from_frame({"x": theirs}))
+    return common_share(both.original["x"], both.synthetic["x"])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (["a", "b"], ["a", "b", "c", "a"], 0.75),
+        (["a", "b"], ["c", "d"], 0.0),
+        ([1.5, 9.5], [2.25, 7.75], 1.0),  # smoothed: no value is the same
+        ([1.5, 9.5], [9.75, 12.5], 0.0),
+        ([1, 2, 3], [3, 4, 5, 6], 0.25),
+        ([True, True], [False], 0.0),
+        ([1, 3, 5] * 5, [2, 4] * 5, 0.0),  # codes: whole numbers that repeat
+        ([1, 3, 5] * 5, [1, 4] * 5, 0.5),
+        ([1, 3, 5], [2, 4], 1.0),
+        ([dt.date(2020, 1, 1), dt.date(2020, 3, 1)], [dt.date(2020, 2, 2)], 1.0),
+        ([dt.date(2020, 1, 1), dt.date(2020, 3, 1)], [dt.date(1950, 2, 2)], 0.0),
+        (["a", None], ["b", None], 0.0),  # nothing but blanks in common is nothing
+        (["a", "b"], [None, None], 0.0),
+        (["a", None], [None, None], 1.0),
+        ([None, None], [None], 1.0),
+        ([None, None], ["a", "b"], 0.0),
+        ([1, 2], ["one", "two"], 0.0),
+        ([1, 2], ["1", "2"], 1.0),
+        (["a"], [], 1.0),
+    ],
+)
+def test_share_in_common(ours: list[object], theirs: list[object], expected: float) -> None:
+    assert share(ours, theirs) == expected
+
+
+def test_noise_and_rounding_of_the_same_people_are_no_strangers() -> None:
+    rng = np.random.default_rng(0)
+    pay = rng.lognormal(7, 1, 500)
+    for release in (pay + rng.normal(0, 50, 500), np.round(pay, -2), np.round(pay)):
+        assert share(pay.tolist(), release.tolist()) > 0.9
+
+
+def test_a_doubt_is_an_alarm_without_values() -> None:
+    both = align(
+        Table.from_frame({"town": ["Ulm"] * 4, "id": list("abcd")}),
+        Table.from_frame({"town": ["Ulm", "Bonn", "Bonn", "Bonn"], "id": list("wxyz")}),
+    )
+    alarms = {d.column: d.what for d in both.differences if d.is_alarm}
+    assert alarms == {
+        "town": "less than half of the synthetic cells have a value that occurs in the original: "
+        "is it the right file?",
+        "id": "no synthetic cell has a value that occurs in the original: is it the right file?",
+    }
+    refuse_strangers(both.original, [both.synthetic], ["town"])
+    refuse_other_table(both.original, [both.synthetic])
+    with pytest.raises(CaveatError, match="column id: table 1 of those compared has no value"):
+        refuse_strangers(both.original, [both.synthetic], ["town", "id"])
+    alone = both.original.select(["id"]), both.synthetic.select(["id"])
+    with pytest.raises(CaveatError, match=r"no column of table 1 .* has a value in common"):
+        refuse_other_table(alone[0], [alone[1]])

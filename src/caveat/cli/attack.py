@@ -148,7 +148,8 @@ def attack(
         with atomic_output(json, force=force) as draft:
             draft.write_text(json_format.dumps(_plain(figures), indent=2) + "\n", encoding="utf-8")
     if records is not None:
-        write(Table.from_frame(lines), records, force=force)
+        with console.notes():
+            write(Table.from_frame(lines), records, force=force)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
 
 

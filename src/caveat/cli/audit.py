@@ -118,7 +118,8 @@ def _write(found: Audit, json: str | None, records: Path | None, *, force: bool)
             draft.write_text(found.to_json(), encoding="utf-8")
         console.remark(f"results written to {json}")
     if records is not None:
-        write(Table.from_frame(found.records()), records, force=force)
+        with console.notes():
+            write(Table.from_frame(found.records()), records, force=force)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from rich.progress import Progress, TaskID
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
-from caveat.errors import CaveatError, CaveatWarning
+from caveat.errors import CaveatError
 from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.store import NOTICE, fingerprint, load_columns, save_column
@@ -45,6 +44,12 @@ def synth(
         typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Put ' before text in CSV that a spreadsheet would compute."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Make synthetic copies of a table by sequential CART."""
@@ -64,10 +69,11 @@ def synth(
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     n = fitted.n_rows if rows is None else rows
-    with console.progress() as bar:
+    with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            write_blocks(_watched(fitted, rows, copy, bar, task), target, force=force)
+            blocks = _watched(fitted, rows, copy, bar, task)
+            write_blocks(blocks, target, force=force, escape_formulas=escape_formulas)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
@@ -79,12 +85,8 @@ def _targets(out: Path, copies: int) -> list[Path]:
 
 
 def _fit(table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool) -> Model:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", CaveatWarning)
-        model = _fit_with_progress(table, synthesizer, path if resume else None)
-    for warning in caught:
-        console.remark(f"note: {warning.message}")
-    return model
+    with console.notes():
+        return _fit_with_progress(table, synthesizer, path if resume else None)
 
 
 def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None) -> Model:

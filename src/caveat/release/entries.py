@@ -333,6 +333,8 @@ OUTPUT = Group(
                        "File formats of the synthetic tables.", ("csv",)),
         "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
                        "Which reports are written.", REPORTS),
+        "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "
+                               "(= + - @ at its beginning) gets an apostrophe before it.", False),
     },
 )  # fmt: skip
 

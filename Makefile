@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXTRAS := .[test,check,docs,bench]
 
-.PHONY: demo test fuzz check bench docs clean
+.PHONY: demo test fuzz check wheel pins bench docs clean
 
 # Installed once; again when the build file or the pinned versions change.
 $(STAMP): pyproject.toml constraints.txt
@@ -12,7 +13,7 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "Caveat needs Python 3.11 or newer; set PYTHON=python3.x" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.[test,check,docs,bench]'
+	  --constraint constraints.txt --editable '$(EXTRAS)'
 	@touch $@
 
 demo: $(STAMP)
@@ -31,6 +32,20 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python .ci/audit.py
+
+# Builds what users install, and uses it from another folder.
+wheel: $(STAMP)
+	PYTHON=$(BIN)/python .ci/wheel
+
+# Writes the newest versions that fit into constraints.txt; what to do before they are kept is in
+# CONTRIBUTING.md.
+pins:
+	$(PYTHON) -m venv --clear $(VENV)-pins
+	$(VENV)-pins/bin/python -m pip install --quiet --disable-pip-version-check --editable '$(EXTRAS)'
+	$(VENV)-pins/bin/python -m pip freeze --exclude-editable > $(VENV)-pins/pins
+	mv $(VENV)-pins/pins constraints.txt
+	rm -rf $(VENV)-pins
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py

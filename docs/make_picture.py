@@ -22,7 +22,7 @@ def main() -> None:
     for release in range(1, 11):
         synthetic = buyer_beware(release)
         found = caveat.audit(original, synthetic, keys=KEYS, targets=["var4"])
-        attack = posterior(original, synthetic, 999, generator=generator)
+        attack = posterior(original, synthetic, 999, generator=generator, prior="uniform")
         values = (found.mean("repU", None), found.mean("DiSCO", "var4"), 100 * attack.probability)
         rows += [(release, m, v) for m, v in zip(MEASURES, values, strict=True)]
     frame = pd.DataFrame(rows, columns=["release", "measure", "value"])

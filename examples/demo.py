@@ -71,6 +71,7 @@ minbucket = [5, 50, 75, 100]
 
 [tune.attacker]
 records = [999]
+prior = "uniform"  # that of the papers
 
 [output]
 folder = "{folder}"

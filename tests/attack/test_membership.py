@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from caveat.attack import membership, membership_test, privacy_loss, vulnerable
+from caveat.attack import membership, membership_test, neighbours, privacy_loss, vulnerable
+from caveat.attack.measures import members_of
 from caveat.attack.membership import MembershipTest, epsilon_bound
 from caveat.datasets import RELEASES, buyer_beware, survey
 from caveat.errors import CaveatError, CaveatWarning
@@ -26,6 +27,34 @@ def test_hand_value_for_one_column():
     with_all, less_a, less_b = 18 / 125, 1 / 8, 9 / 64
     expected = np.log([with_all / less_a] * 3 + [with_all / less_b] * 2)
     assert result.log_ratio == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("update", [True, False], ids=["updates", "new fits"])
+def test_a_release_that_is_impossible_with_the_record(update, monkeypatch):
+    """Leaves of two: with the second x = 1 the tree of y is split, and x = 1 goes with a alone.
+
+    Z = (1, b). With all six that is impossible. Without one of the two x = 1 nothing is split:
+    p(Z) = 1/5 · 4/5. Without an x = 0 the split stays, and Z is impossible either way.
+    """
+    table = Table.from_frame({"x": [0, 0, 0, 0, 1, 1], "y": ["b", "b", "b", "b", "a", "a"]})
+    release = Table.from_frame({"x": [1], "y": ["b"]})
+    options = {"minbucket": 2, "minsplit": 2}
+    if not update:
+        monkeypatch.setattr(neighbours, "can_update", lambda worlds: False)
+    result = membership(table, release, generator=options)
+    assert result.log_ratio[4:].tolist() == [-math.inf, -math.inf]
+    assert np.isnan(result.log_ratio[:4]).all()
+    assert result.posterior(0.9)[4:].tolist() == [0.0, 0.0]
+    assert result.worst in (4, 5)
+    measured = members_of(result)
+    assert (measured.value, measured.n, measured.excluded) == (0, 2, 4)
+    assert measured.details["impossible without it"] == 0
+    with pytest.raises(
+        CaveatError,
+        match="column y: the generator cannot have made this release: 1 cell has probability 0 "
+        "with and without each of the records",
+    ):
+        membership(table, release, generator=options, records=[0, 1])
 
 
 def test_equals_refits_of_the_whole_synthesiser():

@@ -43,7 +43,7 @@ def by_hand(table: Table, release: Table, record: int, target: str, options: dic
 def test_equals_refits_of_the_whole_synthesiser(target):
     table = small()
     release = Synthesizer(seed=7).fit(table).tables()[0]
-    result = posterior(table, release, 11, unknown=[target])
+    result = posterior(table, release, 11, unknown=[target], prior="uniform")
     expected = by_hand(table, release, 11, target, {})
     assert result.probabilities == pytest.approx(expected, abs=1e-9)
     assert result.truth == table[target].codes[11]
@@ -69,7 +69,7 @@ def test_plans_of_every_kind(options):
     target = "job"
     with pytest.warns() if "rules" in options else _nothing():
         expected = by_hand(table, release, 30, target, options)
-    result = posterior(table, release, 30, unknown=[target], generator=options)
+    result = posterior(table, release, 30, unknown=[target], generator=options, prior="uniform")
     assert result.probabilities == pytest.approx(expected, abs=1e-9)
 
 
@@ -112,11 +112,12 @@ def test_a_candidate_that_no_record_has_can_be_considered():
     table = small()
     release = Synthesizer(seed=2).fit(table).tables()[0]
     candidates = {"age": [*range(20, 30), 77]}
-    result = posterior(table, release, 0, unknown=["age"], candidates=candidates)
+    flat = {"unknown": ["age"], "prior": "uniform"}
+    result = posterior(table, release, 0, candidates=candidates, **flat)
     assert len(result.probabilities) == 11
     # 77 takes a share away from the others and nobody in the release has it
     assert 0 < result.probabilities[10] < 1
-    usual = posterior(table, release, 0, unknown=["age"])
+    usual = posterior(table, release, 0, **flat)
     kept = result.probabilities[:10] / result.probabilities[:10].sum()
     assert kept == pytest.approx(usual.probabilities, abs=1e-9)
 
@@ -135,7 +136,7 @@ def test_hand_value_for_one_column():
     # Others: 3 a, 1 b; Z = a, a, b. p(Z|a) = (4/5)^2 (1/5), p(Z|b) = (3/5)^2 (2/5).
     table = Table.from_frame({"x": ["a", "a", "a", "b", "b"]})
     release = Table.from_frame({"x": ["a", "a", "b"]})
-    result = posterior(table, release, 4)
+    result = posterior(table, release, 4, prior="uniform")
     assert result.probabilities == pytest.approx([16 / 34, 18 / 34], abs=1e-12)
     assert result.rank == 1
     marginal = posterior(table, release, 4, prior="marginal")
@@ -146,7 +147,7 @@ def test_hand_value_for_one_column():
 def test_conditional_prior_counts_those_who_agree_in_what_is_known():
     table = Table.from_frame({"k": ["u", "u", "u", "v", "v"], "t": ["a", "a", "b", "b", "b"]})
     release = table
-    result = posterior(table, release, 2, unknown=["t"], prior="conditional")
+    result = posterior(table, release, 2, unknown=["t"])  # the default
     # others with k = u: a, a; marginal of the others: a 2, b 2 -> (2.5, 2.5) / 5
     assert result.prior == pytest.approx([2.5 / 3, 0.5 / 3])
 

@@ -47,7 +47,7 @@ def test_a_summary_of_the_users_own():
     release = Synthesizer(seed=8).fit(table).tables()[0]
     found = simulated_posterior(
         table, release, 19, lambda seed: Synthesizer(seed=seed, threads=1), simulations=60, seed=3,
-        summary=lambda copy: [float(np.mean(copy["x"].numbers[copy["x"].codes]))],
+        prior="uniform", summary=lambda copy: [float(np.mean(copy["x"].numbers[copy["x"].codes]))],
     )  # fmt: skip
     has_outlier = 50 in release["x"].values
     assert (found.probability > 0.5) == has_outlier
@@ -67,7 +67,7 @@ def test_generators_that_return_nothing_from_fit():
     table = tiny().select(["x"])
     found = simulated_posterior(
         table, Table.from_frame({"x": ["a"] * 10 + ["b"] * 9 + ["c"]}), 19, Shuffler,
-        simulations=50,
+        simulations=50, prior="uniform",
     )  # fmt: skip
     # "c" was drawn once; the other worlds never draw it, which 50 x 20 rows can only bound
     assert 0.9 < found.probability < 1
@@ -93,7 +93,7 @@ class TestProper:
         expected /= expected.sum()
         options = {"method": "sample", "proper": True}
         found = proper_posterior(
-            table, release, 16, generator=options, draws=800, seed=1, threads=1
+            table, release, 16, generator=options, prior="uniform", draws=800, seed=1, threads=1
         )
         assert np.all(np.abs(found.probabilities - expected) < 4 * found.error)
         assert found.error.max() < 0.05

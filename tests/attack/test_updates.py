@@ -238,7 +238,7 @@ class TestAttributes:
                 assert together.correct[record] == alone.correct
 
     def test_the_unique_record_of_buyer_beware(self):
-        result = attributes(buyer_beware(), buyer_beware(1), "var4")
+        result = attributes(buyer_beware(), buyer_beware(1), "var4", prior="uniform")
         assert result.probability[999] == 1.0
         assert result.gain[999] == 2.0
         # cell 0000: 69 of 129 have 0, the release has 68 and 60; the closed form of two worlds

@@ -189,3 +189,19 @@ def test_an_unknown_property_of_the_data_is_refused(folder: Path) -> None:
     code, printed = run("look", "survey.csv", "--schema", "bad.toml")
     assert code == 2
     assert "bad.toml, line 2: there is no key 'decimals' in [data]; perhaps decimal" in printed
+
+
+def test_formulas_are_noted_and_escaped(folder: Path) -> None:
+    rows = "".join(f"{'=1+1' if i % 2 else 'plain'},{-i % 7}\n" for i in range(100))
+    Path("sums.csv").write_text(f"text,number\n{rows}")
+    code, said = run("synth", "sums.csv", "-o", "out.csv", "--seed", "1")
+    assert code == 0
+    assert said.count("begin like a formula (= + - @)") == 1
+    assert "in column text;" in said
+    assert "=1+1" not in said
+    code, said = run("synth", "sums.csv", "-o", "safe.csv", "--seed", "1", "--escape-formulas")
+    assert code == 0
+    assert "formula" not in said
+    plain, safe = (Path(name).read_text() for name in ("out.csv", "safe.csv"))
+    assert plain.count("=1+1") > 20
+    assert safe == plain.replace("=1+1", "'=1+1")

@@ -24,7 +24,7 @@ def as_factors(table: Table) -> Table:
 @pytest.mark.parametrize("release", range(11))
 def test_table_a2(release):
     # printed as 1.00, 0.02 and 0.03; buyer-beware-numbers.md gives the four digits
-    result = posterior(buyer_beware(), buyer_beware(release), UNIQUE)
+    result = posterior(buyer_beware(), buyer_beware(release), UNIQUE, prior="uniform")
     assert result.probability == pytest.approx(PRINTED[release], abs=5e-5)
     assert result.exact
 
@@ -34,7 +34,7 @@ def test_closed_form_when_the_unique_record_is_absent(release):
     # 1 / (1 + sum over the other cells of (1 + 1/n_k)^{z_k}): the saturated model
     n, z = np.array(RELEASES[0][:15]), np.array(RELEASES[release][:15])
     closed = 1 / (1 + ((1 + 1 / n) ** z).sum())
-    result = posterior(buyer_beware(), buyer_beware(release), UNIQUE)
+    result = posterior(buyer_beware(), buyer_beware(release), UNIQUE, prior="uniform")
     assert result.probability == pytest.approx(closed, rel=1e-9)
     assert result.rank == 16
     assert not result.correct
@@ -84,7 +84,7 @@ def test_as_factors_the_trees_do_not_saturate_and_the_posterior_stays_at_the_pri
         logs[world] = np.array(RELEASES[release]) @ log_prob_of_cells(counts)
     by_hand = 1 / np.exp(logs - logs[15]).sum()
     table, copy = as_factors(buyer_beware()), as_factors(buyer_beware(release))
-    result = posterior(table, copy, UNIQUE)
+    result = posterior(table, copy, UNIQUE, prior="uniform")
     assert result.probability == pytest.approx(by_hand, rel=1e-9)
     assert 0.057 <= result.probability <= 0.073
 
@@ -113,5 +113,5 @@ def test_the_remedies_bring_fresh_releases_near_the_prior(options):
     assert bound < 0.12  # never twice the prior
     model = Synthesizer(seed=20, **options).fit(table)
     for release in model.tables(copies=5):
-        result = posterior(table, release, UNIQUE, generator=model)
+        result = posterior(table, release, UNIQUE, generator=model, prior="uniform")
         assert 0.5 / 16 < result.probability < bound

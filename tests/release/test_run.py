@@ -313,3 +313,27 @@ def test_the_command_prints_the_limits_and_exits_with_3(specification, tmp_path)
     met = specification(("DiSCO = 5, ", ""), ("limits = { strongWorst = 50 }\n", ""))
     result = CliRunner().invoke(app, ["run", str(met), "--folder", str(tmp_path / "met")])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("escape", [False, True])
+def test_text_that_a_spreadsheet_computes_is_in_the_remarks_or_escaped(tmp_path, escape):
+    rows = "".join(f"{'=1+1' if i % 2 else 'plain'},{i % 7}\n" for i in range(200))
+    (tmp_path / "sums.csv").write_text(f"text,number\n{rows}")
+    path = tmp_path / "release.toml"
+    path.write_text(
+        '[release]\nseed = 1\n[data]\npath = "sums.csv"\n'
+        '[[scenario]]\nname = "n"\nkeys = ["number"]\ntargets = ["text"]\n'
+        '[utility]\nmeasures = ["total variation"]\n'
+        f'[output]\nformats = ["csv", "parquet"]\nescape_formulas = {str(escape).lower()}\n'
+    )
+    found = Release.from_toml(path).run(date=DATE)
+    said = [r for r in found.evidence["remarks"] if "like a formula" in r]
+    lines = (found.folder / "synthetic-1.csv").read_text("utf-8").splitlines()
+    texts = [line.split(",")[0] for line in lines]
+    if escape:
+        assert said == []
+        assert set(texts) == {"text", "'=1+1", "plain"}
+    else:
+        (remark,) = said
+        assert remark.startswith(f"synthetic-1.csv: {texts.count('=1+1')} text cells begin")
+        assert set(texts) == {"text", "=1+1", "plain"}

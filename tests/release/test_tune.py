@@ -30,7 +30,7 @@ def spec(**changes) -> dict:
             "limits": {"posterior": 0.2},
             "objective": "S_pMSE two-way",
             "settings": {"minbucket": [5, 50, 75, 100], "cp": [1e-8, 0.05]},
-            "attacker": {"records": [UNIQUE]},
+            "attacker": {"records": [UNIQUE], "prior": "uniform"},
             **changes,
         }
     }
@@ -140,7 +140,7 @@ def test_bad_specifications(changes, message):
 
 
 def measured(setting: Setting, **changes) -> Point:
-    question = Question(("posterior", "gain"), records=(UNIQUE,), **changes)
+    question = Question(("posterior", "gain"), records=(UNIQUE,), prior="uniform", **changes)
     return Workbench(buyer_beware(), question).measure(setting, [5])
 
 
@@ -266,6 +266,7 @@ objective = "S_pMSE two-way"
 minbucket = [5, 100]
 [tune.attacker]
 records = [999]
+prior = "uniform"
 """
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from caveat.risk import Scenario, audit, pair
+from caveat.risk import MEASURES, Scenario, audit, pair
 from caveat.risk.checks import one_way, two_way
 
 KEYS = ["sex", "age", "region", "placesize"]
@@ -100,18 +100,29 @@ def test_multi_disclosure(sd2011, synthpop, world):
 
 @pytest.mark.parametrize("name", ["replicated_uniques", "replicated_uniques_all"])
 def test_replicated_uniques(sd2011, synthpop, name):
+    """The four lines of R's table are four measures."""
     reference, copies = synthpop
     asked = reference["plain"][name]
     scenario = Scenario(tuple(asked["keys"]))
     for copy, table in zip(copies, asked["tables"], strict=True):
-        found = pair(sd2011.select(copy.columns), copy, scenario).cells
-        counts = [
-            int((found.d == 1).sum()),
-            int((found.s == 1).sum()),
-            int(((found.s == 1) & (found.d > 0)).sum()),
-            int(((found.s == 1) & (found.d == 1)).sum()),
-        ]
-        assert counts == [row["Number"] for row in table]
+        found = pair(sd2011.select(copy.columns), copy, scenario)
+        ours = [MEASURES[measure](found) for measure in ("UiO", "UiS", "UiSiO", "repU")]
+        assert [m.value for m in ours] == pytest.approx([row["%"] for row in table], abs=1e-9)
+        assert [m.value * m.n / 100 for m in ours] == pytest.approx([r["Number"] for r in table])
+
+
+def test_synthetic_uniques_in_original_by_hand():
+    """Six people, five of them released: of the keys shown once, b is shared and d is nobody's."""
+    original = pl.DataFrame({"key": list("aabbbc")})
+    release = pl.DataFrame({"key": list("abccd")})
+    found = MEASURES["UiSiO"](pair(original, release, Scenario(("key",))))
+    assert found.value == pytest.approx(100 * 2 / 5)  # a and b
+    assert found.n == 5
+    assert found.reference == pytest.approx(100 / 6)  # c alone
+    assert found.per_record == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3, 0])
+    # a and b have share 1/5 in the release, c 2/5: the chance of exactly one among five
+    once = 2 * 5 * 0.2 * 0.8**4 + 5 * 0.4 * 0.6**4
+    assert found.baseline == pytest.approx(100 * once / 5)
 
 
 def test_replicated_uniques_of_synthpop_miss_keys_of_other_width(sd2011, synthpop):

@@ -15,7 +15,7 @@ from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.membership import chosen_records
 from caveat.attack.neighbours import Done, with_each_value
 from caveat.attack.posterior import bayes, check_exact
-from caveat.attack.priors import PSEUDO_RECORDS
+from caveat.attack.priors import DEFAULT_PRIOR, PSEUDO_RECORDS, named_prior
 from caveat.attack.worlds import Worlds
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -105,7 +105,7 @@ def attributes(
     *,
     generator: Generator | None = None,
     records: Sequence[int] | None = None,
-    prior: str = "uniform",
+    prior: str = DEFAULT_PRIOR,
     threads: int | None = None,
     done: Done | None = None,
 ) -> Attributes:
@@ -120,9 +120,7 @@ def attributes(
     records
         Positions of the records, from 0; all by default.
     prior
-        "uniform", "marginal" (the other records), or "conditional" (the other records that agree
-        with this one in all columns that she knows, with one record more that has the marginal
-        distribution).
+        "conditional", "marginal" or "uniform"; as for :func:`caveat.attack.posterior`.
     threads
         Threads; all cores by default. The result does not depend on it.
     done
@@ -133,7 +131,7 @@ def attributes(
     >>> from caveat.datasets import buyer_beware
     >>> result = attributes(buyer_beware(), buyer_beware(1), "var4")
     >>> result.probability[[0, 999]].round(4).tolist()
-    [0.5002, 1.0]
+    [0.5316, 1.0]
     """
     table = Table.from_frame(original)
     plan = plan_of(generator, table)
@@ -171,8 +169,7 @@ def _priors(prior: str, table: Table, target: str) -> NDArray[np.float64]:
     n = table.n_rows
     if prior == "uniform":
         return np.full((n, n_levels), 1 / n_levels)
-    if prior not in ("marginal", "conditional"):
-        raise CaveatError(f"there is no prior {prior!r}", do="use uniform, marginal, conditional")
+    named_prior(prior)
     rows = np.arange(n)
     counts = np.tile(np.bincount(codes, minlength=n_levels).astype(np.float64), (n, 1))
     counts[rows, codes] -= 1

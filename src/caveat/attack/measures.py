@@ -7,6 +7,7 @@ import numpy as np
 from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.generator import Generator
 from caveat.attack.membership import Membership, membership
+from caveat.attack.priors import DEFAULT_PRIOR
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, rate
@@ -34,7 +35,7 @@ def _attack(pair: Pair, generator: Generator) -> Attributes:
     if target is None:
         raise CaveatError("this measure needs a target", do="name one in the scenario")
     original, synthetic = pair.rows
-    return attributes(original, synthetic, target, generator=_plan(generator), prior="conditional")
+    return attributes(original, synthetic, target, generator=_plan(generator), prior=DEFAULT_PRIOR)
 
 
 def _plan(generator: Generator) -> Generator:
@@ -111,13 +112,15 @@ def membership_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) 
 def members_of(found: Membership, limit: float = LIMIT) -> Measurement:
     """Sum an attack up: the share of its records whose membership is shown."""
     chance = found.posterior(0.5)
+    defined = ~np.isnan(chance)
     return rate(
         int((chance >= limit).sum()),
-        len(chance),
+        int(defined.sum()),
+        excluded=int((~defined).sum()),
         baseline=0.0 if limit > 0.5 else 100.0,
         details={
             "limit": limit,
-            "impossible without it": 100 * float(np.isinf(found.log_ratio).mean()),
+            "impossible without it": 100 * float(np.isposinf(found.log_ratio).mean()),
         },
         trace=lambda: (chance >= limit).astype(np.float64),
     )

@@ -47,7 +47,7 @@ class Membership:
         Positions of the records, from 0.
     log_ratio
         log p(Z | D) - log p(Z | D without the record); inf where the release is impossible
-        without it.
+        without it, -inf where it is impossible with it, NaN where it is impossible either way.
     """
 
     records: NDArray[np.int64]
@@ -58,7 +58,8 @@ class Membership:
     @property
     def worst(self) -> int:
         """Position of the record whose membership the release shows most."""
-        return int(self.records[np.argmax(self.log_ratio)])
+        known = np.flatnonzero(~np.isnan(self.log_ratio))
+        return int(self.records[known[np.argmax(self.log_ratio[known])]])
 
     def posterior(self, prior: float = 0.5) -> Floats:
         """Return the probability of membership for an attacker who gives it ``prior`` before."""
@@ -105,7 +106,8 @@ def membership(
     chosen = chosen_records(records, table)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     base, without = without_each(worlds, chosen, threads, done)
-    return Membership(chosen, base - without)
+    with np.errstate(invalid="ignore"):
+        return Membership(chosen, base - without)
 
 
 def chosen_records(records: Sequence[int] | None, table: Table) -> NDArray[np.int64]:

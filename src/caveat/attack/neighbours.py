@@ -20,6 +20,7 @@ from caveat.risk import key_cells
 __all__ = ["Done", "with_each_value", "without_each"]
 
 Done = Callable[[float], None]
+FROM_THESE = "with the original as it is"
 
 
 def _kinds_of_records(
@@ -47,22 +48,25 @@ def without_each(
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the log-likelihood of the release, and without each of the records.
 
-    ``refit`` asks for fits from scratch where an update would do; the result is the same.
+    Refused is a release that is impossible in all of these worlds. ``refit`` asks for fits from
+    scratch where an update would do; the result is the same.
     """
     if worlds.original.n_rows < 2:
         raise CaveatError("the table has one record", do="there is nothing left without it")
     first, kind = _kinds_of_records(worlds, records)
     if can_update(worlds) and not refit:
         updates = Updates(worlds)
-        base, logs = updates.without(first, threads, done)
-        refuse_impossible([updates.base])
-        return base, logs[kind]
-    evidence = worlds.evidence(worlds.original, ())
-    refuse_impossible([evidence])
-    others = in_threads(
-        lambda record: worlds.evidence(worlds.without(record)), first.tolist(), threads, done
-    )
-    return evidence.finite, np.array([item.log_likelihood for item in others])[kind]
+        logs = updates.without(first, threads, done)
+        base = updates.base
+    else:
+        base = worlds.evidence(worlds.original, ())
+        others = in_threads(
+            lambda record: worlds.evidence(worlds.without(record)), first.tolist(), threads, done
+        )
+        logs = np.array([item.log_likelihood for item in others])
+    if np.isneginf(logs).all():
+        refuse_impossible([base], "with and without each of the records")
+    return base.log_likelihood, logs[kind]
 
 
 def with_each_value(
@@ -82,11 +86,11 @@ def with_each_value(
     if can_update(worlds) and not refit:
         updates = Updates(worlds)
         logs = updates.with_values(target, first, threads, done)
-        refuse_impossible([updates.base])
+        refuse_impossible([updates.base], FROM_THESE)
         return logs[kind]
     own = worlds.original[target].codes
     base = worlds.evidence(worlds.original, ())
-    refuse_impossible([base])
+    refuse_impossible([base], FROM_THESE)
     n_levels = worlds.original[target].n_levels
 
     def one(item: tuple[int, int]) -> Evidence:

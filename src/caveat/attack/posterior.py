@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, plan_of, releases_of, written_columns
-from caveat.attack.priors import Prior, prior_of
+from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds, in_threads, refuse_impossible
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Plan
@@ -149,7 +149,7 @@ def posterior(
     unknown: Sequence[str] | None = None,
     generator: Generator | None = None,
     candidates: Any = None,
-    prior: Prior = "uniform",
+    prior: Prior = DEFAULT_PRIOR,
     threads: int | None = None,
     done: Callable[[float], None] | None = None,
 ) -> Posterior:
@@ -172,7 +172,9 @@ def posterior(
         The values to consider, a frame with the unknown columns. By default all combinations of
         levels, or, when these are too many, those that occur (with a warning).
     prior
-        "uniform", "marginal", "conditional", or one number per candidate.
+        What she believes before: "conditional", the distribution among the other records that agree
+        with this one in all she knows, with one record more that has the marginal distribution;
+        "marginal", that among all other records; "uniform"; or one number per candidate.
     threads
         Worlds computed at the same time; all cores by default. The result does not depend on it.
     done
@@ -183,7 +185,7 @@ def posterior(
     >>> from caveat.datasets import buyer_beware
     >>> round(posterior(buyer_beware(), buyer_beware(1), 999).probability, 4)
     1.0
-    >>> round(posterior(buyer_beware(), buyer_beware(2), 999).probability, 4)
+    >>> round(posterior(buyer_beware(), buyer_beware(2), 999, prior="uniform").probability, 4)
     0.024
     """
     table = Table.from_frame(original)
@@ -203,7 +205,7 @@ def posterior(
         threads,
         done,
     )
-    refuse_impossible(evidence)
+    refuse_impossible(evidence, "whatever the unknown values are")
     logs = np.array([item.log_likelihood for item in evidence])
     notes += remarks_on(names, plan)
     return Posterior(record, rows, beliefs, logs, truth, notes)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, hint
 from caveat.risk import key_cells
+from caveat.risk.scenario import DEFAULT_PRIOR, PRIORS, NamedPrior
 from caveat.table import Table
 
-__all__ = ["Prior", "prior_of"]
+__all__ = ["DEFAULT_PRIOR", "PRIORS", "NamedPrior", "Prior", "named_prior", "prior_of"]
 
-Prior = Literal["uniform", "marginal", "conditional"] | Sequence[float] | NDArray[np.float64]
+Prior = NamedPrior | Sequence[float] | NDArray[np.float64]
 
 PSEUDO_RECORDS = 1.0
 """Records spread over the candidates, so that no prior excludes a world outright."""
@@ -41,10 +41,7 @@ def prior_of(prior: Prior, others: Table, known: Table, candidates: Table) -> ND
         return _given(prior, n)
     if prior == "uniform":
         return np.full(n, 1 / n)
-    if prior not in ("marginal", "conditional"):
-        raise CaveatError(
-            f"there is no prior {prior!r}", do="use uniform, marginal, conditional or numbers"
-        )
+    named_prior(prior)
     cells = _cells(others.select(candidates.names), candidates)
     marginal = (np.bincount(cells, minlength=n + 1)[:n] + PSEUDO_RECORDS / n) / (
         (cells < n).sum() + PSEUDO_RECORDS
@@ -56,6 +53,14 @@ def prior_of(prior: Prior, others: Table, known: Table, candidates: Table) -> ND
         alike &= others[name].codes == known[name].codes[0]
     counts = np.bincount(cells[alike], minlength=n + 1)[:n]
     return np.asarray((counts + PSEUDO_RECORDS * marginal) / (counts.sum() + PSEUDO_RECORDS))
+
+
+def named_prior(name: str) -> NamedPrior:
+    """Return the prior of this name, or say which there are."""
+    for known in PRIORS:
+        if known == name:
+            return known
+    raise CaveatError(f"there is no prior {name!r}", where="prior", do=hint(name, PRIORS))
 
 
 def _cells(rows: Table, candidates: Table) -> NDArray[np.int64]:

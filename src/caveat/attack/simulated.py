@@ -25,7 +25,7 @@ from caveat.attack.posterior import (
     remarks_on,
     unknown_columns,
 )
-from caveat.attack.priors import Prior, prior_of
+from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds, in_threads
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
@@ -72,7 +72,7 @@ def proper_posterior(
     unknown: Sequence[str] | None = None,
     generator: Generator | None = None,
     candidates: Any = None,
-    prior: Prior = "uniform",
+    prior: Prior = DEFAULT_PRIOR,
     seed: int = 0,
     threads: int | None = None,
     done: Done | None = None,
@@ -166,7 +166,7 @@ def simulated_posterior(
     refit: bool = True,
     unknown: Sequence[str] | None = None,
     candidates: Any = None,
-    prior: Prior = "uniform",
+    prior: Prior = DEFAULT_PRIOR,
     seed: int = 0,
     threads: int | None = 1,
     done: Done | None = None,
@@ -227,7 +227,7 @@ def posterior_by_runs(
     summary: Literal["cells"] | Callable[[Table], Sequence[float]] = "cells",
     unknown: Sequence[str] | None = None,
     candidates: Any = None,
-    prior: Prior = "uniform",
+    prior: Prior = DEFAULT_PRIOR,
     seed: int = 0,
     threads: int | None = 1,
     done: Done | None = None,

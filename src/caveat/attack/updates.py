@@ -127,8 +127,8 @@ class Updates:
 
     def without(
         self, records: Ints, threads: int | None, done: Callable[[float], None] | None
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return the log-likelihood of the release, and without each of the records."""
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood of the release without each of the records."""
         works = []
         for tree in self.trees:
             parts = self._parts(tree.predictors)
@@ -140,8 +140,8 @@ class Updates:
                 np.zeros(0, np.int64),
             )  # fmt: skip
             works.append((tree, changes, kind))
-        base, total, impossible = self._run(works, len(records), threads, done)
-        return base, np.where(impossible > 0, -np.inf, total)
+        total, impossible = self._run(works, len(records), threads, done)
+        return np.where(impossible > 0, -np.inf, total)
 
     def with_values(
         self, target: str, records: Ints, threads: int | None, done: Callable[[float], None] | None
@@ -158,7 +158,7 @@ class Updates:
             changes = self._replacements(tree, target, first, n_levels)
             place = (kind[:, None] * n_levels + np.arange(n_levels)).ravel()
             works.append((tree, changes, place))
-        _, total, impossible = self._run(works, len(records) * n_levels, threads, done)
+        total, impossible = self._run(works, len(records) * n_levels, threads, done)
         return np.where(impossible > 0, -np.inf, total).reshape(len(records), n_levels)
 
     def _parts(self, names: tuple[str, ...]) -> list[NDArray[Any]]:
@@ -200,7 +200,7 @@ class Updates:
         n_worlds: int,
         threads: int | None,
         done: Callable[[float], None] | None,
-    ) -> tuple[float, NDArray[np.float64], Ints]:
+    ) -> tuple[NDArray[np.float64], Ints]:
         """Add up over the trees; what no change touches counts once for all worlds."""
         touched = {id(tree) for tree, _, _ in works}
         nothing = Changes(
@@ -231,7 +231,7 @@ class Updates:
             total += value[place]
             impossible += zeros[place]
         self.base = Evidence(base * self.unit, impossible_base)
-        return base * self.unit, np.asarray(total * self.unit, np.float64), impossible
+        return np.asarray(total * self.unit, np.float64), impossible
 
     def _follow(self, item: tuple[int, _Tree, Changes, int]) -> Any:
         _, tree, changes, start = item

@@ -188,15 +188,18 @@ def draw_release(model: Model, rows: int, *key: int) -> Table:
     return replace(model, seed=seed).tables(rows, threads=1)[0]
 
 
-def refuse_impossible(evidence: Sequence[Evidence]) -> None:
-    """Say which column rules the release out when it is impossible in every world."""
+def refuse_impossible(evidence: Sequence[Evidence], when: str) -> None:
+    """Say which column rules the release out when it is impossible in every world.
+
+    ``when`` says in words which worlds these are.
+    """
     if any(not item.impossible for item in evidence):
         return
     nearest = min(evidence, key=lambda item: sum(item.impossible.values()))
     name, n = max(nearest.impossible.items(), key=lambda entry: entry[1])
     raise CaveatError(
-        f"the generator cannot have made this release: {n:,} cells have probability 0 whatever "
-        "the unknown values are",
+        f"the generator cannot have made this release: {n:,} "
+        f"{'cell has' if n == 1 else 'cells have'} probability 0 {when}",
         where=f"column {name}",
         do="check that original, release and generator belong together",
     )

@@ -16,6 +16,7 @@ import typer
 from caveat.cli import console
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.risk.scenario import DEFAULT_PRIOR, NamedPrior
 from caveat.synthesis import Model, Plan, load, make_plan
 from caveat.table import Table, write
 from caveat.table.atomic import check_outputs, write_text
@@ -48,8 +49,8 @@ def attack(
         bool, typer.Option("--membership", help="Ask of every record whether it was in the data.")
     ] = False,
     prior: Annotated[
-        str, typer.Option(help="uniform, marginal or conditional (on what she knows).")
-    ] = "conditional",
+        str, typer.Option(help="conditional (on what she knows), marginal or uniform.")
+    ] = DEFAULT_PRIOR,
     limit: Annotated[
         float, typer.Option(min=0, max=1, help="From this probability on it is a disclosure.")
     ] = 0.9,
@@ -127,6 +128,9 @@ def attack(
         )
     if everyone == (target is None):
         raise CaveatError("--all and --target belong together", do="give both or neither")
+    from caveat.attack.priors import named_prior
+
+    beliefs = named_prior(prior)
     reader = Reader.of(_known(model, spec))
     check_outputs(outputs, force=force, inputs=reader.inputs)
     table = reader.original(original)
@@ -136,20 +140,21 @@ def attack(
     with _watched() as done:
         if record is not None:
             figures, lines = _one(
-                table, releases, generator, record - 1, unknown, prior, limit, threads, done
+                table, releases, generator, record - 1, unknown, beliefs, limit, threads, done
             )
         elif membership:
             figures, lines = _members(table, releases, generator, limit, threads, done)
         else:
             figures, lines = _all(
-                table, releases, generator, str(target), prior, limit, threads, done
+                table, releases, generator, str(target), beliefs, limit, threads, done
             )
     for name, value in figures.items():
         console.out.print(f"{name:<50} {_shown(value)}", markup=False)
     if json is not None:
         write_text(json, json_format.dumps(_plain(figures), indent=2) + "\n", force=force)
     if records is not None:
-        write(Table.from_frame(lines), records, force=force)
+        with console.notes():
+            write(Table.from_frame(lines), records, force=force)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
 
 
@@ -185,7 +190,7 @@ def _watched() -> Iterator[Callable[[float], None]]:
 
 def _one(
     table: Table, releases: list[Table], generator: Model | Plan, record: int,
-    unknown: str | None, prior: str, limit: float, threads: int | None,
+    unknown: str | None, prior: NamedPrior, limit: float, threads: int | None,
     done: Callable[[float], None],
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     from caveat.attack import posterior
@@ -198,7 +203,7 @@ def _one(
         )
     names = None if unknown is None else [n.strip() for n in unknown.split(",") if n.strip()]
     found = posterior(
-        table, releases, record, unknown=names, generator=generator, prior=prior,  # type: ignore[arg-type]
+        table, releases, record, unknown=names, generator=generator, prior=prior,
         threads=threads, done=done,
     )  # fmt: skip
     figures = {
@@ -234,8 +239,8 @@ def _members(
     figures = {
         "records": len(chance),
         f"membership shown (probability at least {limit:g}, %)": 100 * (chance >= limit).mean(),
-        "release impossible without the record (%)": 100 * np.isinf(found.log_ratio).mean(),
-        "median log-likelihood ratio": float(np.median(found.log_ratio)),
+        "release impossible without the record (%)": 100 * np.isposinf(found.log_ratio).mean(),
+        "median log-likelihood ratio": float(np.nanmedian(found.log_ratio)),
         "row most exposed": found.worst + 1,
     }
     return figures, {
@@ -244,7 +249,7 @@ def _members(
 
 
 def _all(
-    table: Table, releases: list[Table], generator: Model | Plan, target: str, prior: str,
+    table: Table, releases: list[Table], generator: Model | Plan, target: str, prior: NamedPrior,
     limit: float, threads: int | None, done: Callable[[float], None],
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     from caveat.attack import attributes

@@ -117,7 +117,8 @@ def _write(found: Audit, json: str | None, records: Path | None, *, force: bool)
         write_text(json, found.to_json(), force=force)
         console.remark(f"results written to {json}")
     if records is not None:
-        write(Table.from_frame(found.records()), records, force=force)
+        with console.notes():
+            write(Table.from_frame(found.records()), records, force=force)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-__all__ = ["error", "out", "progress", "remark", "set_quiet"]
+from caveat.errors import CaveatWarning
+
+__all__ = ["error", "notes", "out", "progress", "remark", "set_quiet"]
 
 out = Console(highlight=False, soft_wrap=False)
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -27,6 +30,16 @@ def remark(message: str) -> None:
 def error(message: str) -> None:
     """Say what is wrong, even when quiet."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"caveat: {message}", markup=False)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print what the block warns of, each as a note."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CaveatWarning)
+        yield
+    for warning in caught:
+        remark(f"note: {warning.message}")
 
 
 @contextmanager

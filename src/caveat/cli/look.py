@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +24,8 @@ from caveat.table.look.profile import listed, percent, plural, shown
 __all__ = ["look"]
 
 WIDEST = 100
+# Columns beyond these are not listed on the terminal; the JSON has them all.
+MOST_COLUMNS = 1_000
 # Findings about several columns at once, whose names are part of the sentence.
 _SENTENCES = ("missing-when", "order", "implication", "duplicate-rows", "arithmetic")
 _SETS = ("missing-together", "few-numbers", "same-in-group")
@@ -53,18 +55,22 @@ def look(
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
     profile = look_at(reader.original(file))
-    content = json.dumps(profile.to_dict(), indent=2, ensure_ascii=False, default=str)
     if json_to == "-":
-        typer.echo(content)
+        typer.echo(_json(profile))
     else:
         show(profile, str(file))
-    for target, text in (
-        (json_path, content + "\n"),
-        (out, profile.starter(seen_from(out or Path(), file), reader.form)),
-    ):
-        if target is not None:
-            write_text(target, text, force=force)
-            console.remark(f"written: {target}")
+    texts: list[tuple[Path, str]] = []
+    if json_path is not None:
+        texts.append((json_path, _json(profile) + "\n"))
+    if out is not None:
+        texts.append((out, profile.starter(seen_from(out, file), reader.form)))
+    for target, text in texts:
+        write_text(target, text, force=force)
+        console.remark(f"written: {target}")
+
+
+def _json(profile: Profile) -> str:
+    return json.dumps(profile.to_dict(), indent=2, ensure_ascii=False, default=str)
 
 
 def show(profile: Profile, title: str, to: Console | None = None) -> None:
@@ -74,22 +80,25 @@ def show(profile: Profile, title: str, to: Console | None = None) -> None:
     counts = f"{plural(profile.rows, 'row')}, {plural(len(profile.columns), 'column')}"
     to.print(Text.assemble((title, "bold"), f"  {counts}"), width=width)
     to.print()
-    to.print(_columns(profile, width), width=width)
+    to.print(_columns(profile.columns[:MOST_COLUMNS], width), width=width)
+    more = len(profile.columns) - MOST_COLUMNS
+    if more > 0:
+        to.print(f"… and {plural(more, 'further column')}; --json lists them all", width=width)
     for block in _findings(profile):
         to.print(block, width=width)
 
 
-def _columns(profile: Profile, width: int) -> Grid:
+def _columns(columns: Sequence[ColumnProfile], width: int) -> Grid:
     grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     grid.add_column("column", overflow="fold", max_width=max(12, width // 4))
     grid.add_column("kind", no_wrap=True)
     grid.add_column("distinct", justify="right", no_wrap=True)
     grid.add_column("missing", justify="right", overflow="fold")
     grid.add_column("values", overflow="fold")
-    names = max((len(column.name) for column in profile.columns), default=0)
-    ways = (line for column in profile.columns for line in _missing(column).splitlines())
+    names = max((len(column.name) for column in columns), default=0)
+    ways = (line for column in columns for line in _missing(column).splitlines())
     taken = min(names, max(12, width // 4)) + max((*map(len, ways), 7)) + 26
-    for column in profile.columns:
+    for column in columns:
         grid.add_row(
             Text(column.name),
             Text(str(column.kind)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from rich.progress import Progress, TaskID
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
-from caveat.errors import CaveatError, CaveatWarning
+from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ColumnModel
@@ -52,6 +51,12 @@ def synth(
         typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas", help="Put ' before text in CSV that a spreadsheet would compute."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
@@ -76,11 +81,11 @@ def synth(
         console.remark(f"model: {model} ({NOTICE})")
     n = fitted.n_rows if rows is None else rows
     private = PrivateNumbers(table, fitted.names)
-    with console.progress() as bar:
+    with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
             watched = _watched(fitted.blocks(rows, copy), private, bar, task)
-            write_blocks(watched, target, force=force)
+            write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")
@@ -95,12 +100,8 @@ def _targets(out: Path, copies: int) -> list[Path]:
 
 
 def _fit(table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool) -> Model:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", CaveatWarning)
-        model = _fit_with_progress(table, synthesizer, path if resume else None)
-    for warning in caught:
-        console.remark(f"note: {warning.message}")
-    return model
+    with console.notes():
+        return _fit_with_progress(table, synthesizer, path if resume else None)
 
 
 def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None) -> Model:

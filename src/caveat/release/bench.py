@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from caveat.attack import vulnerable
-from caveat.attack.priors import Prior
+from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.errors import CaveatError
 from caveat.protect.pipeline import Surroundings, check_steps, protect
 from caveat.protect.record import Step
@@ -141,7 +141,7 @@ class Question:
     models: tuple[str, ...] = ()
     records: tuple[int, ...] | int | Literal["all"] = 5
     unknown: tuple[str, ...] | None = None
-    prior: Prior = "uniform"
+    prior: Prior = DEFAULT_PRIOR
     simulations: int = 50
 
     def of_kind(self, kind: str) -> list[str]:

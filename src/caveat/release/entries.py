@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.release._attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
 from caveat.release._kinds import (
@@ -37,7 +38,6 @@ __all__ = ["ACCESS", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION"]
 ACCESS = ("public", "registered", "secure")
 FORMATS = tuple(suffix.removeprefix(".") for suffix in WRITABLE)
 REPORTS = ("internal", "external")
-PRIORS = ("conditional", "marginal", "uniform")
 
 TEXT, FLAG = Text(), Flag()
 FILLED = Text(filled=True)
@@ -233,8 +233,8 @@ _SCENARIO = {
                       only=TABLES),
     "records": Key(Either((Whole(1), Choice(("all",), "choice"))), "Records attacked: a random "
                    "sample of this size and the 20 most vulnerable, or \"all\".", 200, only=STRONG),
-    "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.", "conditional",
-                 only=STRONG),
+    "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
+                 DEFAULT_PRIOR, only=STRONG),
     "membership": Key(FLAG, "Whether she also asks who was in the data.", True, only=STRONG),
     "attacks": Key(Many(Choice(tuple(MEASURES_OF_ATTACK), "attack"), "attacks", least=1),
                    "Attacks that are tried.", only=ORDINARY,
@@ -314,7 +314,8 @@ TUNE = Group(
                         Either((Whole(1), Choice(("all",), "choice"), Many(Whole(0), "positions"))),
                         "The most vulnerable, all, or positions from 0.", 5),
                     "unknown": Key(NAMES, "Columns she does not know.", otherwise="all"),
-                    "prior": Key(Choice(PRIORS, "prior"), "Before the release.", "uniform"),
+                    "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
+                                 DEFAULT_PRIOR),
                     "simulations": Key(Whole(2), "Draws or releases in each world, where nothing "
                                        "is exact.", 50),
                 },
@@ -335,6 +336,8 @@ OUTPUT = Group(
                        "File formats of the synthetic tables.", ("csv",)),
         "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
                        "Which reports are written.", REPORTS),
+        "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "
+                               "(= + - @ at its beginning) gets an apostrophe before it.", False),
     },
 )  # fmt: skip
 

@@ -17,6 +17,8 @@ import numpy as np
 from caveat.attack import Posterior
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import releases_of
+from caveat.attack.posterior import known_part
+from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds
 from caveat.errors import CaveatError
 from caveat.protect import too_close
@@ -34,6 +36,7 @@ def filtered_posterior(
     record: int,
     *,
     unknown: Sequence[str] | None = None,
+    prior: Prior = DEFAULT_PRIOR,
     options: Mapping[str, Any] | None = None,
     **filter_options: Any,
 ) -> Posterior:
@@ -48,8 +51,9 @@ def filtered_posterior(
     record
         Position of the record, from 0.
     unknown
-        The columns that she does not know about it; all by default. All candidates are equally
-        probable before.
+        The columns that she does not know about it; all by default.
+    prior
+        What she believes before; as for :func:`caveat.attack.posterior`.
     options
         Options of the synthesiser.
     **filter_options
@@ -60,6 +64,7 @@ def filtered_posterior(
     names = tuple(unknown) if unknown is not None else table.names
     worlds = Worlds(table, plan, releases_of(release, plan, table))
     worlds, rows, truth, notes = candidates_of(worlds, record, names)
+    beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     grid = _every_record(worlds.original)
     logs = np.empty(rows.n_rows)
     for i in range(rows.n_rows):
@@ -80,7 +85,7 @@ def filtered_posterior(
             kept = ~too_close(world, copy, threads=1, **filter_options)
             if each is not None:
                 logs[i] += float(np.where(kept, each, -np.inf).sum()) - copy.n_rows * log_pass
-    return Posterior(record, rows, np.full(rows.n_rows, 1 / rows.n_rows), logs, truth, notes)
+    return Posterior(record, rows, beliefs, logs, truth, notes)
 
 
 def can_list(table: Table) -> bool:

@@ -325,19 +325,20 @@ class _Run:
     ) -> None:
         """Fill the draft folder."""
         self.steps.step("write")
-        said = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
-        known = content["synthesis"]["remarks"] if content["synthesis"] else []
-        # Threads may warn in any order.
-        content["remarks"] += sorted(said - set(known))
         confidential: dict[str, bool] = {}
+        escape = self.spec.output.escape_formulas
         if content["synthesis"] is not None:
             for copy, table in enumerate(self.material.releases, 1):
                 for form in self.spec.output.formats:
                     name = f"synthetic-{copy}.{form}"
                     # A level that only the dictionary knows would tell that somebody has it.
-                    write(table.compact(), self.draft / name)
+                    write(table.compact(), self.draft / name, escape_formulas=escape)
                     self._list(self.draft / name, form, copy, table)
                     confidential[name] = False
+        said = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
+        known = content["synthesis"]["remarks"] if content["synthesis"] else []
+        # Threads may warn in any order.
+        content["remarks"] += sorted(said - set(known))
         self._text("evidence.json", evidence.text_of(content))
         (self.draft / "release.toml").write_bytes(self.spec.text)
         confidential |= {"evidence.json": True, "release.toml": True}

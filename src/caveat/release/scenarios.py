@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from caveat.attack.ordinary import Options
+from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
 from caveat.errors import hint
 from caveat.release._attackers import (
     ATTACKERS,
@@ -66,7 +67,7 @@ class ScenarioSpec:
     measures: tuple[str, ...] = ()
     circumstances: Mapping[str, Any] = field(default_factory=dict)
     records: int | Literal["all"] = 200
-    prior: Literal["conditional", "marginal", "uniform"] = "conditional"
+    prior: NamedPrior = DEFAULT_PRIOR
     membership: bool = True
     attacks: tuple[str, ...] = ()
     n_attacks: int = 2000

@@ -127,11 +127,14 @@ class OutputSpec:
         File formats of the synthetic tables: extensions without the dot.
     reports
         Which reports are written.
+    escape_formulas
+        Whether text that a spreadsheet would compute gets an apostrophe before it.
     """
 
     folder: Path
     formats: tuple[str, ...] = ("csv",)
     reports: tuple[str, ...] = ("internal", "external")
+    escape_formulas: bool = False
 
 
 @dataclass(frozen=True)
@@ -311,4 +314,6 @@ def _data(document: Document) -> DataSpec | None:
 def _output(document: Document) -> OutputSpec:
     given = dict(document.content.get("output", {}))
     folder = document.path.parent / given.pop("folder", "release")
-    return OutputSpec(folder, **{key: tuple(dict.fromkeys(v)) for key, v in given.items()})
+    escape = given.pop("escape_formulas", False)
+    lists = {key: tuple(dict.fromkeys(names)) for key, names in given.items()}
+    return OutputSpec(folder, **lists, escape_formulas=escape)

@@ -16,7 +16,7 @@ from typing import Any
 from caveat.attack import Posterior, posterior, proper_posterior
 from caveat.attack.candidates import MOST_CANDIDATES
 from caveat.attack.posterior import drawn_columns, unknown_columns
-from caveat.attack.priors import Prior
+from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.attack.simulated import Maker, posterior_by_runs
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -59,7 +59,7 @@ class Attack:
     """
 
     unknown: tuple[str, ...] | None = None
-    prior: Prior = "uniform"
+    prior: Prior = DEFAULT_PRIOR
     simulations: int = 50
     seed: int = 0
 
@@ -133,7 +133,7 @@ def attack_release(
         one, how = _of_a_draw(original, made, plan, attack)
         if changing:
             how = f"{how}; {BEFORE}" if how else BEFORE
-    elif _only_filtered(changing, plan, original, attack):
+    elif _only_filtered(changing, plan, original):
         one, how = _of_a_filter(original, made, attack), FILTERED
     else:
         one, how = _of_runs(original, made, plan, maker, attack)
@@ -155,12 +155,11 @@ def _of_a_draw(original: Table, made: Made, plan: Plan, attack: Attack) -> tuple
     )
 
 
-def _only_filtered(changing: Sequence[Step], plan: Plan, original: Table, attack: Attack) -> bool:
+def _only_filtered(changing: Sequence[Step], plan: Plan, original: Table) -> bool:
     """Whether the exact posterior of a filtered release can be computed."""
     return (
         [step.name for step in changing] == ["distance_filter"]
         and not drawn_columns(plan)
-        and attack.prior == "uniform"
         and can_list(original)
     )
 
@@ -169,8 +168,9 @@ def _of_a_filter(original: Table, made: Made, attack: Attack) -> One:
     (step,) = (step for step in made.protect if step["name"] == "distance_filter")
     how = {key: step[key] for key in ("metric", "columns") if key in step}
     return lambda i: filtered_posterior(
-        original, made.release, i, unknown=attack.unknown, options=made.options, **how
-    )
+        original, made.release, i, unknown=attack.unknown, prior=attack.prior,
+        options=made.options, **how,
+    )  # fmt: skip
 
 
 def _of_runs(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from caveat.attack.priors import DEFAULT_PRIOR
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.protect.record import Step
 from caveat.release.bench import (
@@ -122,7 +123,7 @@ class TuneSpec:
             models=tuple(given.get("models", ())),
             records=tuple(records) if isinstance(records, list) else records,
             unknown=tuple(attacker["unknown"]) if "unknown" in attacker else None,
-            prior=attacker.get("prior", "uniform"),
+            prior=attacker.get("prior", DEFAULT_PRIOR),
             simulations=simulations,
         )
         return cls(

@@ -14,7 +14,7 @@ from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate
 from caveat.risk.pair import Pair
 
-__all__ = ["ENTRIES", "margin_probability", "rep_u", "ui_o", "ui_o_i_s", "ui_s"]
+__all__ = ["ENTRIES", "margin_probability", "rep_u", "ui_o", "ui_o_i_s", "ui_s", "ui_s_i_o"]
 
 RAAB = "Raab (2024), Privacy Risk from Synthetic Data: Practical Proposals, Appendix 1"
 
@@ -45,16 +45,31 @@ def ui_o_i_s(pair: Pair) -> Measurement:
     )
 
 
+def ui_s_i_o(pair: Pair) -> Measurement:
+    """Return the share of synthetic records alone with their keys, which the original has too.
+
+    Of several original records with such keys each carries an equal part.
+    """
+    d, s = pair.key_counts
+    here = (d > 0) & (s == 1)
+    n_s = len(pair.cells.synthetic)
+    return rate(
+        int(here.sum()),
+        n_s,
+        baseline=_percent(_once(pair, d > 0), n_s),
+        reference=ui_o(pair).value,
+        trace=lambda: (here / np.maximum(d, 1))[pair.cells.original],
+    )
+
+
 def rep_u(pair: Pair) -> Measurement:
     """Return the share of original records, alone with their keys, alone in the release too."""
     d, s = pair.key_counts
     here = (d == 1) & (s == 1)
-    w, n_s = margin_probability(pair)[d == 1], len(pair.cells.synthetic)
-    once = n_s * w * np.exp((n_s - 1) * np.log1p(-w)) if n_s else w
     return rate(
         int(here.sum()),
         pair.n,
-        baseline=_percent(once, pair.n),
+        baseline=_percent(_once(pair, d == 1), pair.n),
         reference=ui_o(pair).value,
         notes=_no_uniques(pair),
         trace=lambda: _records(pair, here),
@@ -68,6 +83,12 @@ def margin_probability(pair: Pair) -> NDArray[np.float64]:
         counts = pair.synthetic[key].counts
         w *= (counts / max(counts.sum(), 1))[codes]
     return np.minimum(w, 1 - 1e-12)
+
+
+def _once(pair: Pair, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the chance that independent keys show each of these cells exactly once."""
+    w, n_s = margin_probability(pair)[cells], len(pair.cells.synthetic)
+    return n_s * w * np.exp((n_s - 1) * np.log1p(-w)) if n_s else w
 
 
 def _no_uniques(pair: Pair) -> tuple[str, ...]:
@@ -128,6 +149,23 @@ ENTRIES = (
         blind_spot="Only the named keys are looked at: a record that is unique once the target is "
         "added may be copied whole and this stays 0. A match may also be chance.",
         blind="only sees uniques on the named keys; 0 is no all-clear",
+        baseline=_MARGINS,
+        needs=_KEYS,
+        fails=frozenset({Property.CERTAINTY, Property.INFORMATION, Property.REASSURANCE}),
+        by_size=True,
+    ),
+    Measure(
+        name="UiSiO",
+        function=ui_s_i_o,
+        family="identity",
+        says="synthetic uniques whose keys occur in the original at least once",
+        attacker="sees a record that stands alone in the release, and takes it for a person",
+        formula="100/N_s · Σ_q 1{s_q = 1 and d_q > 0}",
+        source="synthpop 1.9-3, replicated.uniques: synthetic uniques in original",
+        blind_spot="Only the named keys are looked at, and keys that the release shows twice do "
+        "not count, though it may copy an original unique. Keys that many people share count like "
+        "those of one.",
+        blind="keys shown twice do not count, keys of many people do; 0 is no all-clear",
         baseline=_MARGINS,
         needs=_KEYS,
         fails=frozenset({Property.CERTAINTY, Property.INFORMATION, Property.REASSURANCE}),

@@ -6,13 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from caveat.errors import CaveatError
 
-__all__ = ["Denominator", "Scenario"]
+__all__ = ["DEFAULT_PRIOR", "PRIORS", "Denominator", "NamedPrior", "Scenario"]
 
 Denominator = Literal["original", "synthetic"]
+
+NamedPrior = Literal["conditional", "marginal", "uniform"]
+PRIORS: tuple[NamedPrior, ...] = get_args(NamedPrior)
+DEFAULT_PRIOR: NamedPrior = "conditional"
+"""What she believes unless something else is said, in Python, on the command line and in a
+specification: she has all other records, so what those who agree with the person tell her is known
+before the release, and is neither counted as its doing nor left out of what she ends up with."""
 
 
 @dataclass(frozen=True)

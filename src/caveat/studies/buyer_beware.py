@@ -122,7 +122,7 @@ def strong_attacker(original: Table, published: Sequence[Table]) -> Grid:
     for number, release in enumerate([original, *published]):
         both = pair(original, release, SCENARIO)
         found = [MEASURES[name](both).value or 0.0 for name in ("repU", "DiSCO")]
-        bayes = posterior(original, release, UNIQUE).probability
+        bayes = posterior(original, release, UNIQUE, prior="uniform").probability
         printed = PRINTED_A2[number]
         name = f"synthetic {number}" if number else "original"
         sums += found if number else 0
@@ -148,7 +148,8 @@ def _factors(table: Table) -> Table:
 def _as_factors(original: Table, published: Sequence[Table]) -> Grid:
     """Return the attack when the variables are declared as factors."""
     found = [
-        posterior(_factors(original), _factors(table), UNIQUE).probability for table in published
+        posterior(_factors(original), _factors(table), UNIQUE, prior="uniform").probability
+        for table in published
     ]
     return Grid(
         "The same attack with the variables as factors (prior 0.0625)",
@@ -193,7 +194,7 @@ def sweep(original: Table) -> list[tuple[str, float, float, float, float]]:
         model = Synthesizer(seed=SEED, **{name: value}).fit(original)
         releases = model.tables(copies=COPIES)
         found = [
-            posterior(original, release, UNIQUE, generator=model.plan).probability
+            posterior(original, release, UNIQUE, generator=model.plan, prior="uniform").probability
             for release in releases
         ]
         often = float(np.mean([_counts(release)[15] for release in releases]))

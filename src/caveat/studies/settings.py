@@ -103,7 +103,9 @@ def posteriors(
         return None
     release = Synthesizer(seed=0, **setting.options).fit(original).tables()[0]
     return [
-        posterior(original, release, record, unknown=[target], generator=plan).probability
+        posterior(
+            original, release, record, unknown=[target], generator=plan, prior="uniform"
+        ).probability
         for record in records
     ]
 

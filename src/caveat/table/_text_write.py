@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from caveat.table._scan import Look, look_of
 from caveat.table._text import compression_of, parse_times
@@ -19,21 +23,43 @@ __all__ = ["write_text"]
 STEP = 1 << 17
 # Text that looks like one of these would come back as something else without quotation marks.
 NOT_TEXT = (Look.INTEGER, Look.BIG_INTEGER, Look.DECIMAL, Look.NA_TOKEN, Look.INFINITE)
+# What a spreadsheet takes for the beginning of a formula, after OWASP's page on CSV injection; the
+# signs of full width are the same to East Asian versions. Signed numbers are no formulas.
+FORMULA_SIGNS = frozenset("=+-@\t\r\n＝＋－＠")
+_SIGNED_NUMBER = re.compile(r"[+-]([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def write_text(blocks: Iterable[Table], path: Path, delimiter: str) -> None:
-    """Write the blocks of a table as delimited text; the last extension may ask for compression."""
+def write_text(
+    blocks: Iterable[Table], path: Path, delimiter: str, *, escape_formulas: bool = False
+) -> Counter[str]:
+    """Write the blocks of a table as delimited text; the last extension may ask for compression.
+
+    Returned are the cells of each column that a spreadsheet would compute: its name and its texts.
+    With ``escape_formulas`` they begin with an apostrophe, and there is none.
+    """
+    computed: Counter[str] = Counter()
     compression = compression_of(path)
     with pa.output_stream(str(path), compression=compression) as stream:
         for number, table in enumerate(blocks):
             if number == 0:
-                header = delimiter.join(_quoted_if_needed(name, delimiter) for name in table)
-                stream.write(f"{header}\n".encode())
-            _write_rows(table, stream, delimiter)
+                computed.update(name for name in table if _is_formula(name))
+                names = [_quoted_if_needed(name, delimiter) for name in table]
+                if escape_formulas:
+                    names = _escaped(names, np.array([name in computed for name in table]))
+                stream.write(f"{delimiter.join(names)}\n".encode())
+            computed += _write_rows(table, stream, delimiter, escape_formulas)
+    return Counter() if escape_formulas else computed
 
 
-def _write_rows(table: Table, stream: Any, delimiter: str) -> None:
-    fields = {name: _fields(table[name], delimiter) for name in table}
+def _write_rows(table: Table, stream: Any, delimiter: str, escape: bool) -> Counter[str]:
+    fields: dict[str, pl.Series] = {}
+    computed: Counter[str] = Counter()
+    for name in table:
+        texts, formulas = _fields(table[name], delimiter), _formulas(table[name])
+        if formulas.any():
+            computed[name] = int(formulas[table[name].codes].sum())
+            texts = _escaped(texts, formulas) if escape else texts
+        fields[name] = pl.Series(texts, dtype=pl.String)
     for start in range(0, table.n_rows, STEP):
         rows = slice(start, start + STEP)
         frame = pl.DataFrame(
@@ -43,9 +69,35 @@ def _write_rows(table: Table, stream: Any, delimiter: str) -> None:
             ]
         )
         frame.write_csv(stream, include_header=False, separator=delimiter, quote_style="never")
+    return computed
 
 
-def _fields(column: Column, delimiter: str) -> pl.Series:
+def _formulas(column: Column) -> NDArray[np.bool_]:
+    """Return which levels and ways to be missing are text that a spreadsheet would compute."""
+    text = column.levels.dtype == object
+    levels = [_is_formula(str(x)) for x in column.levels.tolist()] if text else []
+    start = len(column.levels)
+    formulas = np.zeros(start + len(column.missing), dtype=bool)
+    formulas[: len(levels)] = levels
+    formulas[start:] = [isinstance(m.code, str) and _is_formula(m.code) for m in column.missing]
+    return formulas
+
+
+def _is_formula(text: str) -> bool:
+    # A sign alone computes nothing.
+    return text[:1] in FORMULA_SIGNS and len(text) > 1 and not _SIGNED_NUMBER.fullmatch(text)
+
+
+def _escaped(fields: list[str], formulas: NDArray[np.bool_]) -> list[str]:
+    """Put an apostrophe before these fields, within their quotation marks if they have any."""
+    fields = list(fields)
+    for i in np.flatnonzero(formulas).tolist():
+        mark = '"' if fields[i].startswith('"') else ""
+        fields[i] = f"{mark}'{fields[i].removeprefix(mark)}"
+    return fields
+
+
+def _fields(column: Column, delimiter: str) -> list[str]:
     """Return the text of every level and of every way to be missing."""
     levels = _level_texts(column, delimiter)
     text = column.levels.dtype == object
@@ -59,7 +111,7 @@ def _fields(column: Column, delimiter: str) -> pl.Series:
             levels.append(_text(str(code), delimiter))
         else:
             levels.append(_quoted_if_needed(str(code), delimiter))
-    return pl.Series(levels, dtype=pl.String)
+    return levels
 
 
 def _level_texts(column: Column, delimiter: str) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from caveat.errors import CaveatError
+from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output, status
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
@@ -116,7 +117,9 @@ def _unreadable(error: OSError, path: Path) -> CaveatError:
     )
 
 
-def write(table: Table, path: str | Path, *, force: bool = False) -> None:
+def write(
+    table: Table, path: str | Path, *, force: bool = False, escape_formulas: bool = False
+) -> None:
     """Write a table to a file, whole or not at all.
 
     Parameters
@@ -127,6 +130,10 @@ def write(table: Table, path: str | Path, *, force: bool = False) -> None:
         The target; its extension decides the format.
     force
         Whether a file that exists may be replaced.
+    escape_formulas
+        Whether an apostrophe is put before text in delimited files that a spreadsheet would compute
+        (it begins with = + - @, tab or a line end). Without it there is a warning; numbers are
+        never touched.
     """
     path = Path(path)
     suffix = check_target(path, force=force)
@@ -147,10 +154,19 @@ def write(table: Table, path: str | Path, *, force: bool = False) -> None:
         from caveat.table._text_write import write_text
 
         with atomic_output(path, force=force) as draft:
-            write_text([table], draft, _delimiter(suffix))
+            computed = write_text(
+                [table], draft, _delimiter(suffix), escape_formulas=escape_formulas
+            )
+        _warn_of_formulas(path, computed)
 
 
-def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = False) -> None:
+def write_blocks(
+    blocks: Iterable[Table],
+    path: str | Path,
+    *,
+    force: bool = False,
+    escape_formulas: bool = False,
+) -> None:
     """Write a table that comes in blocks of rows, and need not fit into memory.
 
     Parameters
@@ -161,6 +177,8 @@ def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = Fal
         The target. Beyond two million rows it must be delimited text or Parquet.
     force
         Whether a file that exists may be replaced.
+    escape_formulas
+        As in :func:`write`.
     """
     path = Path(path)
     suffix = check_target(path, force=force)
@@ -171,7 +189,7 @@ def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = Fal
         if sum(part.n_rows for part in held) > ROWS_IN_MEMORY:
             break
     else:
-        write(concat(held).compact(), path, force=force)
+        write(concat(held).compact(), path, force=force, escape_formulas=escape_formulas)
         return
     streamed = (block.compact() for block in chain(held, rest))
     if suffix == ".parquet":
@@ -183,13 +201,32 @@ def write_blocks(blocks: Iterable[Table], path: str | Path, *, force: bool = Fal
         from caveat.table._text_write import write_text
 
         with atomic_output(path, force=force) as draft:
-            write_text(streamed, draft, _delimiter(suffix))
+            computed = write_text(
+                streamed, draft, _delimiter(suffix), escape_formulas=escape_formulas
+            )
+        _warn_of_formulas(path, computed)
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
             where=str(path),
             do="use .csv or .parquet",
         )
+
+
+def _warn_of_formulas(path: Path, computed: Mapping[str, int]) -> None:
+    """Say in which columns of a file a spreadsheet would compute text; not which text."""
+    if not computed:
+        return
+    n, more = sum(computed.values()), len(computed) - FEW
+    names = ", ".join(list(computed)[:FEW]) + (f" and {more} more" if more > 0 else "")
+    warnings.warn(
+        f"{path.name}: {n:,} text {'cell begins' if n == 1 else 'cells begin'} like a formula "
+        f"(= + - @) that a spreadsheet would compute, in "
+        f"{'column' if len(computed) == 1 else 'columns'} {names}; escape_formulas "
+        "(--escape-formulas) puts an apostrophe before each",
+        CaveatWarning,
+        stacklevel=3,
+    )
 
 
 def _delimiter(suffix: str) -> str:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from typer.testing import CliRunner
 
 from caveat.attack.ordinary import (
@@ -74,7 +75,12 @@ def test_residual_risk_by_hand():
     a, c = 81.9207294 / 103.8414588, 51.9207294 / 103.8414588
     value, low, high = residual_risk(80, 100, 50, 100)
     assert value == pytest.approx((a - c) / (1 - c))
-    assert low < value < high
+    # The errors are half the Wilson intervals; the value's derivatives are 1/(1 - c) for a and
+    # (a - 1)/(1 - c)² for c.
+    wilson = [stats.binomtest(k, 100).proportion_ci(method="wilson") for k in (80, 50)]
+    a_error, c_error = ((x.high - x.low) / 2 for x in wilson)
+    error = np.hypot(a_error / (1 - c), c_error * (1 - a) / (1 - c) ** 2)
+    assert [low, high] == pytest.approx([value - error, value + error])
     assert residual_risk(50, 100, 80, 100)[0] == 0
 
 

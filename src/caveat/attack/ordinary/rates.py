@@ -57,7 +57,7 @@ def residual_risk(
     Examples
     --------
     >>> [round(x, 4) for x in residual_risk(80, 100, 50, 100)]
-    [0.5735, 0.3776, 0.7695]
+    [0.5778, 0.4024, 0.7532]
     """
     a, a_error = _wilson_centre(successes, n)
     c, c_error = _wilson_centre(control, n_control)

@@ -36,6 +36,8 @@ from caveat.table.table import Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
 
+# From fewer rows no relation between columns can be told: each search asks for so many.
+LEAST_ROWS = min(arithmetic.LEAST_ROWS, derived.CHANCE_ROWS, rules.SUPPORT)
 # Columns of which no other column is said to follow.
 _NAMES = (
     *(code for code in FINDINGS.values() if code != "group-id"),
@@ -68,9 +70,9 @@ def look(data: Any) -> Profile:
     data = table.drop(weights)
     judged = judge(compact.drop(weights))
     for name in data:
-        findings += find_shapes(compact[name], table[name], name, judged.get(name))
-        constant = any(name in f.columns and f.code == "constant" for f in findings)
-        if name not in judged and not constant:
+        shapes = find_shapes(compact[name], table[name], name, judged.get(name))
+        findings += shapes
+        if name not in judged and not any(f.code == "constant" for f in shapes):
             findings += find_spikes(table[name], name)
     findings += find_few_numbers(data)
     findings += find_private_numbers(data, judged)
@@ -101,16 +103,20 @@ def _table(data: Any) -> Table:
 
 def _across(table: Table, findings: list[Finding]) -> list[Finding]:
     """Look for what binds columns together, from the clearest relation to the loosest."""
+    if table.n_rows < LEAST_ROWS:
+        return []
     named = {name for f in findings if f.code in _NAMES for name in f.columns}
     groups = [name for f in findings if f.code == "group-id" for name in f.columns]
     names = [n for n in table if n not in named and len(table[n].levels) > 1]
-    free = [n for n in names if n not in groups]
+    every = [n for n in names if n not in groups]
+    free = derived.sample_columns(every, derived.MOST_COLUMNS)
     numeric = [n for n in free if table[n].kind in (Kind.NUMERIC, Kind.INTEGER)]
-    shared = [f for g in groups if (f := derived.find_shared_in_groups(table, g, free))]
+    shared = [f for g in groups if (f := derived.find_shared_in_groups(table, g, every))]
     identities = arithmetic.find_identities(table, numeric)
     explained = [i.columns for i in identities]
     dependencies = derived.find_dependencies(table, free)
-    found = [*shared, *arithmetic.report(table, identities)]
+    found = [*_sampled(len(every), len(free), len(numeric)), *shared]
+    found += arithmetic.report(table, identities)
     found += derived.report(table, dependencies, explained)
     explained += [frozenset((d.source, d.target)) for d in dependencies]
     short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
@@ -119,6 +125,17 @@ def _across(table: Table, findings: list[Finding]) -> list[Finding]:
     found += rules.find_missing_patterns(table, free, explained)
     found += rules.find_orders(table, ordered, explained)
     return [*found, *rules.find_implications(table, short, explained)]
+
+
+def _sampled(columns: int, paired: int, numeric: int) -> list[Finding]:
+    """Say that not all pairs of columns were looked at."""
+    notes = []
+    if paired < columns:
+        notes.append(f"pairs were looked at for a sample of {paired:,} of {columns:,} columns")
+    if numeric > arithmetic.MOST_COLUMNS:
+        sample = f"a sample of {arithmetic.MOST_COLUMNS} of {numeric:,} numeric columns"
+        notes.append(f"sums and products were looked for among {sample}")
+    return [Finding("sampled-columns", (), f"{'; '.join(notes)}.")] if notes else []
 
 
 def _duplicates(table: Table) -> list[Finding]:

@@ -6,14 +6,14 @@ checked on every row. "Fits" means equal but for the rounding that the decimals 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.table.look.derived import EXCEPTIONS
+from caveat.table.look.derived import EXCEPTIONS, sample_columns
 from caveat.table.look.identity import Identity, Values, product_of
 from caveat.table.look.profile import Finding, Strength, listed, plural
 from caveat.table.look.spikes import decimals_of
@@ -37,6 +37,8 @@ STRAIGHT = 0.95
 SPREAD = 40
 # Sums of more columns than this are not looked for among very many columns.
 MAX_COLUMNS = 60
+# Sums and products are tried among so many columns: each is held against all pairs of the others.
+MOST_COLUMNS = 100
 
 # Two short looks before all trial rows: what fails both, one of them for an exception, is refused.
 _LOOKS = (slice(0, TRIAL_ROWS, TRIAL_ROWS // 8), slice(5, TRIAL_ROWS, TRIAL_ROWS // 8))
@@ -76,8 +78,9 @@ def find_identities(table: Table, names: Sequence[str]) -> list[Identity]:
     # What is another column in other units has nothing more to say.
     twins = {identity.target for identity in units}
     units = [identity for identity in units if identity.inputs[0] not in twins]
-    rest = replace(numbers, names=tuple(n for n in numbers.names if n not in twins))
-    return [*units, *_search(rest, order, (_sums, _products, _long_sums))]
+    rest = [n for n in numbers.names if n not in twins]
+    few = replace(numbers, names=tuple(sample_columns(rest, MOST_COLUMNS)))
+    return [*units, *_search(few, order, (_sums, _products, _long_sums))]
 
 
 def _search(
@@ -95,10 +98,15 @@ def _search(
                 candidate, numbers, order
             ):
                 continue
-            explained = any(other < candidate.columns for other in found)
+            explained = _holds_another(candidate.columns, found)
             if not explained and _verify(candidate, numbers) is not None:
                 found[candidate.columns] = candidate
-    return [i for i in found.values() if not any(other < i.columns for other in found)]
+    return [i for columns, i in found.items() if not _holds_another(columns, found)]
+
+
+def _holds_another(columns: frozenset[str], found: Collection[frozenset[str]]) -> bool:
+    """Whether some of these columns have an identity of their own; two are too few for that."""
+    return len(columns) > 2 and any(other < columns for other in found)
 
 
 def _trial(

@@ -184,6 +184,11 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "implication": Entry(
             _RULES, "a level that fixes another column", "State it as a rule if it must hold."
         ),
+        "sampled-columns": Entry(
+            _RULES,
+            "very many columns",
+            "Look at parts of the table by themselves to see what binds their columns together.",
+        ),
         "duplicate-rows": Entry(
             _ROWS,
             "rows that repeat another row in every column",

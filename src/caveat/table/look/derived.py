@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ __all__ = [
     "find_dependencies",
     "find_shared_in_groups",
     "report",
+    "sample_columns",
     "sample_rows",
 ]
 
@@ -43,7 +45,11 @@ MAX_GROUPS = 50
 # Joint tables up to this many cells are counted directly.
 DENSE_CELLS = 1 << 22
 
+# Pairs are looked at among this many columns: with all of 10,000 there would be 50 million.
+MOST_COLUMNS = 300
+
 Rows = NDArray[np.int64] | slice
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,13 @@ class Dependency:
 def sample_rows(n: int, most: int) -> Rows:
     """Return evenly spread rows, all of them if there are few."""
     return slice(None) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)
+
+
+def sample_columns(columns: Sequence[Item], most: int) -> list[Item]:
+    """Return evenly spread columns, all of them if there are few."""
+    if len(columns) <= most:
+        return list(columns)
+    return [columns[i] for i in np.linspace(0, len(columns) - 1, most).astype(np.int64).tolist()]
 
 
 def count_pairs(a: Column, b: Column, rows: Rows) -> NDArray[np.int64]:
@@ -227,11 +240,14 @@ def report(
         if (b, a) in pairs and a not in twins and position[a] < position[b] and b not in twins:
             findings.append(_one_to_one(table, d, pairs[b, a]))
             twins.add(b)
+    by_target: dict[str, list[str]] = {}
+    for a, b in pairs:
+        by_target.setdefault(b, []).append(a)
     for target in table:
         if target in twins:
             continue
         sources = [
-            a for a, b in pairs if b == target and a not in twins and (target, a) not in pairs
+            a for a in by_target.get(target, ()) if a not in twins and (target, a) not in pairs
         ]
         direct = [a for a in sources if not _passes_through(a, target, sources, pairs)]
         if direct:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from caveat.table.column import Column, Kind
 from caveat.table.look.derived import (
     CHANCE_ROWS,
     EXCEPTIONS,
+    MOST_COLUMNS,
     SCREEN_ROWS,
     SCREEN_SLACK,
     count_pairs,
+    sample_columns,
     sample_rows,
 )
 from caveat.table.look.language import Rule, fixed, is_one_of, literal, named, suggest
@@ -68,16 +71,18 @@ def find_missing_patterns(
 ) -> list[Finding]:
     """Find columns missing in the same rows, and the values of others that go with it."""
     findings = []
-    reasons: dict[_Reason, list[str]] = {}
-    for pattern in _patterns(table):
+    patterns = _patterns(table)
+    for pattern in patterns:
         columns, rows = pattern.columns, pattern.rows
         if len(columns) > 1 and not any(set(columns) <= e for e in explained):
             message = f"{len(columns)} columns are missing in the same {rows:,} rows."
             share = rows / table.n_rows
             findings.append(Finding("missing-together", columns, message, rows=rows, share=share))
+    reasons: dict[_Reason, list[str]] = {}
+    for pattern in sample_columns(patterns, MOST_COLUMNS):
         reason = _reason(table, names, pattern)
         if reason is not None:
-            reasons.setdefault(reason, []).extend(columns)
+            reasons.setdefault(reason, []).extend(pattern.columns)
     return [*findings, *(_missing_when(table, r, columns) for r, columns in reasons.items())]
 
 
@@ -197,11 +202,12 @@ def find_orders(
     """Find pairs of numeric or date columns of which one is never larger than the other."""
     rows = sample_rows(table.n_rows, SCREEN_ROWS)
     values = {name: _values(table[name]) for name in names}
+    known = _pairs(explained)
     holds: dict[tuple[str, str], tuple[int, float]] = {}
     for a in names:
         for b in names:
             same_sort = (table[a].levels.dtype.kind == "M") == (table[b].levels.dtype.kind == "M")
-            if a == b or not same_sort or any({a, b} <= e for e in explained):
+            if a == b or not same_sort or (a, b) in known:
                 continue
             with np.errstate(invalid="ignore"):
                 if np.any(values[a][rows] > values[b][rows]) or np.any(values[a] > values[b]):
@@ -235,6 +241,11 @@ def find_orders(
     return _most(findings)
 
 
+def _pairs(explained: Sequence[frozenset[str]]) -> set[tuple[str, str]]:
+    """Return the pairs of columns, either way round, of which something better is known."""
+    return {pair for columns in explained for pair in permutations(columns, 2)}
+
+
 def _values(column: Column) -> NDArray[np.float64]:
     return np.append(column.numbers, np.full(len(column.missing), np.nan))[column.codes]
 
@@ -257,12 +268,21 @@ def find_implications(
 ) -> list[Finding]:
     """Find levels of short factors that always go with one level of another one."""
     rows = sample_rows(table.n_rows, SCREEN_ROWS)
+    known = _pairs(explained)
     found: dict[tuple[str, int, str], int] = {}
+    from_level: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for a in names:
         for b in names:
-            if a != b and not any({a, b} <= e for e in explained):
-                found |= {(a, i, b): j for i, j in _implied(table[a], table[b], rows)}
-    direct = {k: j for k, j in found.items() if not _follows(k, j, found)}
+            if a != b and (a, b) not in known:
+                for i, j in _implied(table[a], table[b], rows):
+                    found[a, i, b] = j
+                    from_level.setdefault((a, i), []).append((b, j))
+    direct = {
+        (a, i, b): j
+        for (a, i, b), j in found.items()
+        # a => c => b gives a => b as well
+        if not any(c != b and found.get((c, k, b)) == j for c, k in from_level[a, i])
+    }
     grouped: dict[tuple[str, str, int], list[int]] = {}
     for (a, i, b), j in direct.items():
         grouped.setdefault((a, b, j), []).append(i)
@@ -299,15 +319,6 @@ def _nearly_one(counts: NDArray[np.int64], slack: float = 1.0) -> NDArray[np.boo
     """Return the rows of a joint table that hold one column only, but for rare exceptions."""
     total, most = counts.sum(axis=1), counts.max(axis=1, initial=0)
     return np.asarray((total > 0) & (total - most <= slack * RULE_EXCEPTIONS * total + (slack > 1)))
-
-
-def _follows(key: tuple[str, int, str], level: int, found: dict[tuple[str, int, str], int]) -> bool:
-    """Whether a => c => b gives a => b as well."""
-    a, i, b = key
-    return any(
-        source == a and code == i and middle != b and found.get((middle, j, b)) == level
-        for (source, code, middle), j in found.items()
-    )
 
 
 def _reversed(

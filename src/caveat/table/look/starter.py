@@ -82,13 +82,12 @@ def _columns(profile: Profile) -> Iterator[str]:
     yield '# A missing code is better with its meaning: missing = { "-8" = "not applicable" }.'
     yield ""
     possible = {name for f in profile.findings if f.code == "few-numbers" for name in f.columns}
+    declared: dict[str, list[Finding]] = {}
+    for f in profile.findings:
+        if f.columns and set(f.suggestion) & {"missing", "kind", "formats"}:
+            declared.setdefault(f.columns[0], []).append(f)
     for column in profile.columns:
-        found = [
-            f
-            for f in profile.findings
-            if f.columns[:1] == (column.name,)
-            and (set(f.suggestion) & {"missing", "kind", "formats"})
-        ]
+        found = declared.get(column.name, [])
         if found or column.name in possible:
             yield from _column(column.name, column.label, found, column.name in possible)
 

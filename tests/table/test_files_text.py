@@ -19,6 +19,11 @@ from hypothesis import strategies as st
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Kind, Missing, Schema, Table, read, write
 
+# Any text is written here; that some of it begins like a formula is said in test_formulas.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*begins? like a formula:caveat.errors.CaveatWarning"
+)
+
 
 @pytest.fixture
 def table_of(tmp_path):

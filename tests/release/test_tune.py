@@ -112,9 +112,17 @@ def test_a_state_of_other_data_is_refused(tmp_path):
     tune(buyer_beware(), small, state=state)
     with pytest.raises(CaveatError, match="belongs to other data"):
         tune(buyer_beware(1), small, state=state)
-    state.write_text("{")
-    with pytest.raises(CaveatError, match="no state of a search"):
-        tune(buyer_beware(), small, state=state)
+    whole = json.loads(state.read_text())
+    setting, entry = next(iter(whole["known"].items()))
+    seed = next(key for key in entry if key != "steps")
+    for known in ([], {setting: 7}, {setting: {seed: {}}}, {setting: {**entry, seed: None}}):
+        state.write_text(json.dumps({**whole, "known": known}))
+        with pytest.raises(CaveatError, match="no state of a search"):
+            tune(buyer_beware(), small, state=state)
+    for text in ("{", "[" * 100_000):
+        state.write_text(text)
+        with pytest.raises(CaveatError, match="no state of a search"):
+            tune(buyer_beware(), small, state=state)
 
 
 @pytest.mark.parametrize(

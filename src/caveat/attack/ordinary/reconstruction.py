@@ -48,8 +48,6 @@ class Figure:
     count: int
     at_most: bool = False
 
-    __repr__ = without_values
-
 
 @dataclass(frozen=True)
 class Reconstruction:

@@ -139,8 +139,7 @@ def _columnar(folder: Path) -> Iterator[tuple[str, Seed]]:
         pyarrow.feather.write_feather(whole, path, compression=codec, chunksize=15)
         yield f"feather {codec}", (".feather", path.read_bytes())
     v1 = whole.select(["whole", "real", "truth", "words", "day", "moment", "levels"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # files of this version are about
+    with warnings.catch_warnings(action="ignore"):  # old, but there are such files
         pyarrow.feather.write_feather(v1, path, version=1)
     yield "feather 1", (".feather", path.read_bytes())
     yield "arrow", (".arrow", _ipc(whole))
@@ -397,11 +396,11 @@ def _parquet_bomb(array: Any, times: int) -> bytes:
 
 
 def cases(n: int, seed: int) -> Iterator[Case]:
-    """Give the extremes, and n files in turn damaged, struck and forged."""
-    yield from _extremes()
+    """Give n files: the extremes, the whole ones, and then in turn damaged and forged ones."""
     whole = list(seeds().items())
-    yield from ((name, (suffix, content, {})) for name, (suffix, content) in whole)
-    for k in range(n):
+    first = [*_extremes(), *((name, (suffix, data, {})) for name, (suffix, data) in whole)]
+    yield from first
+    for k in range(n - len(first)):
         rng = np.random.default_rng([seed, k])
         if k % 3 == 2:
             content, options = forged_text(rng)

@@ -25,6 +25,7 @@ __all__ = ["FACTOR", "Outcome", "failures", "flipped", "run_cases"]
 FACTOR = float(os.environ.get("CAVEAT_FUZZ", "1"))
 SECONDS = 20.0
 BYTES = 4 << 30
+GUARD = 4 * BYTES  # addresses, not bytes in use
 START = 120.0  # to import everything, on a machine with other work
 
 Case = tuple[str, Any]
@@ -93,7 +94,7 @@ def flipped(content: bytes, rng: Any, most: int = 8) -> bytes:
 def _child(check: Callable[[Any], object]) -> Iterator[tuple[Any, Connection]]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, check), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, check, BYTES), daemon=True)
     process.start()
     theirs.close()
     try:
@@ -117,17 +118,31 @@ def _answer(name: str, process: Any, pipe: Connection) -> Outcome:
         return Outcome(name, "crash", f"the process ended with {process.exitcode}")
 
 
-def _serve(pipe: Connection, check: Callable[[Any], object]) -> None:
-    # The check's module was imported to find the function; what it maps is not held against it.
-    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + BYTES, mapped + BYTES))
+def _serve(pipe: Connection, check: Callable[[Any], object], most: int) -> None:
+    # Addresses are not memory: the threads of polars and pyarrow reserve 4 GB of them and touch a
+    # tenth. So what is measured is memory in use, and the limit on addresses only ends a flood.
+    resource.setrlimit(resource.RLIMIT_AS, (GUARD, GUARD))
     pipe.send("ready")
     while True:
         try:
             content = pipe.recv()
         except EOFError:
             return
-        pipe.send(_verdict(check, content))
+        _forget_peak()
+        verdict = _verdict(check, content)
+        peak = _peak()
+        pipe.send(("memory", f"{peak:,} bytes in use") if peak > most else verdict)
+
+
+def _forget_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """Return the most memory in use since it was forgotten, here or in a child of this process."""
+    status = Path("/proc/self/status").read_text()
+    own = int(status.partition("VmHWM:")[2].split()[0])
+    return 1024 * max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def _verdict(check: Callable[[Any], object], content: Any) -> tuple[str, str]:

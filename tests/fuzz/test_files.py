@@ -31,9 +31,10 @@ def use(case: tuple[str, bytes, dict[str, str]]) -> None:
         if len(content) % 10 == 0 and len(table.names) < 100:
             look(table)
         compact = table.compact()
-        write(compact, Path(folder) / "out.csv")
+        if len(table.names) < 10_000:  # what follows is about reading: writing takes longer
+            write(compact, Path(folder) / "out.csv")
 
 
 def test_damaged_files():
-    found = harness.run_cases(use, files.cases(int(200 * harness.FACTOR), seed=18))
+    found = harness.run_cases(use, files.cases(int(250 * harness.FACTOR), seed=18))
     assert not harness.failures(found)

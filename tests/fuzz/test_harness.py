@@ -27,7 +27,9 @@ def ends(how: str) -> None:
         case "hang":
             time.sleep(60)
         case "memory":
-            bytearray(2 * harness.BYTES)
+            bytearray(harness.GUARD)
+        case "in use":
+            bytearray(b"x") * (300 << 20)
 
 
 def test_every_end_is_told_apart(monkeypatch):
@@ -37,6 +39,12 @@ def test_every_end_is_told_apart(monkeypatch):
     assert [outcome.verdict for outcome in found] == wanted
     assert "-11" in found[2].detail
     assert harness.failures(found).count("\n") >= 4
+
+
+def test_memory_in_use_is_measured_case_by_case(monkeypatch):
+    monkeypatch.setattr(harness, "BYTES", 256 << 20)
+    found = harness.run_cases(ends, [(how, how) for how in ("accepted", "in use", "accepted")])
+    assert [outcome.verdict for outcome in found] == ["accepted", "memory", "accepted"]
 
 
 def test_the_same_seed_damages_the_same_bytes():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from caveat.table.column import Kind
@@ -45,6 +46,8 @@ _NAMES = (
 )
 
 
+# Numbers at the end of what floating point holds are related to nothing; that is no news.
+@np.errstate(over="ignore")
 def look(data: Any) -> Profile:
     """Look at a table and report what has to be decided before it is synthesised.
 

@@ -190,9 +190,7 @@ def _best(differences: Sequence[Values], tolerance: Values) -> int | None:
 def _lines(x: Values, y: Values) -> Iterator[tuple[float, float]]:
     """Propose y = factor * x, then y = factor * x + constant, round numbers first."""
     if np.all(x != 0):
-        with np.errstate(over="ignore"):
-            ratio = float(np.median(y / x))
-        yield from ((factor, 0.0) for factor in _nice(ratio))
+        yield from ((factor, 0.0) for factor in _nice(float(np.median(y / x))))
     # Median slope between rows half the list apart: a few exceptions do not matter.
     order = np.argsort(x, kind="stable")
     half = len(order) // 2
@@ -254,9 +252,9 @@ def _adding_up(
 def _products(
     target: str, others: Sequence[str], y: Values, x: Values, tolerance: Values
 ) -> Iterator[Identity]:
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         log_x = np.log(np.where(x == 0, np.nan, np.abs(x)))
-        log_y, slack = np.log(np.abs(y)), 2 * tolerance / np.abs(y) + 1e-9
+    log_y, slack = np.log(np.abs(y)), 2 * tolerance / np.abs(y) + 1e-9
     first, second = np.triu_indices(len(others), 1)
     for powers, a, b in _arrangements(first, second):
         for k in _steady(log_y, log_x, slack, powers, a, b):

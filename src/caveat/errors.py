@@ -43,7 +43,7 @@ def _shown(text: str, longest: int = LONG) -> str:
     """Return what any terminal can print in one line: others name the files and the columns."""
     if len(text) > longest:
         text = f"{text[:longest]} …"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 class CaveatWarning(UserWarning):

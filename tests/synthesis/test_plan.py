@@ -57,7 +57,6 @@ def test_a_part_is_planned_by_the_judgement_of_the_whole() -> None:
         ({"columns": {"name": {"method": "copy"}}}, "copy", "kept"),
         ({"columns": {"name": {"minbucket": 7}}}, "drop", "left out"),
         ({"drop": ["name"]}, "drop", None),
-        ({"derived": {"name": "age"}}, "derived", None),
     ],
 )
 def test_what_names_people_is_left_out_unless_somebody_says_keep(
@@ -160,7 +159,7 @@ def test_bad_plans_name_the_column(options: dict[str, object], message: str) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strata": "name"}, "name is not drawn"),
+        ({"strata": "name"}, "name looks like an identifier"),
         ({"strata": "sex", "drop": ["sex"]}, "sex is not drawn"),
         ({"columns": {"age": {"method": "nested", "within": "name"}}}, "cannot be drawn from name"),
         ({"columns": {"age": {"method": "nested", "within": "no"}}}, "cannot be drawn from no"),

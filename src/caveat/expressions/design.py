@@ -14,6 +14,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions.formula import Term
 
@@ -39,6 +40,7 @@ class Categories:
 
     codes: NDArray[np.int64]
     levels: tuple[str, ...]
+    __repr__ = without_values
 
 
 Factor = Floats | Categories

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions.parser import (
     COMPARISONS,
@@ -118,6 +119,7 @@ class Evaluation:
 
     columns: Mapping[str, Column]
     place: Place
+    __repr__ = without_values
 
     def rows(self, node: Node) -> NDArray[Any]:
         """Return one number or truth value per row."""

@@ -173,7 +173,7 @@ class ReleaseSpec:
     ... ''')
     ...     spec = ReleaseSpec.from_toml(path)
     >>> spec.release.title, spec.scenarios[0].keys, str(spec.scenarios[0].limits[0])
-    ('survey', ('sex', 'age'), 'DiSCO ≤ 5')
+    ('Synthetic data', ('sex', 'age'), 'DiSCO ≤ 5')
     >>> spec.line("scenario", 0, "keys")
     6
     """

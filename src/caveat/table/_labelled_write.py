@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table._labelled import EPOCHS, as_times, kind_of_format, program_of
-from caveat.table._scan import NA_TOKENS
-from caveat.table.column import Column, Kind
+from caveat.table.column import NA_TOKENS, Column, Kind
 from caveat.table.encode import EXACT_INTEGER
 from caveat.table.table import Table
 

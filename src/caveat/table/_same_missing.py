@@ -13,8 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from caveat.table._scan import NA_TOKENS
-from caveat.table.column import Column, Kind, Missing
+from caveat.table.column import NA_TOKENS, Column, Kind, Missing
 
 __all__ = ["same_missing"]
 

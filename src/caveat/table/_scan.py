@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.kernel import inner, kernel
+from caveat.table.column import NA_TOKENS
 
-__all__ = ["NA_TOKENS", "Fault", "Look", "Scan", "look_of", "scan"]
+__all__ = ["Fault", "Look", "Scan", "look_of", "scan"]
 
-NA_TOKENS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".")
 _TRUTH = ("true", "false")
 _INFINITE = ("inf", "-inf", "+inf", "infinity", "-infinity", "+infinity")
 

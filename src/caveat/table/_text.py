@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table._expand import unpack
-from caveat.table._scan import NA_TOKENS, Fault, Look, Scan, scan
-from caveat.table.column import Column, Kind, Missing
+from caveat.table._scan import Fault, Look, Scan, scan
+from caveat.table.column import NA_TOKENS, Column, Kind, Missing
 from caveat.table.encode import encode
 from caveat.table.frames import refuse_bad_names
 from caveat.table.schema import ColumnSchema, Schema

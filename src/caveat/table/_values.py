@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.table.column import Column
 
 __all__ = ["GROUP_SHARE", "HALF", "LEAST_ROWS", "LOOKED_AT", "MANY", "NEARLY_ALL", "Values"]
@@ -33,6 +34,7 @@ class Values:
 
     column: Column
     name: str
+    __repr__ = without_values
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:

@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Column", "Kind", "Missing", "smallest_unsigned"]
+__all__ = ["NA_TOKENS", "Codes", "Column", "Kind", "Missing", "smallest_unsigned"]
+
+NA_TOKENS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".")
+"""Words that stand for an empty cell in text files."""
 
 Codes = NDArray[np.integer[Any]]
 Levels = NDArray[Any]

@@ -272,8 +272,6 @@ def _check_input(path: Path) -> None:
         raise CaveatError("there is no such file", where=where, do="check the name") from None
     except OSError as error:
         raise _unreadable(error, path) from None
-    except ValueError:  # a zero byte, or a character that the file system cannot spell
-        raise CaveatError("no file can have this name", where=where, do="check the name") from None
     if empty:
         raise CaveatError("the file is empty", where=where, do="check how it was made")
 

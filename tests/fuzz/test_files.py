@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from tests.fuzz import files, harness
 
+from caveat.errors import CaveatWarning
 from caveat.table import read, write
 from caveat.table.look import look
 
@@ -21,6 +22,7 @@ def use(case: tuple[str, bytes, dict[str, str]]) -> None:
     suffix, content, options = case
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")  # a warning of a library's is no sentence of ours
+        warnings.simplefilter("ignore", CaveatWarning)
         path = Path(folder) / f"x{suffix}"
         path.write_bytes(content)
         table = read(path, **options)

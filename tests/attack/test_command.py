@@ -56,8 +56,12 @@ def test_every_record_and_the_confidential_file(folder):
 def test_membership_with_a_model_file(folder):
     model = Synthesizer(seed=1).fit(read(folder / "original.csv"))
     save(model, folder / "m.caveat")
-    result = attack(folder, "release1.csv", "--model", "m.caveat", "--membership")
+    result = attack(folder, "release1.csv", "--model", "m.caveat", "--membership",
+                    "--records", "members.csv")  # fmt: skip
     assert result.exit_code == 0, result.output
+    members = read(folder / "members.csv")
+    assert members["release_impossible"].values[999] == "without the record"
+    assert members["log_ratio"].is_missing.tolist() == [False] * 999 + [True]
     assert "impossible without the record (%)" in result.output
     # one of the thousand
     assert "0.1000" in result.output

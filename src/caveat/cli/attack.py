@@ -243,8 +243,14 @@ def _members(
         "median log-likelihood ratio": float(np.nanmedian(found.log_ratio)),
         "row most exposed": found.worst + 1,
     }
+    # No file format of ours has an infinite number: the cell is empty and the next one says why.
+    certain = np.isinf(found.log_ratio)
+    ratio = np.where(certain, np.nan, found.log_ratio)
+    without, never = np.isposinf(found.log_ratio), np.isneginf(found.log_ratio)
+    impossible = np.select([without, never], ["without the record", "with the record"], "")
     return figures, {
-        "row": found.records + 1, "log_ratio": found.log_ratio, "probability": chance
+        "row": found.records + 1, "log_ratio": ratio, "release_impossible": impossible,
+        "probability": chance,
     }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table as Grid
 
+from caveat.findings import look
 from caveat.table import Table
-from caveat.table.look import look
 
 SIZES = ((5_000, 35), (100_000, 20), (1_000_000, 20), (2_000, 120))
 

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 
 from caveat.datasets import survey
+from caveat.findings import look
 from caveat.release import Release
+from caveat.spec.starter import starter
 from caveat.table import read, write
-from caveat.table.look import look
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -45,7 +46,7 @@ def prepare(folder: Path, with_map: bool) -> Path:
     else:
         write(survey(rows=5000), data)
         keys, targets = '["sex", "age", "region"]', '["marital", "income"]'
-    text = look(read(data)).starter("data.csv")
+    text = starter(look(read(data)), "data.csv")
     text = text.replace("# control = 0.2", "control = 0.2").replace("# seed = 1", "seed = 1")
     wants = f"keys = {keys}\ntargets = {targets}\nlimits = {{ strongWorst = 99 }}"
     text = text.replace(STRONG, f"{STRONG}\n{wants}")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from caveat.protect.pipeline import PROTECTIONS, arguments_of
-from caveat.release._kinds import Choice, Either, Group, Key, Kind, Many, Named
-from caveat.release.entries import SPECIFICATION
+from caveat.spec._kinds import Choice, Either, Group, Key, Kind, Many, Named
+from caveat.spec.entries import SPECIFICATION
 
 HEAD = """\
 # The release specification

@@ -15,6 +15,7 @@ import pandas as pd
 import caveat
 from caveat.attack import posterior, vulnerable
 from caveat.attack.worlds import Worlds
+from caveat.findings import look
 from caveat.protect import round_numbers
 from caveat.release.making import Material
 from caveat.risk.pair import pair
@@ -22,7 +23,6 @@ from caveat.risk.scenario import Scenario
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.cells import Cells
 from caveat.table import Table, align
-from caveat.table.look import look
 from caveat.tree import Predictors
 from caveat.utility.comparison import Comparison
 from caveat.utility.tables import cross_table, histogram
@@ -124,7 +124,7 @@ DATA = re.compile(
 def generated() -> Iterator[str]:
     """Return the public dataclasses with arrays or tables that would print them."""
     for module in pkgutil.walk_packages(caveat.__path__, "caveat."):
-        if module.name.startswith(("caveat.report", "caveat.release._kinds")):
+        if module.name.startswith(("caveat.report", "caveat.spec._kinds")):
             continue  # evidence and specifications, no data
         for name, cls in vars(importlib.import_module(module.name)).items():
             ours = isinstance(cls, type) and cls.__module__ == module.name

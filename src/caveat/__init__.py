@@ -8,11 +8,12 @@ from caveat.errors import CaveatError, CaveatWarning
 if TYPE_CHECKING:
     from caveat import datasets
     from caveat.attack import attributes, membership, posterior, privacy_loss, vulnerable
+    from caveat.findings import look
     from caveat.release import Release
     from caveat.risk import MEASURES, Measurement, Scenario, audit
+    from caveat.spec.starter import starter
     from caveat.synthesis import Model, Plan, Synthesizer, load, make_plan, save
     from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, read, write
-    from caveat.table.look import look
     from caveat.utility import compare
 
 # Rooms that bring a compiler or large libraries are opened when they are first asked for: also the
@@ -36,13 +37,14 @@ _ROOMS = {
     "compare": "caveat.utility",
     "concat": "caveat.table",
     "load": "caveat.synthesis",
-    "look": "caveat.table.look",
+    "look": "caveat.findings",
     "make_plan": "caveat.synthesis",
     "membership": "caveat.attack",
     "posterior": "caveat.attack",
     "privacy_loss": "caveat.attack",
     "read": "caveat.table",
     "save": "caveat.synthesis",
+    "starter": "caveat.spec.starter",
     "vulnerable": "caveat.attack",
     "write": "caveat.table",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "privacy_loss",
     "read",
     "save",
+    "starter",
     "vulnerable",
     "write",
 ]

@@ -8,16 +8,16 @@ import pytest
 import typer.main
 
 from caveat.attack import attributes, posterior, proper_posterior, simulated_posterior
+from caveat.attack.leak import filtered_posterior
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
 from caveat.attack.simulated import posterior_by_runs
+from caveat.attack.strong import Attack
 from caveat.cli import app
 from caveat.errors import CaveatError
-from caveat.release.bench import Question
-from caveat.release.entries import SCENARIO, TUNE
-from caveat.release.leak import filtered_posterior
-from caveat.release.scenarios import ScenarioSpec
-from caveat.release.strong import Attack
-from caveat.release.tune import TuneSpec
+from caveat.spec.entries import SCENARIO, TUNE
+from caveat.spec.scenarios import ScenarioSpec
+from caveat.tuning.bench import Question
+from caveat.tuning.tune import TuneSpec
 
 CALLS = [posterior, attributes, proper_posterior, simulated_posterior, posterior_by_runs,
          filtered_posterior, Attack, Question, ScenarioSpec]  # fmt: skip

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.release.broken import GOOD
+from tests.spec.broken import GOOD
 
 from caveat.cli import main
 from caveat.datasets import survey

@@ -25,12 +25,12 @@ from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.expressions import Expression, Formula
 from caveat.release import ReleaseSpec
-from caveat.release._document import Document
-from caveat.release._lines import lines_of
-from caveat.release.tune import TuneSpec
+from caveat.spec.document import Document
+from caveat.spec.lines import lines_of
 from caveat.synthesis import make_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table, write
+from caveat.tuning.tune import TuneSpec
 from caveat.utility import Comparison, EditRule, check_rules, compare_model
 
 CODE = [

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 from tests.expressions.hostile import CODE
-from tests.release.broken import GOOD
+from tests.spec.broken import GOOD
 
 from caveat.datasets import survey
-from caveat.release._kinds import (
+from caveat.spec._kinds import (
     Choice,
     Either,
     Flag,
@@ -30,7 +30,7 @@ from caveat.release._kinds import (
     Text,
     Whole,
 )  # fmt: skip
-from caveat.release.entries import SPECIFICATION
+from caveat.spec.entries import SPECIFICATION
 
 __all__ = ["cases", "expressions", "toml"]
 

@@ -11,8 +11,8 @@ import pytest
 from tests.fuzz import files, harness
 
 from caveat.errors import CaveatWarning
+from caveat.findings import look
 from caveat.table import read, write
-from caveat.table.look import look
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 

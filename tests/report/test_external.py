@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.sample import large, small
 
+from caveat.attack.strong import AVERAGED, BEFORE, RUNS
 from caveat.evidence import _PROTECTIONS, external
 from caveat.protect.pipeline import PROTECTIONS
-from caveat.release.strong import AVERAGED, BEFORE, RUNS
 from caveat.report import markdown, render
 
 

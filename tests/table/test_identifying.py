@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from caveat.findings import look
 from caveat.table import Schema, Table, read
 from caveat.table.identifying import CODES, judge
-from caveat.table.look import look
 
 N = 300
 RNG = np.random.default_rng(18)

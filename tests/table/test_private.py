@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.findings import look
 from caveat.table import Table
-from caveat.table.look import look
 from caveat.table.private import PrivateNumbers, remark_on, share_alone
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.table.look import look
+from caveat.findings import look
 from caveat.table.written import read_dates, read_numbers
 
 

@@ -15,14 +15,14 @@ import typer
 from caveat.cli import console
 from caveat.cli.reading import seen_from
 from caveat.errors import CaveatError, hint
+from caveat.findings import Profile
+from caveat.findings import look as look_at
 from caveat.risk import MEASURES
+from caveat.spec.starter import released, starter
+from caveat.spec.wishes import Wishes, candidates
 from caveat.table import Table, read
 from caveat.table.atomic import check_output, write_text
 from caveat.table.files import READABLE
-from caveat.table.look import Profile
-from caveat.table.look import look as look_at
-from caveat.table.look.starter import released
-from caveat.table.look.wishes import Wishes, candidates
 
 __all__ = ["init"]
 
@@ -45,8 +45,8 @@ def init(
 ) -> None:
     """Write a release specification after a few questions."""
     # The specification knows every room: seconds that `caveat --help` does not need.
-    from caveat.release.schema import json_schema
-    from caveat.release.spec import ReleaseSpec
+    from caveat.spec.schema import json_schema
+    from caveat.spec.spec import ReleaseSpec
 
     if schema:
         target = out.with_name(SCHEMA)
@@ -66,7 +66,7 @@ def init(
     check_output(out, force=force, inputs=[file])
     profile = look_at(table)
     wishes = _ask(profile, "Synthetic data")
-    text = profile.starter(seen_from(out, file), {}, wishes)
+    text = starter(profile, seen_from(out, file), {}, wishes)
     write_text(out, text, force=force)
     _say(f"\nwritten: {out}")
     ReleaseSpec.from_toml(out).check(table)
@@ -102,7 +102,7 @@ def _ask(profile: Profile, title: str) -> Wishes:
     """Ask what the look cannot know."""
     names = released(profile)
     likely = candidates(profile, names)
-    from caveat.release.entries import ACCESS
+    from caveat.spec.entries import ACCESS
 
     left_out = [column.name for column in profile.columns if column.name not in names]
     _say(f"{profile.rows:,} rows. Columns that would be released: {', '.join(names)}.")

@@ -16,10 +16,11 @@ from rich.text import Text
 
 from caveat.cli import console
 from caveat.cli.reading import Reader, seen_from
+from caveat.findings import CATALOGUE, ColumnProfile, Finding, Profile, Strength
+from caveat.findings import look as look_at
+from caveat.findings.profile import listed, percent, plural, shown
+from caveat.spec.starter import starter
 from caveat.table.atomic import check_outputs, write_text
-from caveat.table.look import CATALOGUE, ColumnProfile, Finding, Profile, Strength
-from caveat.table.look import look as look_at
-from caveat.table.look.profile import listed, percent, plural, shown
 
 __all__ = ["look"]
 
@@ -63,7 +64,7 @@ def look(
     if json_path is not None:
         texts.append((json_path, _json(profile) + "\n"))
     if out is not None:
-        texts.append((out, profile.starter(seen_from(out, file), reader.form)))
+        texts.append((out, starter(profile, seen_from(out, file), reader.form)))
     for target, text in texts:
         write_text(target, text, force=force)
         console.remark(f"written: {target}")

@@ -13,7 +13,7 @@ from caveat.errors import CaveatError
 from caveat.table import Schema, Table, read
 
 if TYPE_CHECKING:
-    from caveat.release.spec import Document
+    from caveat.spec.spec import Document
 
 __all__ = ["Reader", "column_numbers", "seen_from"]
 
@@ -56,7 +56,7 @@ class Reader:
         if specification is None:
             return cls(form=given)
         # The specification knows every room: seconds that `caveat --help` does not need.
-        from caveat.release.spec import Document, read_parts
+        from caveat.spec.spec import Document, read_parts
 
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)

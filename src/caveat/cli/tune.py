@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,8 @@ from caveat.stopping import going_on_from
 from caveat.table.atomic import check_output, check_outputs, write_text
 
 if TYPE_CHECKING:
-    from caveat.release.bench import Point
-    from caveat.release.tune import Tuning
+    from caveat.tuning.bench import Point
+    from caveat.tuning.tune import Tuning
 
 __all__ = ["tune"]
 
@@ -47,8 +48,8 @@ def tune(
     check_outputs(outputs, force=force, inputs=[spec, data, memory])
     check_output(memory, force=True, inputs=[spec, data])
     from caveat.charts import save
-    from caveat.release.spec import Document, read_tune
-    from caveat.release.tune import tune as run_tune
+    from caveat.spec.spec import Document, read_tune
+    from caveat.tuning.tune import tune as run_tune
 
     search = read_tune(Document.read(spec))
     reader = Reader.of(spec)
@@ -84,15 +85,17 @@ def _named(path: Path | None, spec: Path) -> Path:
 
 
 def _print(found: Tuning) -> None:
+    from caveat.tuning.tune import excess, rank
+
     spec, names = found.spec, found.spec.question.measures
-    best = sorted(found.points, key=spec.rank)
+    best = sorted(found.points, key=partial(rank, spec))
     grid = Grid(box=None, title="search, best first", title_justify="left", title_style="bold")
     grid.add_column("setting", header_style="dim", min_width=20)
     for name in ("seeds", *names):
         grid.add_column(name, justify="right", header_style="dim")
     broken = {str(limit): limit.measure for limit in spec.limits}
     for point in best[:10]:
-        failed = {broken[name] for name, by in spec.excess(point).items() if by > 0}
+        failed = {broken[name] for name, by in excess(spec, point).items() if by > 0}
         cells = [_cell(point, name, spec.objective, name in failed) for name in names]
         grid.add_row(str(point.setting), str(len(point.values)), *cells)
     console.out.print(grid, markup=False)

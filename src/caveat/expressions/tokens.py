@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from caveat.errors import CaveatError
-from caveat.table.look.language import LONGEST
+from caveat.expressions.language import LONGEST
 
 __all__ = ["Place", "Token", "render", "tokens_of"]
 

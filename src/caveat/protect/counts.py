@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.protect.record import rng_of
+from caveat.seeds import rng_of
 
 __all__ = ["stochastic_round"]
 

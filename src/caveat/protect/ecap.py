@@ -25,8 +25,9 @@ from scipy.special import log_ndtr, ndtr
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, number_column, numbers_of, with_numbers
+from caveat.seeds import rng_of
 from caveat.table import Table
 
 __all__ = ["Population", "add_noise", "ecap", "scale_for"]

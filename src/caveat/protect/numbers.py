@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, number_column, numbers_of, with_numbers
 from caveat.risk import key_cells
+from caveat.seeds import rng_of
 from caveat.table import Table
 
 __all__ = ["code_extremes", "round_numbers", "smooth"]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.record import Protected, Step
+from caveat.seeds import rng_of
 from caveat.table import Table
 
 __all__ = ["epsilon0", "pram", "pram_matrix", "theta_for_epsilon"]

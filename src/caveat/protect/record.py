@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from caveat.discreet import without_values
 from caveat.table import Table
 
-__all__ = ["Protected", "Step", "rng_of"]
+__all__ = ["Protected", "Step"]
 
 
 @dataclass(frozen=True)
@@ -75,8 +73,3 @@ class Protected:
     step: Step = field(repr=False)
 
     __repr__ = without_values
-
-
-def rng_of(seed: int, *key: int) -> np.random.Generator:
-    """Return the generator of one part of a step: the same key, the same numbers."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.protect.record import Protected, Step, rng_of
+from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, complete_matrix, with_numbers
+from caveat.seeds import rng_of
 from caveat.table import Table
 
 __all__ = ["disturb", "spectral"]

@@ -1,24 +1,6 @@
-"""Releases: the specification, the run, the limits, the map of risk and utility, the search."""
+"""Releases from end to end: one specification in, one folder of tables and evidence out."""
 
-from caveat.release.bench import Point, Question, Setting, settings_of
-from caveat.release.limits import Limit, read_limits
-from caveat.release.map import RiskUtilityMap, risk_utility_map
 from caveat.release.run import Outcome, Release
-from caveat.release.spec import ReleaseSpec
-from caveat.release.tune import Tuning, tune
+from caveat.spec.spec import ReleaseSpec
 
-__all__ = [
-    "Limit",
-    "Outcome",
-    "Point",
-    "Question",
-    "Release",
-    "ReleaseSpec",
-    "RiskUtilityMap",
-    "Setting",
-    "Tuning",
-    "read_limits",
-    "risk_utility_map",
-    "settings_of",
-    "tune",
-]
+__all__ = ["Outcome", "Release", "ReleaseSpec"]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.release.limits import Limit
 from caveat.risk import MEASURES as RISKS
 from caveat.risk.measurement import Measurement, undefined
+from caveat.spec.limits import Limit
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = ["Done", "entries_of", "entry", "held_to", "limits_of", "plain", "said", "without_value"]

@@ -8,8 +8,8 @@ from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, plain
 from caveat.release.collected import Collected
 from caveat.release.making import Material
-from caveat.release.scenarios import ScenarioSpec
 from caveat.risk import Audit, audit
+from caveat.spec.scenarios import ScenarioSpec
 
 __all__ = ["collect_audit"]
 

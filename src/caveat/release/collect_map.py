@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from caveat.release.analyses import MapSpec
-from caveat.release.bench import Question, Setting, child_seed
+from caveat.generators import Setting
 from caveat.release.collect import Done
 from caveat.release.making import Material
-from caveat.release.map import risk_utility_map
-from caveat.release.spec import ReleaseSpec
 from caveat.risk import MEASURES
+from caveat.seeds import child_seed
+from caveat.spec.analyses import MapSpec
+from caveat.spec.question import Question
+from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.methods import Settings
+from caveat.tuning.map import risk_utility_map
 
 __all__ = ["collect_map"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from caveat.attack.ordinary import run_kind
 from caveat.errors import CaveatError
-from caveat.release._attackers import MEASURES_OF_ATTACK
-from caveat.release.bench import child_seed
 from caveat.release.collect import Done, entry, said, without_value
 from caveat.release.collected import Collected
 from caveat.release.making import Material
-from caveat.release.scenarios import NEEDS_TARGETS, ScenarioSpec
+from caveat.seeds import child_seed
+from caveat.spec.attackers import MEASURES_OF_ATTACK
+from caveat.spec.scenarios import NEEDS_TARGETS, ScenarioSpec
 
 __all__ = ["collect_ordinary"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,19 @@ from numpy.typing import NDArray
 from caveat.attack import Attributes, attributes, membership
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
+from caveat.attack.strong import BEFORE, Attack, attack_release
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.errors import CaveatError
+from caveat.generators import Made, Setting
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.bench import Question, Setting, Workbench, child_seed
 from caveat.release.collect import Done, entry, said, without_value
 from caveat.release.collected import Collected
 from caveat.release.making import Material
-from caveat.release.scenarios import ScenarioSpec
-from caveat.release.spec import ReleaseSpec
-from caveat.release.strong import BEFORE, Attack, Made, attack_release
 from caveat.risk.measurement import Measurement
+from caveat.seeds import child_seed
+from caveat.spec.scenarios import ScenarioSpec
+from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Plan
 
 __all__ = ["allot", "collect_strong"]
@@ -240,8 +240,7 @@ class _Run:
             material.drawn[0], material.releases[0], self.spec.synthesis, protect,
             material.steps[0],
         )  # fmt: skip
-        bench = Workbench(material.fitted, Question(()))
-        again = partial(bench.again, Setting(self.spec.synthesis, tuple(protect)))
+        again = Setting(self.spec.synthesis, tuple(protect)).again
         records = self.signs.first(SIMULATED).tolist()
         attack = Attack(
             (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.release.bench import child_seed
 from caveat.release.collect import Done, held_to, limits_of, plain, said
 from caveat.release.making import Material
-from caveat.release.spec import ReleaseSpec
+from caveat.seeds import child_seed
+from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare
 from caveat.utility.analyses import Z95, ModelComparison
 from caveat.utility.bars import bars_of

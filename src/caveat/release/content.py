@@ -13,8 +13,8 @@ from caveat.release.collect import entries_of, limits_of, plain
 from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.making import Material
-from caveat.release.scenarios import ScenarioSpec
-from caveat.release.spec import ReleaseSpec
+from caveat.spec.scenarios import ScenarioSpec
+from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods.cart import Cart
 from caveat.table.identifying import CODES, Judgement

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
+from caveat.generators import Setting
+from caveat.generators.ours import FittedSetting
 from caveat.protect.record import Step
-from caveat.release.bench import child_seed, protected
-from caveat.release.spec import ReleaseSpec
+from caveat.seeds import rng_of
+from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.column_model import ColumnModel
 from caveat.table import Table
 
 __all__ = ["Material", "hold_out", "synthesise"]
 
-# First words of the seeds. The synthesiser uses small numbers, the bench those before these.
-CONTROL, PROTECT = 1_000_010, 1_000_011
+CONTROL = 1_000_010  # first word of the seed; the synthesiser uses small numbers
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,7 @@ def hold_out(
     """
     if not held_out:
         return np.arange(table.n_rows), table, None
-    key = np.random.SeedSequence(seed, spawn_key=(CONTROL,))
-    order = np.random.default_rng(key).permutation(table.n_rows)
+    order = rng_of(seed, CONTROL).permutation(table.n_rows)
     rows = np.sort(order[held_out:])
     return rows, table.take(rows).compact(), table.take(np.sort(order[:held_out])).compact()
 
@@ -117,12 +117,11 @@ def synthesise(
     drawn = model.tables(spec.release.rows, spec.release.copies, threads)
     ready = step("protect")
     releases, steps = [], []
+    making = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
     for copy, table_drawn in enumerate(drawn):
-        # The first copy has the seeds that the same setting has in a map.
-        own = seed if copy == 0 else child_seed(seed, PROTECT, copy)
-        release, records = protected(table_drawn, model, spec.protect, fitted, own)
-        releases.append(release)
-        steps.append(records)
+        made = making.protect(table_drawn, copy)
+        releases.append(made.release)
+        steps.append(tuple(made.steps))
         ready(1 / len(drawn))
     return Material(
         table, rows, fitted, control, tuple(releases), seed, tuple(drawn), model, tuple(steps)

@@ -34,8 +34,8 @@ from caveat.release.content import (
 )
 from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.making import Material, synthesise
-from caveat.release.scenarios import ScenarioSpec
-from caveat.release.spec import ReleaseSpec
+from caveat.spec.scenarios import ScenarioSpec
+from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
 from caveat.table.identifying import Judgement, judge
 from caveat.tree import compile_all_ahead

@@ -16,9 +16,9 @@ import numpy as np
 
 from caveat.datasets import survey
 from caveat.protect import Population, add_noise, code_extremes, distance_filter, ecap
-from caveat.protect.record import rng_of
 from caveat.protect.values import numbers_of
 from caveat.risk import audit
+from caveat.seeds import rng_of
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.table import ColumnSchema, Schema, Table, read

@@ -16,11 +16,11 @@ import numpy as np
 from caveat.attack import posterior, vulnerable
 from caveat.attack.posterior import drawn_columns
 from caveat.datasets import survey
-from caveat.release import Point, Question, Setting, risk_utility_map
 from caveat.risk import key_cells
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer, make_plan
 from caveat.table import ColumnSchema, Schema, Table, align, read
+from caveat.tuning import Point, Question, Setting, risk_utility_map
 
 __all__ = ["PRINTED", "STUDY", "new_keys", "run", "settings"]
 

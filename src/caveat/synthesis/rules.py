@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.expressions.language import named
 from caveat.expressions.parser import Parser
 from caveat.expressions.tokens import Place
 from caveat.table import Column, Table
-from caveat.table.look.language import named
 
 __all__ = ["Fixed", "Order", "parse_rule"]
 

@@ -1,0 +1,276 @@
+"""What of the evidence may leave: a list of what may be published, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["external"]
+
+# What the external version takes over as it stands, by part. Everything else is left out: a field
+# that is added to the evidence later stays inside until somebody decides that it may leave.
+_MEASURE = (
+    "says", "attacker", "formula", "source", "blind_spot", "blind", "baseline", "direction", "unit",
+    "family", "fails", "kind",
+)  # fmt: skip
+_RELEASE = (
+    "title", "unit", "purpose", "recipients", "access", "copies", "rows", "columns",
+    "original_rows", "fitted_rows", "control_rows", "synthesised_by",
+)  # fmt: skip
+_MEASUREMENT = (
+    "measure", "copy", "limit", "excess", "value", "interval", "baseline", "reference", "control",
+    "beyond_control", "beyond_control_interval", "n", "excluded",
+)  # fmt: skip
+_UTILITY = (
+    "measure", "value", "interval", "copies", "resample", "second_copy", "holdout", "best", "unit",
+    "limit", "excess",
+)  # fmt: skip
+_VARIABLE = (
+    "name",
+    "kind",
+    "S_pMSE",
+    "in_pairs",
+    "total_variation",
+    "missing_similarity",
+    "ordered",
+)
+_MODEL = ("family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
+_POINT = (
+    "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst", "pareto", "chosen",
+)  # fmt: skip
+_SETTINGS = ("method", "minbucket", "minsplit", "cp", "max_depth", "proper", "smoothing", "trees")
+_MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
+_CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
+_FAMILIES = ("linear", "logistic", "multinomial", "poisson")
+_CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
+_PROTECTIONS = (
+    "add_noise", "code_extremes", "distance_filter", "group_rare_levels", "label", "microaggregate",
+    "pram", "remove_replicated_uniques", "round_numbers", "smooth", "spectral",
+)  # fmt: skip
+_LABELS = re.compile(
+    r"\d+ columns?|one column|\d+ nearest|z|mad|depth|"
+    r"(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
+)
+# Notes that say how a number was found or why there is none, and hold no value of the data.
+_NOTES = re.compile(
+    "|".join(
+        (
+            r"of [\d,]+ records drawn at random",
+            r"of these and the [\d,]+ most vulnerable records",
+            r"of the [\d,]+ most vulnerable records",
+            r"of all records",
+            r"the first table alone",
+            r"original and control were cut at random to the same size",
+            r"exact, for an attacker who knows the filter",
+            r"of the release before its protections, which do not look at the original: a bound",
+            r"simulated: averaged over [\d,]+ draws of the parameters",
+            r"simulated: [\d,]+ releases in each world; she looks at how often each candidate's "
+            r"whole record occurs, and a stronger attack may exist",
+            rf"no exact likelihood: (?:{'|'.join(_PROTECTIONS)}) looks at the original: the "
+            r"release is no plain draw",
+            r"there is no record to count",
+            r"the tables were synthesised elsewhere: how is not known, and this attacker knows it",
+        )
+    )
+)
+# Digits that stay: fewer than would tell a count of records from its neighbours in large data.
+_DIGITS = 4
+_WITHHELD = "withheld"
+
+
+def external(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what of the evidence may be published, chosen by a list of what may be.
+
+    Nothing about single records, no seed, nothing of the input files, no level, rule, expression,
+    distribution or coefficient of the original, no free remark, and no name of a column that is not
+    released. Numbers are rounded to four digits. Title, purpose, recipients and the names of the
+    scenarios stay as they were written.
+
+    Parameters
+    ----------
+    content
+        Evidence, or the result of this function, which is returned as it is.
+    """
+    public = _Public(content["release"]["columns"])
+    utility = content["utility"]
+    result = {
+        "format": content["format"],
+        "release": {
+            **_pick(content["release"], _RELEASE),
+            "not_released": [],
+            "identifying": [
+                {**_pick(found, ("column", "code", "is")), "reason": ""}
+                for found in content["release"].get("identifying", ())
+                if found["column"] in public.names
+            ],
+            "private_numbers": [
+                found
+                for found in content["release"].get("private_numbers", ())
+                if found["column"] in public.names
+            ],
+            "files": [
+                _pick(file, ("name", "copy", "format", "rows", "sha256"))
+                for file in content["release"]["files"]
+            ],
+        },
+        "software": _pick(content["software"], ("caveat", "python", "packages")),
+        "inputs": None,
+        "seed": None,
+        "synthesis": public.synthesis(content["synthesis"]),
+        "protection": [public.step(step) for step in content["protection"]],
+        "measures": {name: _pick(m, _MEASURE) for name, m in content["measures"].items()},
+        "scenarios": [public.scenario(scenario) for scenario in content["scenarios"]],
+        "records_at_risk": [],
+        "utility": {
+            "limits": utility["limits"],
+            "measurements": [
+                {
+                    **_pick(m, _UTILITY),
+                    "label": "",
+                    "model": public.formula(m["model"]),
+                    "notes": _public_notes(m),
+                }
+                for m in utility["measurements"]
+            ],
+            "variables": [
+                {**_pick(v, _VARIABLE), "vanished": None, "groups": []}
+                for v in utility["variables"]
+                if v["name"] in public.names
+            ],
+            "pairs": [p for p in utility["pairs"] if public.names.issuperset(p["names"])],
+            "models": [
+                {
+                    **_pick(m, _MODEL),
+                    "formula": public.formula(m["formula"]),
+                    "n_original": None,
+                    "coefficients": [],
+                    "notes": [],
+                }
+                for m in utility["models"]
+            ],
+            "rules": [],
+            "remarks": [],
+        },
+        "map": public.map(content["map"]),
+        "remarks": [],
+    }
+    rounded: dict[str, Any] = _rounded(result)
+    return rounded
+
+
+def _pick(entry: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    return {name: entry[name] for name in fields if name in entry}
+
+
+def _public_notes(measurement: dict[str, Any]) -> list[str]:
+    """Return the notes that are known to hold no value; a missing value always has a reason."""
+    known = [note for note in measurement["notes"] if _NOTES.fullmatch(note)]
+    return known or (["it could not be computed"] if measurement["value"] is None else [])
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, list) else value
+
+
+class _Public:
+    """What may be said, given the columns that everybody sees in the release."""
+
+    # An option with a number, or protections by their names alone, as a map writes a setting.
+    SETTING = re.compile(
+        rf"(?:{'|'.join(_SETTINGS)}) [-+.\deE]+|as it is|"
+        + "|".join(name.replace("_", " ") for name in _PROTECTIONS)
+    )
+
+    def __init__(self, columns: list[str]) -> None:
+        self.names = frozenset(columns)
+        self.models: dict[str, str] = {}
+
+    def known(self, names: list[str]) -> list[str]:
+        return [name for name in names if name in self.names]
+
+    def label(self, label: str) -> str:
+        """Return what tells results of one attack apart, if it is of a form that is known."""
+        return label if label in self.names or _LABELS.fullmatch(label) else ""
+
+    def formula(self, formula: str | None) -> str | None:
+        """Return a formula that is made of released columns and signs only."""
+        if formula is None:
+            return None
+        words = [word.strip("`") for word in re.findall(r"`[^`]*`|[^\s~+*:()`]+", formula)]
+        if self.names.issuperset(set(words) - set(_FAMILIES)):
+            return formula
+        return self.models.setdefault(formula, f"model {len(self.models) + 1} ({_WITHHELD})")
+
+    def synthesis(self, synthesis: dict[str, Any] | None) -> dict[str, Any] | None:
+        if synthesis is None:
+            return None
+        settings = _pick(synthesis["settings"], _SETTINGS)
+        return {
+            "order": self.known(synthesis["order"]),
+            "settings": {k: v for k, v in settings.items() if isinstance(v, int | float | bool)},
+            "columns": [
+                {
+                    "name": column["name"],
+                    "method": column["method"],
+                    "predictors": self.known(column["predictors"]),
+                }
+                for column in synthesis["columns"]
+                if column["name"] in self.names
+            ],
+            "derived": {},
+            "rules": [],
+            "remarks": [],
+        }
+
+    def step(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Return a protection: its name, and the released columns it was about."""
+        lists = {
+            key: self.known(value)
+            for key, value in step["arguments"].items()
+            if key in ("keys", "columns") and isinstance(value, list)
+        }
+        name = step["name"] if step["name"] in _PROTECTIONS else _WITHHELD
+        return {"name": name, "arguments": lists, "counts": {}, "notes": []}
+
+    def scenario(self, scenario: dict[str, Any]) -> dict[str, Any]:
+        given = scenario["circumstances"]
+        return {
+            **_pick(scenario, ("name", "attacker", "limits")),
+            "keys": self.known(scenario["keys"]),
+            "targets": self.known(scenario["targets"]),
+            "circumstances": {
+                **{
+                    name: value
+                    for name, value in _pick(given, _CIRCUMSTANCES).items()
+                    if isinstance(value, int | float) or value in _CHOICES
+                },
+                "groups": {k: n for k, n in given.get("groups", {}).items() if k in self.names},
+            },
+            "measurements": [
+                {
+                    **_pick(m, _MEASUREMENT),
+                    "label": self.label(m["label"]),
+                    "target": m["target"] if m["target"] in self.names else None,
+                    "notes": _public_notes(m),
+                    "details": {},
+                }
+                for m in scenario["measurements"]
+            ],
+            "checks": [],
+            "remarks": [],
+        }
+
+    def map(self, chart: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return a map; a setting that holds more than numbers is called by its place."""
+        if chart is None:
+            return None
+        points = []
+        for i, point in enumerate(chart["points"], start=1):
+            plain = all(self.SETTING.fullmatch(part) for part in point["setting"].split(", "))
+            setting = point["setting"] if plain else f"setting {i} ({_WITHHELD})"
+            points.append({**_pick(point, _POINT), "setting": setting})
+        return {**_pick(chart, _MAP), "points": points}

@@ -1,0 +1,90 @@
+"""The evidence file: everything that a run measured, in one versioned JSON document.
+
+It holds no date, no duration and no path, so that the same specification, data and seed give the
+same bytes. It is confidential: it names rows of the original and describes their distributions.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from caveat.documents import parse
+from caveat.errors import CaveatError
+from caveat.table.atomic import write_text
+
+__all__ = ["FORMAT", "check", "read", "schema", "text_of", "write"]
+
+FORMAT = 1
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the evidence (draft 2020-12)."""
+    text = files("caveat.evidence").joinpath("schema.json").read_text("utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def check(content: Any, where: str = "evidence") -> None:
+    """Refuse what is no evidence of a version that is known.
+
+    The message names the place and not the value, which may be confidential.
+    """
+    version = content.get("format") if isinstance(content, dict) else None
+    if version is None:
+        raise CaveatError(
+            "this is no evidence of a release", where=where, do="give a file that a run has written"
+        )
+    if version != FORMAT:
+        raise CaveatError(
+            f"it has another format than version {FORMAT}, the only one that is known here",
+            where=where,
+            do="read it with the version of Caveat that wrote it, or run the release again",
+        )
+    # A large library, and most commands have no evidence to check.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    error = best_match(Draft202012Validator(schema()).iter_errors(content))
+    if error is not None:
+        place = ", ".join(
+            str(part + 1) if isinstance(part, int) else part for part in error.absolute_path
+        )
+        raise CaveatError(
+            f"it does not follow the schema of version {FORMAT} ({error.validator})",
+            where=f"{where}, {place}" if place else where,
+            do="run the release again, or undo the change to the file",
+        )
+
+
+def text_of(content: dict[str, Any]) -> str:
+    """Return evidence as the text of its file, after a check."""
+    check(content)
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
+    """Write evidence to a file, whole or not at all."""
+    write_text(path, text_of(content), force=force)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read and check an evidence file."""
+    where = str(path)
+    try:
+        content = parse(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise CaveatError("there is no such file", where=where, do="check the name") from None
+    except OSError as error:
+        raise CaveatError(f"the file cannot be read ({error.strerror})", where=where) from None
+    except ValueError:
+        raise CaveatError(
+            "this is no JSON file", where=where, do="give the evidence.json of a release"
+        ) from None
+    check(content, where)
+    found: dict[str, Any] = content
+    return found

@@ -1,0 +1,154 @@
+"""The look before anything is synthesised: what the columns are, and what has to be decided.
+
+One module per family of findings; every criterion is a named constant at the top of its module.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from caveat.findings import arithmetic, derived, rules
+from caveat.findings.catalogue import CATALOGUE, TOPICS
+from caveat.findings.interpret import interpret
+from caveat.findings.profile import (
+    ColumnProfile,
+    Finding,
+    Profile,
+    Strength,
+    percent,
+    plural,
+    profile_column,
+)
+from caveat.findings.shape import (
+    FINDINGS,
+    find_few_numbers,
+    find_private_numbers,
+    find_shapes,
+)
+from caveat.findings.spikes import find_spikes
+from caveat.findings.weights import find_weights
+from caveat.table.column import Kind
+from caveat.table.identifying import judge
+from caveat.table.table import Table
+
+__all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
+
+# From fewer rows no relation between columns can be told: each search asks for so many.
+LEAST_ROWS = min(arithmetic.LEAST_ROWS, derived.CHANCE_ROWS, rules.SUPPORT)
+# Columns of which no other column is said to follow.
+_NAMES = (
+    *(code for code in FINDINGS.values() if code != "group-id"),
+    *("constant", "all-missing", "survey-weights"),
+)
+
+
+# Numbers at the end of what floating point holds are related to nothing; that is no news.
+@np.errstate(all="ignore")
+def look(data: Any) -> Profile:
+    """Look at a table and report what has to be decided before it is synthesised.
+
+    Parameters
+    ----------
+    data
+        A pandas, polars or pyarrow frame, a dict of arrays, a Table, or the path of a file.
+
+    Examples
+    --------
+    >>> profile = look({"income": [800, -8, 1500, -8, 950], "children": [0, 1, 2, 0, 1]})
+    >>> for finding in profile.findings:
+    ...     print(finding)
+    income: -8 stands in 2 rows (40.0 %), the only negative value.
+    """
+    original = _table(data)
+    compact = Table({name: original[name].compact() for name in original}, original.backend)
+    findings, table = interpret(compact)
+    weighing = find_weights(table)
+    weights = [f.columns[0] for f in weighing]
+    # Weights are no data: nothing else about them has to be decided.
+    findings = [f for f in findings if not set(weights).intersection(f.columns)] + weighing
+    data = table.drop(weights)
+    judged = judge(compact.drop(weights))
+    for name in data:
+        shapes = find_shapes(compact[name], table[name], name, judged.get(name))
+        findings += shapes
+        if name not in judged and not any(f.code == "constant" for f in shapes):
+            findings += find_spikes(table[name], name)
+    findings += find_few_numbers(data)
+    findings += find_private_numbers(data, judged)
+    findings += _across(table, findings)
+    # What a whole group shares comes in runs of equal values: those are no spikes.
+    shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}
+    findings = [f for f in findings if f.code != "spike" or f.columns[0] not in shared]
+    # A zero that may stand for missing is said once.
+    zero = {f.columns for f in findings if f.suggestion.get("missing") == [0]}
+    findings = [f for f in findings if f.code != "semi-continuous" or f.columns not in zero]
+    findings += _duplicates(table)
+    order = list(CATALOGUE)
+    findings.sort(key=lambda f: (TOPICS.index(f.topic), order.index(f.code)))
+    return Profile(
+        original.n_rows,
+        tuple(profile_column(compact, name) for name in compact),
+        tuple(findings),
+    )
+
+
+def _table(data: Any) -> Table:
+    if isinstance(data, str | Path):
+        from caveat.table.files import read
+
+        return read(data)
+    return Table.from_frame(data)
+
+
+def _across(table: Table, findings: list[Finding]) -> list[Finding]:
+    """Look for what binds columns together, from the clearest relation to the loosest."""
+    if table.n_rows < LEAST_ROWS:
+        return []
+    named = {name for f in findings if f.code in _NAMES for name in f.columns}
+    groups = [name for f in findings if f.code == "group-id" for name in f.columns]
+    names = [n for n in table if n not in named and len(table[n].levels) > 1]
+    every = [n for n in names if n not in groups]
+    free = derived.sample_columns(every, derived.MOST_COLUMNS)
+    numeric = [n for n in free if table[n].kind in (Kind.NUMERIC, Kind.INTEGER)]
+    shared = [f for g in groups if (f := derived.find_shared_in_groups(table, g, every))]
+    identities = arithmetic.find_identities(table, numeric)
+    explained = [i.columns for i in identities]
+    dependencies = derived.find_dependencies(table, free)
+    found = [*_sampled(len(every), len(free), len(numeric)), *shared]
+    found += arithmetic.report(table, identities)
+    found += derived.report(table, dependencies, explained)
+    explained += [frozenset((d.source, d.target)) for d in dependencies]
+    short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
+    twins = {i.target for i in identities if len(i.inputs) == 1}
+    ordered = [n for n in free if table[n].kind.is_number and n not in twins]
+    found += rules.find_missing_patterns(table, free, explained)
+    found += rules.find_orders(table, ordered, explained)
+    return [*found, *rules.find_implications(table, short, explained)]
+
+
+def _sampled(columns: int, paired: int, numeric: int) -> list[Finding]:
+    """Say that not all pairs of columns were looked at."""
+    notes = []
+    if paired < columns:
+        notes.append(f"pairs were looked at for a sample of {paired:,} of {columns:,} columns")
+    if numeric > arithmetic.MOST_COLUMNS:
+        sample = f"a sample of {arithmetic.MOST_COLUMNS} of {numeric:,} numeric columns"
+        notes.append(f"sums and products were looked for among {sample}")
+    return [Finding("sampled-columns", (), f"{'; '.join(notes)}.")] if notes else []
+
+
+def _duplicates(table: Table) -> list[Finding]:
+    if not table.n_rows or not table.columns:
+        return []
+    codes = pl.DataFrame({str(i): c.codes for i, c in enumerate(table.columns.values())})
+    again = table.n_rows - codes.n_unique()
+    if not again:
+        return []
+    share = again / table.n_rows
+    verb = "repeats" if again == 1 else "repeat"
+    message = f"{plural(again, 'row')} ({percent(share)}) {verb} an earlier row in every column."
+    return [Finding("duplicate-rows", (), message, rows=again, share=share)]

@@ -1,0 +1,248 @@
+"""What the look at a table brings back: a profile of every column, and findings to decide on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caveat.discreet import without_values
+from caveat.findings.catalogue import CATALOGUE, TOPICS
+from caveat.table.column import Column, Kind
+from caveat.table.table import Table
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "ColumnProfile",
+    "Finding",
+    "Profile",
+    "Strength",
+    "listed",
+    "percent",
+    "plain",
+    "plural",
+    "profile_column",
+    "shown",
+]
+
+# How many of the commonest levels a column profile holds.
+TOP_LEVELS = 5
+
+
+class Strength(StrEnum):
+    """How sure a finding is: counted, read off a clear pattern, or worth a question."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the data that has to be decided before they are synthesised.
+
+    Parameters
+    ----------
+    code
+        The sort of finding, a key of ``CATALOGUE``.
+    columns
+        The columns concerned, the one to act upon first.
+    message
+        What was found, in one sentence.
+    action
+        What can be done about it, in one sentence.
+    strength
+        How sure it is.
+    rows
+        Number of rows it is about.
+    share
+        The same as a share of all rows.
+    suggestion
+        The same for machines, as used in the starter specification.
+    """
+
+    code: str
+    columns: tuple[str, ...]
+    message: str
+    strength: Strength = Strength.CERTAIN
+    rows: int = 0
+    share: float = 0.0
+    suggestion: Mapping[str, Any] = field(default_factory=dict)
+    action: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "action", self.action or CATALOGUE[self.code].action)
+
+    @property
+    def topic(self) -> str:
+        """The decision that the finding belongs to."""
+        return CATALOGUE[self.code].topic
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.columns)}: {self.message}" if self.columns else self.message
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values."""
+        return {
+            "code": self.code,
+            "topic": self.topic,
+            "columns": list(self.columns),
+            "message": self.message,
+            "action": self.action,
+            "strength": str(self.strength),
+            "rows": self.rows,
+            "share": round(self.share, 6),
+            "suggestion": dict(self.suggestion),
+        }
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What a column holds, as it was read.
+
+    Parameters
+    ----------
+    name, kind, label
+        Name, kind and description of the column.
+    rows
+        Number of rows.
+    distinct
+        Number of distinct ordinary values.
+    missing
+        How often each way to be missing occurs.
+    low, high
+        Smallest and largest value of a column with an order, else ``None``.
+    top
+        The commonest levels with their counts.
+    """
+
+    name: str
+    kind: Kind
+    label: str
+    rows: int
+    distinct: int
+    missing: Mapping[str, int]
+    low: Any
+    high: Any
+    top: tuple[tuple[Any, int], ...]
+
+    __repr__ = without_values
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing cells."""
+        return sum(self.missing.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the profile as plain values."""
+        return {
+            "name": self.name,
+            "kind": str(self.kind),
+            "label": self.label,
+            "rows": self.rows,
+            "distinct": self.distinct,
+            "missing": dict(self.missing),
+            "low": self.low,
+            "high": self.high,
+            "top": [{"value": value, "rows": count} for value, count in self.top],
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Profile:
+    """The preflight report of a table; print it, or read ``columns`` and ``findings``."""
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        head = f"<Profile: {plural(self.rows, 'row')}, {plural(len(self.columns), 'column')}, "
+        lines = [f"{head}{plural(len(self.findings), 'finding')}>"]
+        for topic in TOPICS:
+            found = [f for f in self.findings if f.topic == topic]
+            lines += [topic, *(f"  [{f.code}] {f}" for f in found)] if found else []
+        return "\n".join(lines)
+
+    def about(self, code: str, column: str | None = None) -> tuple[Finding, ...]:
+        """Return the findings of one sort, about one column if it is named."""
+        return tuple(
+            f for f in self.findings if f.code == code and (column is None or column in f.columns)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, ready for JSON."""
+        return {
+            "format": "caveat look 1",
+            "rows": self.rows,
+            "columns": [column.to_dict() for column in self.columns],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def profile_column(table: Table, name: str) -> ColumnProfile:
+    """Count what a column holds."""
+    column = table[name]
+    n = len(column.levels)
+    counts = column.counts
+    used = np.flatnonzero(counts[:n])
+    top = used[np.argsort(-counts[used], kind="stable")][:TOP_LEVELS]
+    ordered = column.kind.has_order and len(used) > 0
+    return ColumnProfile(
+        name,
+        column.kind,
+        column.label,
+        len(column),
+        len(used),
+        {str(m): int(c) for m, c in zip(column.missing, counts[n:], strict=True) if c},
+        plain(column, used[0]) if ordered else None,
+        plain(column, used[-1]) if ordered else None,
+        tuple((plain(column, i), int(counts[i])) for i in top),
+    )
+
+
+def plain(column: Column, code: int | np.integer[Any]) -> Any:
+    """Return a level as a plain Python value (dates as ISO text)."""
+    value = column.levels[code]
+    if isinstance(value, np.datetime64):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def shown(value: Any) -> str:
+    """Return a value as it is printed: whole floats without a point, long ones cut."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if number.is_integer() and abs(number) < 1e15:
+            return str(int(number))
+        return f"{number:.8g}"
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with one decimal, never rounded to nothing or to all."""
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    if 0.999 < share < 1:
+        return "over 99.9 %"
+    return f"{100 * share:.1f} %"
+
+
+def listed(items: Sequence[str], most: int = 6) -> str:
+    """Return the first items in a row, and how many more there are."""
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[:most])} and {len(items) - most} more"

@@ -1,0 +1,170 @@
+"""The shape of single columns: nothing to learn, names of records, long factors, rare levels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from caveat.findings.interpret import LONG_FACTOR
+from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
+from caveat.table.column import Column, Kind
+from caveat.table.identifying import Judgement
+from caveat.table.private import quantities, share_alone
+from caveat.table.table import Table
+
+__all__ = ["FINDINGS", "find_few_numbers", "find_private_numbers", "find_shapes", "is_measured"]
+
+# From this share of the rows on, one value is nearly all there is.
+NEARLY_ALL = 0.95
+# Rare levels have fewer rows than this, and less than this share of them.
+RARE_ROWS = 10
+RARE_SHARE = 0.01
+# Shorter tables say nothing about shapes: in six rows all is rare and distinct.
+LEAST_ROWS = 20
+# From this share of records on that have a number for themselves, it is said.
+ALONE = 0.05
+
+# Whole numbers with this many different values may be codes of groups (two need no decision).
+FEW_NUMBERS = range(3, 11)
+
+# How the look calls what the judgement finds.
+FINDINGS = {
+    "identifier": "id-like",
+    "group-key": "group-id",
+    "free-text": "free-text",
+    "near-unique-text": "near-unique-text",
+    "coordinate": "coordinate",
+    "birth-date": "birth-date",
+}
+
+
+def find_shapes(
+    original: Column, column: Column, name: str, judged: Judgement | None
+) -> list[Finding]:
+    """Return what a column is as a whole.
+
+    Parameters
+    ----------
+    original
+        The column as it was read.
+    column
+        The column as it reads once its codes are declared.
+    name
+        Its name.
+    judged
+        What the one judgement of identifying columns says about it.
+    """
+    if not len(column) or not len(original.levels):
+        return []
+    found = _nearly_constant(original, name)
+    if found and found[0].code == "constant":
+        return found
+    if judged is not None:
+        return [*found, _identifying(original, name, judged)]
+    return [*found, *_long_factor(original, column, name), *_rare_levels(column, name)]
+
+
+def find_few_numbers(table: Table) -> list[Finding]:
+    """Find the columns of few whole numbers without value labels, which may be codes of groups."""
+    names = tuple(
+        name
+        for name in table
+        if table[name].kind is Kind.INTEGER
+        and len(table[name].levels) in FEW_NUMBERS
+        and not table[name].value_labels
+        and len(table[name]) >= LEAST_ROWS
+    )
+    if not names:
+        return []
+    they = "it holds" if len(names) == 1 else f"these {len(names)} columns hold"
+    most = FEW_NUMBERS[-1]
+    message = f"{they} at most {most} different whole numbers: counts, or names of groups?"
+    return [Finding("few-numbers", names, message, Strength.POSSIBLE, table.n_rows, 1.0)]
+
+
+def is_measured(column: Column) -> bool:
+    """Whether the column holds numbers that are quantities rather than a few codes."""
+    return column.kind in (Kind.NUMERIC, Kind.INTEGER) and len(column.levels) >= LONG_FACTOR
+
+
+def _nearly_constant(column: Column, name: str) -> list[Finding]:
+    n = len(column.levels)
+    commonest = int(np.argmax(column.counts))
+    rows = int(column.counts[commonest])
+    share = rows / len(column)
+    if n == 1 and not column.is_missing.any():
+        message = f"every row holds {shown(plain(column, 0))}."
+        return [Finding("constant", (name,), message, rows=rows, share=1.0)]
+    if n == 1:
+        held = plural(int(column.counts[0]), "row")
+        message = f"{shown(plain(column, 0))} in {held}, missing elsewhere."
+        return [Finding("nearly-constant", (name,), message, rows=rows, share=share)]
+    measured_zero = (
+        is_measured(column) and commonest < n and plain(column, commonest) == 0
+    )  # that is what "semi-continuous" says
+    if share < NEARLY_ALL or measured_zero or len(column) < LEAST_ROWS:
+        return []
+    what = (
+        shown(plain(column, commonest))
+        if commonest < n
+        else f"missing ({column.missing[commonest - n]})"
+    )
+    message = f"{what} in {rows:,} of {len(column):,} rows ({percent(share)})."
+    return [Finding("nearly-constant", (name,), message, rows=rows, share=share)]
+
+
+def _identifying(column: Column, name: str, judged: Judgement) -> Finding:
+    share = judged.rows / len(column)
+    message = f"{judged.reason}."
+    return Finding(
+        FINDINGS[judged.code], (name,), message, Strength.LIKELY, judged.rows, share, {"drop": True}
+    )
+
+
+def find_private_numbers(table: Table, judged: Collection[str]) -> list[Finding]:
+    """Find the numbers that many records have for themselves alone."""
+    if table.n_rows < LEAST_ROWS:
+        return []
+    alone = {n: share_alone(table[n]) for n in table if n not in judged and quantities(table[n])}
+    alone = {name: share for name, share in alone.items() if share >= ALONE}
+    if not alone:
+        return []
+    order = sorted(alone, key=lambda name: -alone[name])
+    which = listed([f"{name} {percent(alone[name])}" for name in order])
+    message = f"numbers that exactly one record has: {which} of the records."
+    worst = alone[order[0]]
+    rows = round(worst * table.n_rows)
+    return [Finding("private-numbers", tuple(order), message, rows=rows, share=worst)]
+
+
+def _long_factor(column: Column, interpreted: Column, name: str) -> list[Finding]:
+    n = len(column.levels)
+    factor = column.kind in (Kind.CATEGORY, Kind.TEXT) or (
+        column.kind is Kind.ORDERED and column.levels.dtype == object
+    )
+    if not factor or n <= LONG_FACTOR or column.levels.dtype.kind in "iuf":
+        return []
+    ways = f", 2^{n - 1} - 1 ways to split them" if n <= 64 else ""
+    text = " as long as it is text" if interpreted.kind.is_number else ""
+    message = f"{n:,} levels{text}{ways}."
+    return [
+        Finding(
+            "long-factor", (name,), message, rows=len(column), share=1.0, suggestion={"late": True}
+        )
+    ]
+
+
+def _rare_levels(column: Column, name: str) -> list[Finding]:
+    if is_measured(column) or column.kind in (Kind.DATE, Kind.DATETIME, Kind.NUMERIC, Kind.TEXT):
+        return []
+    counts = column.counts[: len(column.levels)]
+    limit = min(RARE_ROWS, RARE_SHARE * len(column))
+    rare = np.flatnonzero((counts > 0) & (counts < limit))
+    if not len(rare):
+        return []
+    order = rare[np.argsort(counts[rare], kind="stable")]
+    rows = int(counts[rare].sum())
+    which = listed([f"{shown(plain(column, i))} ({counts[i]})" for i in order], 3)
+    message = f"{plural(len(rare), 'level')} with fewer than {int(np.ceil(limit))} rows: {which}."
+    return [Finding("rare-levels", (name,), message, rows=rows, share=rows / len(column))]

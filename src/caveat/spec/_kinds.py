@@ -1,0 +1,364 @@
+"""Kinds of values that an entry of a specification can have.
+
+Each kind can do three things: say what is wrong with a value, describe itself in words, and
+describe itself as JSON schema. The table of entries is made of them, so that validation,
+documentation and the schema for editors cannot say different things.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+from caveat.errors import FEW, hint
+from caveat.spec.lines import Entry
+
+__all__ = [
+    "Choice",
+    "Either",
+    "Flag",
+    "Group",
+    "Key",
+    "Kind",
+    "Many",
+    "Named",
+    "Number",
+    "Plain",
+    "Problem",
+    "Text",
+    "Whole",
+    "dotted",
+]
+
+
+class Problem(NamedTuple):
+    """What is wrong with an entry, and what to do."""
+
+    entry: Entry
+    what: str
+    do: str | None = None
+
+
+class Kind(Protocol):
+    """What an entry may hold."""
+
+    @property
+    def words(self) -> str:
+        """What it is, to go on after "must be"."""
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        """Say what is wrong with a value."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema."""
+
+
+def dotted(entry: Entry) -> str:
+    """Return the name of an entry without the positions in lists, which lines tell."""
+    return ".".join(part for part in entry if isinstance(part, str))
+
+
+def _wrong(kind: Kind, entry: Entry) -> Problem:
+    last = entry[-1] if entry else ""
+    item = f": item {last + 1}" if isinstance(last, int) else ""
+    return Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text; not empty if so said."""
+
+    filled: bool = False
+
+    @property
+    def words(self) -> str:
+        return "a text that is not empty" if self.filled else "a text"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        good = isinstance(value, str) and (bool(value.strip()) or not self.filled)
+        return None if good else _wrong(self, entry)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"} | ({"minLength": 1} if self.filled else {})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words.
+
+    Parameters
+    ----------
+    among
+        The words.
+    noun
+        What they are: "method".
+    see
+        Where they are listed, if there are too many for a message.
+    """
+
+    among: tuple[str, ...]
+    noun: str
+    see: str = ""
+
+    @property
+    def words(self) -> str:
+        if len(self.among) > FEW and self.see:
+            return f"a {self.noun} (see {self.see})"
+        quoted = ", ".join(f'"{word}"' for word in self.among)
+        return f"one of {quoted}" if len(self.among) > 1 else quoted
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        if value in self.among and isinstance(value, str):
+            return None
+        if not isinstance(value, str):
+            return _wrong(self, entry)
+        what = f"{dotted(entry)}: there is no {self.noun} {value!r}"
+        return Problem(entry, what, hint(value, self.among, self.see))
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": list(self.among)}
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number, not below the least."""
+
+    least: int
+
+    @property
+    def words(self) -> str:
+        return f"a whole number, {self.least} or more"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        good = isinstance(value, int) and not isinstance(value, bool) and value >= self.least
+        return None if good else _wrong(self, entry)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.least}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number: not below ``least``; or between 0 and 1, both excluded."""
+
+    least: float | None = None
+    share: bool = False
+
+    @property
+    def words(self) -> str:
+        if self.share:
+            return "a share between 0 and 1"
+        return "a number" if self.least is None else f"a number, {self.least:g} or more"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        good = isinstance(value, int | float) and not isinstance(value, bool)
+        good = good and abs(value) <= sys.float_info.max  # a whole number may be larger still
+        if good and self.share:
+            good = isinstance(value, float) and 0 < value < 1
+        good = good and (self.least is None or value >= self.least)
+        return None if good else _wrong(self, entry)
+
+    def schema(self) -> dict[str, Any]:
+        if self.share:
+            return {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+        return {"type": "number"} | ({} if self.least is None else {"minimum": self.least})
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    words = "true or false"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        return None if isinstance(value, bool) else _wrong(self, entry)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A single value of the data: a number, a text, a truth value or a date."""
+
+    words = "a single value"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        return _wrong(self, entry) if isinstance(value, list | dict) else None
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["string", "number", "boolean"]}
+
+
+@dataclass(frozen=True)
+class Many:
+    """A list; ``least`` items at least."""
+
+    item: Kind
+    noun: str
+    least: int = 0
+
+    @property
+    def words(self) -> str:
+        return f"a list of {self.noun}" + (" that is not empty" if self.least else "")
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        if not isinstance(value, list) or len(value) < self.least:
+            return _wrong(self, entry)
+        problems = (self.item.problem(item, (*entry, i)) for i, item in enumerate(value))
+        return next(filter(None, problems), None)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": self.item.schema()} | (
+            {"minItems": self.least} if self.least else {}
+        )
+
+
+@dataclass(frozen=True)
+class Named:
+    """A table with the same kind of value for each name; some have a list of allowed names."""
+
+    item: Kind
+    noun: str
+    names: Choice | None = None
+
+    @property
+    def words(self) -> str:
+        return f"a table of {self.noun}"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        if not isinstance(value, dict):
+            return _wrong(self, entry)
+        for name, item in value.items():
+            unknown = None if self.names is None else self.names.problem(name, entry)
+            if unknown is not None:
+                return unknown._replace(entry=(*entry, name))
+            found = self.item.problem(item, (*entry, name))
+            if found is not None:
+                return found
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        names = {} if self.names is None else {"propertyNames": self.names.schema()}
+        return {"type": "object", "additionalProperties": self.item.schema(), **names}
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several kinds; the first one that has the right form says what is wrong."""
+
+    kinds: tuple[Kind, ...]
+
+    @property
+    def words(self) -> str:
+        return ", or ".join(kind.words for kind in self.kinds)
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        found = [kind.problem(value, entry) for kind in self.kinds]
+        if None in found:
+            return None
+        inside = [p for p in found if p is not None and len(p.entry) > len(entry)]
+        return inside[0] if inside else _wrong(self, entry)
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [kind.schema() for kind in self.kinds]}
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a table.
+
+    Parameters
+    ----------
+    kind
+        What it holds.
+    says
+        What it means, in one sentence.
+    default
+        What holds without it.
+    otherwise
+        The same in words, where it is no plain value.
+    required
+        Whether it must be there.
+    only
+        In a scenario: the attackers that have it; all if empty.
+    """
+
+    kind: Kind
+    says: str
+    default: Any = None
+    otherwise: str = ""
+    required: bool = False
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A table with known keys; an open one has others too, which somebody else checks."""
+
+    keys: Mapping[str, Key]
+    open: bool = False
+    rules: tuple[Mapping[str, Any], ...] = field(default=())
+
+    def optional(self) -> Group:
+        """Return the same table without keys that must be there."""
+        return replace(self, keys={n: replace(k, required=False) for n, k in self.keys.items()})
+
+    @property
+    def words(self) -> str:
+        shown = ", ".join(list(self.keys)[:3])
+        more = " and others" if self.open or len(self.keys) > 3 else ""
+        return f"a table with {shown}{more}" if shown else "a table"
+
+    def problem(self, value: Any, entry: Entry) -> Problem | None:
+        if not isinstance(value, dict):
+            return _wrong(self, entry)
+        place = f"[{dotted(entry)}]" if entry else "a specification"
+        for name in value:
+            if name not in self.keys and not self.open:
+                noun = "key" if entry else "section"
+                what = f"there is no {noun} {name!r} in {place}"
+                return Problem((*entry, name), what, hint(name, tuple(self.keys)))
+        for name, key in self.keys.items():
+            if name not in value:
+                if key.required:
+                    return _lacking(name, key, entry)
+                continue
+            found = key.kind.problem(value[name], (*entry, name))
+            if found is not None:
+                return found
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        needed = [name for name, key in self.keys.items() if key.required]
+        content: dict[str, Any] = {
+            "type": "object",
+            "properties": {
+                name: key.kind.schema() | {"description": key.says} | _default(key)
+                for name, key in self.keys.items()
+            },
+        }
+        if not self.open:
+            content["additionalProperties"] = False
+        if needed:
+            content["required"] = needed
+        if self.rules:
+            content["allOf"] = list(self.rules)
+        return content
+
+
+def _lacking(name: str, key: Key, entry: Entry) -> Problem:
+    if entry:
+        return Problem(
+            entry, f"{dotted((*entry, name))} is missing", f"it must be {key.kind.words}"
+        )
+    section = f"[[{name}]]" if isinstance(key.kind, Many) else f"[{name}]"
+    return Problem(entry, f"the section {section} is missing", f"add {section}")
+
+
+def _default(key: Key) -> dict[str, Any]:
+    if key.default is None:
+        return {}
+    return {"default": list(key.default) if isinstance(key.default, tuple) else key.default}

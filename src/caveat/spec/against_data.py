@@ -1,0 +1,147 @@
+"""What can be said about a specification once the data are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from caveat.errors import hint
+from caveat.spec._kinds import Many, Named, Number, Text, dotted
+from caveat.spec.document import Document
+from caveat.spec.lines import Entry
+from caveat.synthesis import Plan, make_plan
+from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.table import Table
+from caveat.utility.analyses import check_model
+from caveat.utility.comparison import Comparison
+from caveat.utility.edits import EditRule, check_rule
+
+if TYPE_CHECKING:
+    from caveat.spec.spec import ReleaseSpec
+
+__all__ = ["check_against"]
+
+ROWS_FOR_RULES = 100  # enough to see whether an expression can be evaluated
+LISTS, NUMBERS = Many(Text(), "column names"), Named(Number(), "columns with numbers")
+
+
+def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | None) -> Plan | None:
+    """Hold a specification against the data; see :meth:`ReleaseSpec.check`."""
+    document = spec.document
+    held_out = spec.release.held_out(table.n_rows)
+    if spec.release.control is not None and not 0 < held_out < table.n_rows:
+        document.fail(
+            ("release", "control"),
+            f"release.control: {held_out:,} of {table.n_rows:,} records would be held out",
+            "leave records on both sides",
+        )
+    _columns(document, table.names, ((("columns", name), name) for name in spec.schema.columns))
+    plan = None
+    names = list(released or ())
+    if released is None:
+        _columns(document, table.names, _of_synthesis(document))
+        with document.at("synthesis"):
+            plan = make_plan(table, spec.synthesis)
+        out = [n for n, entry in plan.columns.items() if entry.settings.method == "drop"]
+        names = [name for name in table if name in plan.columns and name not in out]
+    _protections(spec, names)
+    for entry, name in _of_scenarios(spec):
+        _columns(document, table.names, [(entry, name)])
+        if name not in names:
+            document.fail(
+                entry,
+                f"{dotted(entry)}: {name} is not released",
+                "what is not in the release cannot be compared: name another column",
+            )
+    _utility(spec, table.select(names) if released is None else table)
+    if spec.map is not None and released is None:
+        for key, values in spec.map.settings.items():
+            for i, value in enumerate(values if key != "protect" else ()):
+                with document.at("map", "settings", key, i):
+                    make_plan(table, {**spec.synthesis, key: value})
+    return plan
+
+
+def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[Entry, str]]) -> None:
+    for entry, name in places:
+        if name not in known:
+            what = f"{dotted(entry)}: the data have no column {name!r}"
+            document.fail(entry, what, hint(name, known, "caveat look FILE"))
+
+
+def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
+    """Return the columns that the section names, with their places; formulas check their own."""
+    given = document.content.get("synthesis", {})
+    for key in ("order", "drop", "keep"):
+        for i, name in enumerate(given.get(key, ())):
+            yield ("synthesis", key, i), name
+    for key in ("strata", "weights", "within"):
+        if given.get(key):
+            yield ("synthesis", key), given[key]
+    for key in ("special", "derived", "predictors", "columns"):
+        for name in given.get(key, ()):
+            yield ("synthesis", key, name), name
+    for i, rule in enumerate(given.get("rules", ())):
+        read = parse_rule(rule)
+        names = (
+            (*read.condition.columns, read.column)
+            if isinstance(read, Fixed)
+            else (read.lower, read.upper)
+        )
+        for name in names:
+            yield ("synthesis", "rules", i), name
+
+
+def _of_scenarios(spec: ReleaseSpec) -> Iterable[tuple[Entry, str]]:
+    """Return every column that a scenario names, with its place."""
+    for i, scenario in enumerate(spec.document.content["scenario"]):
+        for key in ("keys", "targets", "second", "exclude_missing"):
+            for j, name in enumerate(scenario.get(key, ())):
+                yield ("scenario", i, key, j), name
+        for key in ("groups", "tolerance", "exclude_levels"):
+            for name in scenario.get(key, ()):
+                yield ("scenario", i, key, name), name
+        for j, pair in enumerate(scenario.get("exclude_pairs", ())):
+            for k in (0, 2):
+                yield ("scenario", i, "exclude_pairs", j, k), pair[k]
+
+
+def _protections(spec: ReleaseSpec, released: Sequence[str]) -> None:
+    """Check the columns that protections name: lists of names, and names with numbers."""
+    known = list(released)
+    for i, step in enumerate(spec.protect):
+        if step["name"] == "label":
+            made = step.get("column", "synthetic")
+            spec.document.refuse(Text(filled=True).problem(made, ("protect", i, "column")))
+            known.append(made)
+            continue
+        for key in ("columns", "keys", "by"):
+            names = step.get(key, [])
+            spec.document.refuse(LISTS.problem(names, ("protect", i, key)))
+            places = [(("protect", i, key, j), name) for j, name in enumerate(names)]
+            _columns(spec.document, known, places)
+        for key in ("top", "bottom", "base", "population"):
+            names = step.get(key, {})
+            spec.document.refuse(NUMBERS.problem(names, ("protect", i, key)))
+            _columns(spec.document, known, [(("protect", i, key, name), name) for name in names])
+
+
+def _utility(spec: ReleaseSpec, table: Table) -> None:
+    document = spec.document
+    for i, name in enumerate(spec.utility.targets):
+        _columns(document, table.names, [(("utility", "targets", i), name)])
+    for i, model in enumerate(spec.utility.models):
+        with document.at("utility", "models", i):
+            check_model(model, table.names)
+    if spec.utility.rules:
+        # A rule sees what is compared, so neither text nor ids; all levels are there.
+        head = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
+        head = Comparison(head, head).original
+        for name, rule in spec.utility.rules.items():
+            entry = ("utility", "rules", name)
+            if rule.group is not None:
+                _columns(document, table.names, [((*entry, "group"), rule.group)])
+            for key, expression in (("if", rule.condition), ("then", rule.consequence)):
+                if expression is not None:
+                    with document.at(*entry, key):
+                        check_rule(head, EditRule(expression), name)

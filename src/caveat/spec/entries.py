@@ -1,0 +1,360 @@
+"""The table of everything that can stand in a release specification.
+
+Validation, the JSON schema for editors and the reference page of the documentation are made from
+`SPECIFICATION`: to add a key is to write one line here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
+from caveat.protect.pipeline import PROTECTIONS
+from caveat.spec._kinds import (
+    Choice,
+    Either,
+    Flag,
+    Group,
+    Key,
+    Kind,
+    Many,
+    Named,
+    Number,
+    Plain,
+    Text,
+    Whole,
+)
+from caveat.spec.attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
+from caveat.spec.limits import ATTACKS
+from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.table import Kind as ColumnKind
+from caveat.table.files import WRITABLE
+from caveat.utility import MEASURES as UTILITIES
+
+__all__ = ["ACCESS", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION"]
+
+ACCESS = ("public", "registered", "secure")
+FORMATS = tuple(suffix.removeprefix(".") for suffix in WRITABLE)
+REPORTS = ("internal", "external")
+
+TEXT, FLAG = Text(), Flag()
+FILLED = Text(filled=True)
+NAMES = Many(TEXT, "column names")
+SOME_NAMES = Many(TEXT, "column names", least=1)
+VALUES = Many(Plain(), "values")
+LIMIT = Either(
+    (
+        Number(),
+        Group(
+            {
+                "most": Key(Number(), "The largest value allowed."),
+                "least": Key(Number(), "The smallest value allowed."),
+            },
+        ),
+    )
+)
+ALLOWED = "measures with the most that is allowed"
+UTILITY = Choice(tuple(UTILITIES), "measure of utility", "caveat measures")
+ANY_RISK = tuple(name for attacker in ATTACKERS for name in measures_of(attacker))
+RISK = Choice(ANY_RISK, "measure of risk", "caveat measures")
+ANY_MEASURE = Choice((*ATTACKS, *ANY_RISK, *UTILITIES), "measure", "caveat measures")
+
+RELEASE = Group(
+    {
+        "title": Key(FILLED, "Name of the release.", "Synthetic data"),
+        "unit": Key(FILLED, "What a row is.", "record"),
+        "purpose": Key(TEXT, "What the release is for.", ""),
+        "recipients": Key(TEXT, "Who gets it.", ""),
+        "access": Key(
+            Choice(ACCESS, "access mode"),
+            "How they get it: anyone may take it, known users may, or it does not leave a secure "
+            "room.",
+            "secure",
+        ),
+        "seed": Key(
+            Whole(0), "Root of all randomness.", otherwise="drawn (128 bits) and kept as evidence"
+        ),
+        "copies": Key(Whole(1), "Number of synthetic tables.", 1),
+        "rows": Key(Whole(1), "Rows of each.", otherwise="as many as were fitted"),
+        "control": Key(
+            Either((Number(share=True), Whole(1))),
+            "Records held out before anything is fitted, as a share or a number: the people who "
+            "were not in the data.",
+            otherwise="none",
+        ),
+    },
+)
+
+DATA = Group(
+    {
+        "path": Key(FILLED, "The confidential file, seen from the specification's folder.",
+                    required=True),
+        "delimiter": Key(TEXT, "Between the fields of a text file.", otherwise="found by itself"),
+        "decimal": Key(Choice((".", ","), "decimal sign"), "Decimal sign of a text file.", "."),
+        "encoding": Key(FILLED, "Encoding of a text file.", "utf-8"),
+        "synthetic": Key(
+            Many(FILLED, "file names"),
+            "Tables that were synthesised elsewhere, for `caveat run --only audit`.",
+            otherwise="none",
+        ),
+    },
+)  # fmt: skip
+
+COLUMN = Group(
+    {
+        "kind": Key(Choice(tuple(ColumnKind), "kind"), "Kind of the column.",
+                    otherwise="found by itself"),
+        "missing": Key(
+            Either((VALUES, Named(TEXT, "codes with what they mean"))),
+            "Codes that mean missing, as a list or with their meaning.",
+            otherwise="none",
+        ),
+        "format": Key(TEXT, "How dates are written, as in %d.%m.%Y.", otherwise="ISO 8601"),
+        "levels": Key(VALUES, "Levels of an ordered column from low to high.",
+                      otherwise="sorted as found"),
+        "label": Key(TEXT, "What the column is.", otherwise="that of the file"),
+        "value_labels": Key(Named(TEXT, "values with what they mean"), "What the values mean.",
+                            otherwise="those of the file"),
+    },
+)  # fmt: skip
+
+_METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
+_SETTINGS: dict[str, tuple[Kind, str]] = {
+    "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
+    "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
+    "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
+    "cp": (Number(0), "Complexity: what a split must gain, relative to the root."),
+    "max_depth": (Whole(1), "Depth of a tree."),
+    "smoothing": (
+        Choice(("", "kernel", "density", "spline"), "smoothing"),
+        "How drawn numbers are smoothed.",
+    ),
+    "proper": (FLAG, "Whether parameters are drawn too (proper synthesis)."),
+    "trees": (Whole(1), "Trees of a forest."),
+    "within": (TEXT, "The column whose levels group this one (nested)."),
+    "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
+    "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
+    "formula": (TEXT, "The formula of a derived column."),
+}
+_USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+SETTINGS = {name: Key(kind, says, _USUAL[name]) for name, (kind, says) in _SETTINGS.items()}
+NAME_OR_NAMES = Either((TEXT, NAMES))
+LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
+SYNTHESIS = Group(
+    {
+        "order": Key(NAMES, "Columns in the order of synthesis; others follow.",
+                     otherwise="as in the file"),
+        "drop": Key(NAMES, "Columns that are not released.", otherwise="what names people"),
+        "keep": Key(NAMES, "Columns that name people and are released all the same; page one of "
+                    "the report says so.", otherwise="none"),
+        **SETTINGS,
+        "predictors": Key(Named(NAME_OR_NAMES, "columns with their predictors"),
+                          "What single columns are drawn from.", otherwise="all earlier columns"),
+        "special": Key(Named(VALUES, "columns with values"),
+                       "Values that are modelled apart from the others, as 0 of incomes.",
+                       otherwise="missing codes"),
+        "derived": Key(Named(Either((TEXT, LOOKUP)), "columns with a formula or a lookup"),
+                       "Columns that follow from others.", otherwise="none"),
+        "rules": Key(Many(TEXT, "rules"), "What must hold in every synthetic record.",
+                     otherwise="none"),
+        "strata": Key(TEXT, "Column within whose levels all others are modelled apart.",
+                      otherwise="none"),
+        "weights": Key(TEXT, "Column of survey weights; it is not released.", otherwise="none"),
+        "columns": Key(
+            Named(
+                Group(
+                    {
+                        **SETTINGS,
+                        "predictors": Key(NAME_OR_NAMES, "What it is drawn from."),
+                        "special": Key(VALUES, "Values that are modelled apart."),
+                    },
+                ),
+                "columns with their settings",
+            ),
+            "Settings of single columns, before those above.", otherwise="none",
+        ),
+    },
+)  # fmt: skip
+
+PROTECT = Group(
+    {"name": Key(Choice(tuple(PROTECTIONS), "protection"), "The protection; its arguments stand "
+                 "beside it.", required=True)},
+    open=True,
+)  # fmt: skip
+
+BOTH, TABLES, STRONG, ORDINARY = ("release", "ordinary"), ("release",), ("strong",), ("ordinary",)
+PER_COLUMN = "columns with numbers"
+
+
+def _not_for(attacker: str, keys: dict[str, Key]) -> dict[str, Any]:
+    """Return the JSON schema that keeps keys of other attackers away."""
+    foreign = [name for name, key in keys.items() if key.only and attacker not in key.only]
+    usual = attacker == keys["attacker"].default
+    return {
+        "if": {"properties": {"attacker": {"const": attacker}}}
+        | ({} if usual else {"required": ["attacker"]}),
+        "then": {"properties": dict.fromkeys(foreign, False)},
+    }
+
+
+_SCENARIO = {
+    "name": Key(FILLED, "What the report calls the attacker.", required=True),
+    "attacker": Key(
+        Choice(ATTACKERS, "attacker"),
+        "What she has: the released table only (measures of agreement); also the generator and all "
+        "other records (strong: exact); or the released table and ordinary means (attacks).",
+        "release",
+    ),
+    "keys": Key(SOME_NAMES, "Columns she knows about a person. The strong attacker knows all but "
+                "the target.", otherwise="must be named, but for the strong attacker"),
+    "targets": Key(SOME_NAMES, "Columns she wants to learn.",
+                   otherwise="every released column that is no key; none for the strong "
+                   "attacker, who then asks about membership only"),
+    "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to.",
+                  otherwise="none"),
+    "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
+                    "always measured.", otherwise="the standard set of the attacker"),
+    "groups": Key(Named(Whole(2), PER_COLUMN), "Groups that numeric columns are cut into.",
+                  otherwise="none", only=TABLES),
+    "tolerance": Key(Named(Number(0), PER_COLUMN), "How far a number may lie off and still "
+                     "count as equal.", otherwise="none", only=BOTH),
+    "exclude_levels": Key(Named(VALUES, "columns with levels"), "Levels of targets that anyone "
+                          "would guess.", otherwise="none", only=TABLES),
+    "exclude_missing": Key(NAMES, "Columns whose missing values do not count.", otherwise="none",
+                           only=TABLES),
+    "exclude_pairs": Key(Many(VALUES, "lists [target, its level, key, its level]"), "Pairs of "
+                         "levels whose disclosure does not count.", otherwise="none", only=TABLES),
+    "limit": Key(Whole(1), "Cells with more records do not count.", otherwise="none", only=TABLES),
+    "denominator": Key(Choice(("original", "synthetic"), "denominator"), "Whose records are "
+                       "counted for `limit`.", "original", only=TABLES),
+    "population": Key(Whole(1), "People that the original was drawn from.", otherwise="unknown",
+                      only=TABLES),
+    "records": Key(Either((Whole(1), Choice(("all",), "choice"))), "Records attacked: a random "
+                   "sample of this size and the 20 most vulnerable, or \"all\".", 200, only=STRONG),
+    "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
+                 DEFAULT_PRIOR, only=STRONG),
+    "membership": Key(FLAG, "Whether she also asks who was in the data.", True, only=STRONG),
+    "attacks": Key(Many(Choice(tuple(MEASURES_OF_ATTACK), "attack"), "attacks", least=1),
+                   "Attacks that are tried.", only=ORDINARY,
+                   otherwise="singling-out, inference, outliers; linkability with `second`; "
+                   "membership with a control"),
+    "n_attacks": Key(Whole(1), "How often each attack is tried.", 2000, only=ORDINARY),
+    "second": Key(SOME_NAMES, "linkability: columns that the second party knows.",
+                  otherwise="none", only=ORDINARY),
+    "neighbours": Key(Whole(1), "linkability: nearest records each party takes.", 1, only=ORDINARY),
+    "columns": Key(Whole(1), "singling-out: columns in a description.", 4, only=ORDINARY),
+    "subsets": Key(Whole(1), "classifier: every combination of so many keys.", only=ORDINARY,
+                   otherwise="all keys at once"),
+    "fraction": Key(Number(share=True), "membership: share of the population that is in the data, "
+                    "for F1.", otherwise="no F1", only=ORDINARY),
+}  # fmt: skip
+SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
+
+EDIT_RULE = Group(
+    {
+        "then": Key(FILLED, "What must hold, as in \"age >= 18\".", required=True),
+        "if": Key(FILLED, "For which records.", otherwise="all"),
+        "group": Key(FILLED, "A column, each of whose groups needs a record that meets both.",
+                     otherwise="none"),
+    },
+)  # fmt: skip
+UTILITY_PART = Group(
+    {
+        "measures": Key(Many(UTILITY, "measures of utility", least=1), "What is measured.",
+                        otherwise="the standard set"),
+        "models": Key(Many(FILLED, "formulas"), "Models to fit on both sides, as in "
+                      "\"income ~ age + sex\".", otherwise="none"),
+        "targets": Key(NAMES, "Columns to predict after training on the release (TSTR).",
+                       otherwise="none"),
+        "rules": Key(Named(EDIT_RULE, "edit rules by name"), "Edit rules whose violations are "
+                     "counted on both sides.", otherwise="none"),
+        "limits": Key(Named(LIMIT, ALLOWED, UTILITY), "The most, or least, that measures may come "
+                      "to.", otherwise="none"),
+    },
+)  # fmt: skip
+
+TRIED = Named(
+    Many(Either((Plain(), Many(PROTECT, "protections"))), "values", least=1),
+    "settings with values to try",
+    Choice((*(n for n in SYNTHESIS.keys if n not in ("order", "drop", "keep", "rules")), "protect"),
+           "setting"),
+)  # fmt: skip
+MAP = Group(
+    {
+        "settings": Key(TRIED, "Settings of [synthesis] with the values to try, and `protect` with "
+                        "lists of protections; every combination is tried.", required=True),
+        "scenario": Key(FILLED, "The scenario whose risk is drawn.",
+                        otherwise="the first whose attacker is release or strong"),
+        "risk": Key(Choice((*measures_of("release"), *ATTACKS), "measure of risk",
+                           "caveat measures"), "Measure of risk; with a strong attacker posterior "
+                    "or gain.", otherwise="DiSCO; with a strong attacker posterior"),
+        "utility": Key(UTILITY, "Measure of utility.", "S_pMSE"),
+        "seeds": Key(Whole(1), "Releases per setting.", 2),
+    },
+)  # fmt: skip
+
+TUNE = Group(
+    {
+        "keys": Key(NAMES, "As in a scenario.", otherwise="none"),
+        "targets": Key(NAMES, "As in a scenario.", otherwise="every column that is no key"),
+        "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet.",
+                      required=True),
+        "objective": Key(UTILITY, "The utility that should be as good as possible.", required=True),
+        "settings": Key(TRIED, "As in [map].", required=True),
+        "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",
+                      otherwise="none"),
+        "scenario": Key(Group({}, open=True),
+                        "Further entries of a scenario: groups, tolerance …", otherwise="none"),
+        "attacker": Key(
+            Group(
+                {
+                    "records": Key(
+                        Either((Whole(1), Choice(("all",), "choice"), Many(Whole(0), "positions"))),
+                        "The most vulnerable, all, or positions from 0.", 5),
+                    "unknown": Key(NAMES, "Columns she does not know.", otherwise="all"),
+                    "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
+                                 DEFAULT_PRIOR),
+                    "simulations": Key(Whole(2), "Draws or releases in each world, where nothing "
+                                       "is exact.", 50),
+                },
+            ),
+            "The strong attacker of posterior and gain.", otherwise="as below",
+        ),
+        "seeds": Key(Whole(1), "Releases per setting in the first round.", 2),
+        "fresh": Key(Whole(1), "Releases of a finalist on fresh seeds.", 5),
+        "seed": Key(Whole(0), "Root of all randomness.", 0),
+    },
+)  # fmt: skip
+
+OUTPUT = Group(
+    {
+        "folder": Key(FILLED, "Folder of the release, beside the specification unless absolute.",
+                      "release"),
+        "formats": Key(Many(Choice(FORMATS, "format"), "formats", least=1),
+                       "File formats of the synthetic tables.", ("csv",)),
+        "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
+                       "Which reports are written.", REPORTS),
+        "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "
+                               "(= + - @ at its beginning) gets an apostrophe before it.", False),
+    },
+)  # fmt: skip
+
+SPECIFICATION = Group(
+    {
+        "release": Key(RELEASE, "What is released, for whom and how."),
+        "data": Key(DATA, "The confidential file.", required=True),
+        "columns": Key(Named(COLUMN, "columns with what is known about them"),
+                       "What is known about columns, each as `[columns.NAME]`."),
+        "synthesis": Key(SYNTHESIS, "How the synthetic tables are made."),
+        "protect": Key(Many(PROTECT, "tables [[protect]]"),
+                       "Protections, each as `[[protect]]`, carried out in this order."),
+        "scenario": Key(Many(SCENARIO, "tables [[scenario]]", least=1),
+                        "Attackers, each as `[[scenario]]`.", required=True),
+        "utility": Key(UTILITY_PART, "What analysts need."),
+        "map": Key(MAP, "A risk–utility map around the release."),
+        "tune": Key(TUNE, "The search of `caveat tune`; `caveat run` leaves it alone."),
+        "output": Key(OUTPUT, "What is written."),
+    },
+)  # fmt: skip

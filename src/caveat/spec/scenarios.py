@@ -1,0 +1,263 @@
+"""The attackers of a specification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from caveat.attack.ordinary import Options
+from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
+from caveat.errors import hint
+from caveat.risk import MEASURES, Scenario
+from caveat.spec.attackers import (
+    ATTACKERS,
+    MEASURES_OF_ATTACK,
+    default_measures,
+    measures_of,
+)
+from caveat.spec.document import Document
+from caveat.spec.entries import SCENARIO
+from caveat.spec.limits import Limit, read_limits
+from caveat.spec.lines import Entry
+
+__all__ = ["NEEDS_TARGETS", "ScenarioSpec", "limits_at", "read_scenarios"]
+
+CIRCUMSTANCES = ("groups", "tolerance", "exclude_levels", "exclude_missing", "exclude_pairs",
+                 "limit", "denominator", "population")  # fmt: skip
+
+NEEDS_TARGETS = ("classifier", "inference")
+"""Ordinary attacks that ask about one target at a time."""
+
+
+@dataclass(frozen=True)
+class ScenarioSpec:
+    """One ``[[scenario]]``: an attacker, what she knows and wants, and what must hold.
+
+    Parameters
+    ----------
+    name
+        What the report calls her.
+    attacker
+        "release": has the released table only; "strong": knows the generator and all other records
+        too; "ordinary": has the released table and ordinary means.
+    keys
+        Columns she knows; may be empty for a strong attacker, who knows all but the target.
+    targets
+        Columns she wants to learn; None for every released column that is no key, and for a strong
+        attacker who asks about membership only.
+    limits
+        What must hold.
+    measures
+        What is measured: what the specification names, or the standard set of the attacker; the
+        measures of the limits are always among them.
+    circumstances
+        Further arguments of :class:`caveat.risk.Scenario`.
+    records, prior, membership
+        Of the strong attacker.
+    attacks, n_attacks, second, neighbours, columns, subsets, fraction
+        Of the ordinary attacker.
+    """
+
+    name: str
+    attacker: Literal["release", "strong", "ordinary"] = "release"
+    keys: tuple[str, ...] = ()
+    targets: tuple[str, ...] | None = None
+    limits: tuple[Limit, ...] = ()
+    measures: tuple[str, ...] = ()
+    circumstances: Mapping[str, Any] = field(default_factory=dict)
+    records: int | Literal["all"] = 200
+    prior: NamedPrior = DEFAULT_PRIOR
+    membership: bool = True
+    attacks: tuple[str, ...] = ()
+    n_attacks: int = 2000
+    second: tuple[str, ...] = ()
+    neighbours: int = 1
+    columns: int = 4
+    subsets: int | None = None
+    fraction: float | None = None
+
+    def scenario(self, target: str | None = None) -> Scenario:
+        """Return the attacker after one target, for measures of risk."""
+        return Scenario(self.keys, target, **self.circumstances)
+
+    def options(self, target: str | None, control: Any, seed: int) -> Options:
+        """Return what an ordinary attack is told."""
+        return Options(
+            keys=self.keys, second=self.second, target=target, control=control, size=self.subsets,
+            columns=self.columns, tolerance=dict(self.circumstances.get("tolerance", {})),
+            neighbours=self.neighbours, fraction=self.fraction, attacks=self.n_attacks, seed=seed,
+        )  # fmt: skip
+
+
+def read_scenarios(document: Document, *, has_control: bool) -> tuple[ScenarioSpec, ...]:
+    """Read the scenarios of a document that has been held against the table of entries."""
+    found: list[ScenarioSpec] = []
+    for i, given in enumerate(document.content["scenario"]):
+        entry: Entry = ("scenario", i)
+        scenario = _Reading(document, entry, given, has_control).scenario()
+        if scenario.name in [other.name for other in found]:
+            document.fail(
+                (*entry, "name"),
+                f"scenario.name: two scenarios are called {scenario.name!r}",
+                "give each a name of its own",
+            )
+        found.append(scenario)
+    return tuple(found)
+
+
+def limits_at(document: Document, entry: Entry, given: Mapping[str, Any]) -> tuple[Limit, ...]:
+    """Read limits, and say of a wrong one on which line it stands."""
+    found: list[Limit] = []
+    for measure, value in given.items():
+        with document.at(*entry, measure):
+            found += read_limits({measure: value})
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One scenario while it is read."""
+
+    document: Document
+    entry: Entry
+    given: Mapping[str, Any]
+    has_control: bool
+
+    @property
+    def attacker(self) -> Any:
+        return self.given.get("attacker", "release")
+
+    def scenario(self) -> ScenarioSpec:
+        self._refuse_foreign_keys()
+        attacks = self._attacks() if self.attacker == "ordinary" else ()
+        self._check_columns()
+        possible = self._possible(attacks)
+        self._check_measures(possible)
+        limits = limits_at(self.document, (*self.entry, "limits"), self.given.get("limits", {}))
+        chosen = self.given.get("measures", self._usual(possible))
+        single = ("records", "prior", "membership", "n_attacks", "neighbours", "columns", "subsets",
+                  "fraction")  # fmt: skip
+        return ScenarioSpec(
+            name=self.given["name"],
+            attacker=self.attacker,
+            keys=tuple(self.given.get("keys", ())),
+            targets=tuple(self.given["targets"]) if "targets" in self.given else None,
+            limits=limits,
+            measures=tuple(dict.fromkeys([*chosen, *(limit.measure for limit in limits)])),
+            circumstances={k: self.given[k] for k in CIRCUMSTANCES if k in self.given},
+            attacks=attacks,
+            second=tuple(self.given.get("second", ())),
+            **{key: self.given[key] for key in single if key in self.given},
+        )
+
+    def _fail(self, key: str, what: str, do: str | None = None) -> None:
+        self.document.fail((*self.entry, key), f"scenario.{key}: {what}", do)
+
+    def _refuse_foreign_keys(self) -> None:
+        for name in self.given:
+            only = SCENARIO.keys[name].only
+            if only and self.attacker not in only:
+                self._fail(
+                    name,
+                    f"an attacker {self.attacker!r} has no such key",
+                    f"remove it, or choose attacker = {' or '.join(map(repr, only))}",
+                )
+
+    def _attacks(self) -> tuple[str, ...]:
+        """Return the attacks, the usual ones unless they are named."""
+        if "attacks" in self.given:
+            named = tuple(dict.fromkeys(self.given["attacks"]))
+        else:
+            extra = {"linkability": "second" in self.given, "membership": self.has_control}
+            named = ("singling-out", "inference", "outliers",
+                     *(name for name, possible in extra.items() if possible))  # fmt: skip
+        if "linkability" in named and "second" not in self.given:
+            self._fail("attacks", "linkability needs two parties", "add second = [...]")
+        if "membership" in named and not self.has_control:
+            self._fail(
+                "attacks",
+                "membership needs people who were not in the data",
+                "add control = 0.2 to [release]",
+            )
+        return named
+
+    def _check_columns(self) -> None:
+        if self.attacker != "strong" and "keys" not in self.given:
+            self._fail("keys", "no key is named", "say which columns an attacker may know")
+        keys = self.given.get("keys", ())
+        circumstances = {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
+        if keys:
+            with self.document.at(*self.entry, "keys"):
+                Scenario(tuple(keys))
+            for key, value in circumstances.items():
+                with self.document.at(*self.entry, key):
+                    Scenario(tuple(keys), **{key: value})
+            with self.document.at(*self.entry):
+                Scenario(tuple(keys), **circumstances)
+        for i, target in enumerate(self.given.get("targets", ())):
+            if keys:
+                with self.document.at(*self.entry, "targets", i):
+                    Scenario(tuple(keys), target)
+        aims = "targets" in self.given or self.given.get("membership", True)
+        if self.attacker == "strong" and not aims:
+            self._fail("targets", "there is nothing to attack", "name targets")
+
+    def _possible(self, attacks: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the measures that this very attacker can have."""
+        if self.attacker == "ordinary":
+            names = [name for attack in attacks for name in MEASURES_OF_ATTACK[attack]]
+            lacking = {
+                "membershipF1": "fraction" not in self.given,
+                "DCRshare": not self.has_control,
+            }
+            return tuple(name for name in names if not lacking.get(name))
+        if self.attacker == "strong":
+            has_target, asks = "targets" in self.given, self.given.get("membership", True)
+            return tuple(
+                name
+                for name in measures_of("strong")
+                if (has_target if "target" in MEASURES[name].needs else asks)
+            )
+        given = {"keys", "target", "columns", *(["tolerance"] if "tolerance" in self.given else [])}
+        return tuple(name for name in measures_of("release") if MEASURES[name].needs <= given)
+
+    def _usual(self, possible: tuple[str, ...]) -> tuple[str, ...]:
+        if self.attacker != "release":
+            return possible
+        return default_measures({"keys", "target", *self.given})
+
+    def _check_measures(self, possible: tuple[str, ...]) -> None:
+        places = [("measures", i, name) for i, name in enumerate(self.given.get("measures", ()))]
+        for key, place, name in [
+            *places,
+            *(("limits", n, n) for n in self.given.get("limits", ())),
+        ]:
+            if name in possible:
+                continue
+            here = " here" if name in measures_of(self.attacker) else ""
+            what = f"the attacker {self.attacker!r} has no measure {name}{here}"
+            self.document.fail(
+                (*self.entry, key, place), f"scenario.{key}: {what}", self._advice(name, possible)
+            )
+
+    def _advice(self, name: str, possible: tuple[str, ...]) -> str:
+        """Say how to get a measure that this attacker has not."""
+        others = [other for other in ATTACKERS if name in measures_of(other)]
+        if others and self.attacker not in others:
+            return f"it belongs to attacker = {others[0]!r}"
+        attacks = [kind for kind, names in MEASURES_OF_ATTACK.items() if name in names]
+        if attacks and attacks[0] not in self.given.get("attacks", ()):
+            return f"add {attacks[0]!r} to attacks"
+        needs = {"tolerance", "target", "generator", "fraction", "control"}
+        lacking = sorted(needs & MEASURES[name].needs)
+        adding = {
+            "tolerance": "tolerance = { age = 2 }",
+            "target": "targets",
+            "generator": "membership = true",
+            "fraction": "fraction",
+            "control": "control = 0.2 to [release]",
+        }
+        if lacking:
+            return f"add {adding[lacking[-1]]}"
+        return hint(name, possible, "caveat measures")

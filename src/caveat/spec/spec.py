@@ -1,0 +1,319 @@
+"""The release specification: one file that says what is released, how, and what must hold.
+
+:meth:`ReleaseSpec.from_toml` reads and checks the file by itself, :meth:`ReleaseSpec.check` holds
+it against the data. A mistake is named with the line it stands on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from caveat.expressions import Expression
+from caveat.protect.pipeline import check_steps
+from caveat.spec.against_data import check_against
+from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
+from caveat.spec.document import Document
+from caveat.spec.limits import read_limits
+from caveat.spec.scenarios import ScenarioSpec, read_scenarios
+from caveat.spec.tuning import TuneSpec
+from caveat.synthesis import Plan
+from caveat.synthesis.rules import parse_rule
+from caveat.table import Schema, Table, read
+
+__all__ = [
+    "DataSpec",
+    "Document",
+    "MapSpec",
+    "OutputSpec",
+    "Purpose",
+    "ReleaseSpec",
+    "ScenarioSpec",
+    "UtilitySpec",
+    "read_parts",
+    "read_tune",
+]
+
+Access = Literal["public", "registered", "secure"]
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """The ``[release]`` part: what is released, for whom and how.
+
+    Parameters
+    ----------
+    title
+        Name of the release.
+    unit
+        What a row is.
+    purpose, recipients
+        What it is for and who gets it; "" if that is not said.
+    access
+        How they get it.
+    seed
+        Root of all randomness; None if it is to be drawn.
+    copies
+        Number of synthetic tables.
+    rows
+        Rows of each; None for as many as were fitted.
+    control
+        Records held out before anything is fitted: a share, a number, or None.
+    """
+
+    title: str = "Synthetic data"
+    unit: str = "record"
+    purpose: str = ""
+    recipients: str = ""
+    access: Access = "secure"
+    seed: int | None = None
+    copies: int = 1
+    rows: int | None = None
+    control: float | int | None = None
+
+    def held_out(self, rows: int) -> int:
+        """Return the number of records to hold out of a table with so many rows."""
+        if isinstance(self.control, float):
+            return round(self.control * rows)
+        return self.control or 0
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """The ``[data]`` part: the confidential file.
+
+    Parameters
+    ----------
+    path
+        The file, seen from where the program runs.
+    name
+        The file as the specification names it.
+    delimiter, decimal, encoding
+        The form of text files; None for the usual.
+    synthetic
+        Tables that were synthesised elsewhere.
+    """
+
+    path: Path
+    name: str
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    synthetic: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is named here: none of them is ever replaced."""
+        return (self.path, *self.synthetic)
+
+    @property
+    def form(self) -> dict[str, str]:
+        """Delimiter, decimal sign and encoding, as far as they are given."""
+        given = {"delimiter": self.delimiter, "decimal": self.decimal, "encoding": self.encoding}
+        return {key: value for key, value in given.items() if value}
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """The ``[output]`` part: what is written.
+
+    Parameters
+    ----------
+    folder
+        The folder of the release.
+    formats
+        File formats of the synthetic tables: extensions without the dot.
+    reports
+        Which reports are written.
+    escape_formulas
+        Whether text that a spreadsheet would compute gets an apostrophe before it.
+    """
+
+    folder: Path
+    formats: tuple[str, ...] = ("csv",)
+    reports: tuple[str, ...] = ("internal", "external")
+    escape_formulas: bool = False
+
+
+@dataclass(frozen=True)
+class ReleaseSpec:
+    """A whole specification, checked but for what needs the data.
+
+    Parameters
+    ----------
+    release, data, utility, output
+        The sections of these names.
+    schema
+        The ``[columns]`` part.
+    synthesis
+        The ``[synthesis]`` part: options of :class:`caveat.synthesis.Synthesizer`.
+    protect
+        Steps for :func:`caveat.protect.pipeline.protect`, in order.
+    scenarios
+        The attackers, one or more.
+    map
+        The ``[map]`` part, if there is one.
+    document
+        The file itself.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "release.toml"
+    ...     _ = path.write_text('''
+    ... [data]
+    ... path = "survey.csv"
+    ... [[scenario]]
+    ... name = "a neighbour"
+    ... keys = ["sex", "age"]
+    ... limits = { DiSCO = 5 }
+    ... ''')
+    ...     spec = ReleaseSpec.from_toml(path)
+    >>> spec.release.title, spec.scenarios[0].keys, str(spec.scenarios[0].limits[0])
+    ('Synthetic data', ('sex', 'age'), 'DiSCO ≤ 5')
+    >>> spec.line("scenario", 0, "keys")
+    6
+    """
+
+    release: Purpose
+    data: DataSpec
+    schema: Schema
+    synthesis: Mapping[str, Any]
+    protect: tuple[Mapping[str, Any], ...]
+    scenarios: tuple[ScenarioSpec, ...]
+    utility: UtilitySpec
+    map: MapSpec | None
+    output: OutputSpec
+    document: Document = field(repr=False)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> ReleaseSpec:
+        """Read a specification; the data need not be there yet."""
+        document = Document.read(path)
+        document.check()
+        content = document.content
+        data, schema, synthesis = read_parts(document)
+        assert data is not None  # the check has seen to it
+        release = Purpose(**content.get("release", {}))
+        for i, step in enumerate(content.get("protect", ())):
+            with document.at("protect", i):
+                check_steps([step])
+        scenarios = read_scenarios(document, has_control=release.control is not None)
+        if "tune" in content:
+            read_tune(document)
+        return cls(
+            release=release,
+            data=data,
+            schema=schema,
+            synthesis=synthesis,
+            protect=tuple(content.get("protect", ())),
+            scenarios=scenarios,
+            utility=read_utility(document, copies=release.copies),
+            map=read_map(document, scenarios),
+            output=_output(document),
+            document=document,
+        )
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.document.path
+
+    @property
+    def text(self) -> bytes:
+        """The exact bytes of the file."""
+        return self.document.text
+
+    def line(self, *entry: str | int) -> int:
+        """Return the line of an entry; positions in arrays count from 0."""
+        return self.document.line(*entry)
+
+    def read_data(self) -> Table:
+        """Read the confidential table, with the declarations about its columns."""
+        return self._read(self.data.path, ("data", "path"), partial=False)
+
+    def read_synthetic(self, paths: Sequence[str | Path] | None = None) -> list[Table]:
+        """Read tables that were synthesised elsewhere: those named here, or in ``[data]``."""
+        if paths is not None:
+            form = self.data.form
+            return [read(path, schema=self.schema, partial=True, **form) for path in paths]
+        if not self.data.synthetic:
+            self.document.fail(
+                ("data",), "no synthetic table is named", 'add synthetic = ["theirs.csv"] to [data]'
+            )
+        return [
+            self._read(path, ("data", "synthetic", i), partial=True)
+            for i, path in enumerate(self.data.synthetic)
+        ]
+
+    def _read(self, path: Path, entry: tuple[str | int, ...], *, partial: bool) -> Table:
+        with self.document.reading(path, entry):
+            return read(path, schema=self.schema, partial=partial, **self.data.form)
+
+    def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | None:
+        """Hold the specification against the data.
+
+        Parameters
+        ----------
+        table
+            The confidential table.
+        released
+            The columns of tables that were synthesised elsewhere. Without it the specification
+            says how they are made, and the plan is checked and returned.
+        """
+        return check_against(self, table, released)
+
+
+def read_parts(
+    document: Document,
+) -> tuple[DataSpec | None, Schema, Mapping[str, Any]]:
+    """Return what every command takes from a specification: data, columns and synthesis.
+
+    Other sections are not looked at. The data are None where no file is named.
+    """
+    document.check(("data", "columns", "synthesis"))
+    content = document.content
+    with document.at("columns"):
+        schema = Schema.from_mapping(content.get("columns", {}))
+    synthesis = content.get("synthesis", {})
+    for i, rule in enumerate(synthesis.get("rules", ())):
+        with document.at("synthesis", "rules", i):
+            parse_rule(rule)
+    for name, how in synthesis.get("derived", {}).items():
+        if isinstance(how, str):
+            with document.at("synthesis", "derived", name):
+                Expression(how)
+    return _data(document), schema, synthesis
+
+
+def read_tune(document: Document) -> TuneSpec:
+    """Return what ``caveat tune`` takes from a specification."""
+    document.check(("synthesis", "tune"))
+    given = document.content.get("tune", {})
+    if "settings" in given:
+        check_tried(document, "tune")
+    for measure, limit in given.get("limits", {}).items():
+        with document.at("tune", "limits", measure):
+            read_limits({measure: limit})
+    with document.at("tune"):
+        return TuneSpec.from_mapping(document.content)
+
+
+def _data(document: Document) -> DataSpec | None:
+    given = dict(document.content.get("data", {}))
+    if "path" not in given:
+        return None
+    name, folder = given.pop("path"), document.path.parent
+    synthetic = tuple(folder / other for other in given.pop("synthetic", ()))
+    return DataSpec(folder / name, name, synthetic=synthetic, **given)
+
+
+def _output(document: Document) -> OutputSpec:
+    given = dict(document.content.get("output", {}))
+    folder = document.path.parent / given.pop("folder", "release")
+    escape = given.pop("escape_formulas", False)
+    lists = {key: tuple(dict.fromkeys(names)) for key, names in given.items()}
+    return OutputSpec(folder, **lists, escape_formulas=escape)

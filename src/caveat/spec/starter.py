@@ -1,0 +1,250 @@
+"""A starter specification: what the look suggests, ready for editing.
+
+What is clear is written out, what is only possible stands in comments. The file may be archived
+with the release, so no value stands in it but codes for missing, names and conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from caveat.expressions.language import can_be_named
+from caveat.findings.profile import Finding, Profile, Strength, percent, plural
+from caveat.findings.shape import FINDINGS
+from caveat.findings.weights import chosen_weights
+from caveat.spec.toml import comment, toml_key, toml_value
+from caveat.spec.wishes import Wishes, closing_parts, release_part
+
+__all__ = ["released", "starter"]
+
+_HEAD = """\
+#:schema ./release.schema.json
+# A starter specification for `caveat run`. The first line is for editors, which then know every
+# key; `caveat init --schema` writes that file.
+# What the look found out is written below; what it only suspects stands in comments. Read every
+# line: you know the data. Lines that begin with # are not in force. `caveat synth --spec`, `attack`
+# and `tune` read this file too.
+"""
+_DROPPED = (*FINDINGS.values(), "survey-weights")
+_CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
+# What is merely fixed by another column may as well be the source of it.
+_DERIVED = (*_CLEARLY_DERIVED, "determined-by")
+
+
+def released(profile: Profile) -> list[str]:
+    """Return the columns that are drawn or looked up if nothing is changed, in this order."""
+    return _order(profile, _in_force(profile))
+
+
+def starter(
+    profile: Profile,
+    path: str = "",
+    form: Mapping[str, str] | None = None,
+    wishes: Wishes | None = None,
+) -> str:
+    """Return the text of a starter specification.
+
+    Parameters
+    ----------
+    profile
+        The result of the look.
+    path
+        The file that was looked at.
+    form
+        Delimiter, decimal sign and encoding, if they were given.
+    wishes
+        What the user wants.
+    """
+    wishes = wishes or Wishes()
+    derived = _in_force(profile)
+    order = _order(profile, derived)
+    parts = [
+        _HEAD,
+        *release_part(wishes),
+        *_data(path, form or {}),
+        *_columns(profile),
+        *_synthesis(profile, order),
+        *_rules(profile, order, derived),
+        *_derived(profile, derived),
+        *closing_parts(profile, order, wishes),
+    ]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _data(path: str, form: Mapping[str, str]) -> list[str]:
+    line = f"path = {toml_value(path)}"
+    given = [f"{key} = {toml_value(value)}" for key, value in form.items()]
+    return ["[data]", line if path else f"# {line}", *given, ""]
+
+
+def _columns(profile: Profile) -> Iterator[str]:
+    yield "# Kinds: numeric, integer, boolean, category, ordered, date, datetime, text, id."
+    yield '# A missing code is better with its meaning: missing = { "-8" = "not applicable" }.'
+    yield ""
+    possible = {name for f in profile.findings if f.code == "few-numbers" for name in f.columns}
+    declared: dict[str, list[Finding]] = {}
+    for f in profile.findings:
+        if f.columns and set(f.suggestion) & {"missing", "kind", "formats"}:
+            declared.setdefault(f.columns[0], []).append(f)
+    for column in profile.columns:
+        found = declared.get(column.name, [])
+        if found or column.name in possible:
+            yield from _column(column.name, column.label, found, column.name in possible)
+
+
+def _column(name: str, label: str, found: Sequence[Finding], may_be_codes: bool) -> Iterator[str]:
+    converted = any("kind" in f.suggestion for f in found)
+    clear = [
+        f for f in found if f.strength is not Strength.POSSIBLE or (converted and not _is_number(f))
+    ]
+    lines = list(_properties(clear, found, may_be_codes))
+    active = any(not line.startswith("#") for line in lines)
+    yield f"{'' if active else '# '}[columns.{toml_key(name)}]"
+    yield from lines
+    if active:
+        yield f"{'' if label else '# '}label = {toml_value(label)}"
+    yield ""
+
+
+def _properties(
+    clear: Sequence[Finding], found: Sequence[Finding], may_be_codes: bool
+) -> Iterator[str]:
+    codes = [code for f in clear for code in f.suggestion.get("missing", ())]
+    for f in found:
+        if f in clear and "missing" in f.suggestion:
+            yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: a code for missing?")
+    if codes:
+        yield f"missing = {toml_value(codes)}"
+    for f in found:
+        if f not in clear and "missing" in f.suggestion:
+            yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: missing, or a value?")
+            yield comment(f"missing = {toml_value([*codes, *f.suggestion['missing']])}")
+    for f in found:
+        if "kind" in f.suggestion:
+            yield f"kind = {toml_value(f.suggestion['kind'])}"
+            if "format" in f.suggestion:
+                yield f"format = {toml_value(f.suggestion['format'])}"
+        if "formats" in f.suggestion:
+            yield comment("Dates: which comes first, the day or the month?")
+            yield comment('kind = "date"')
+            yield from (comment(f"format = {toml_value(form)}") for form in f.suggestion["formats"])
+    if may_be_codes:
+        yield comment("Few different whole numbers: names of groups?")
+        yield comment('kind = "category"')
+
+
+def _is_number(finding: Finding) -> bool:
+    """Whether the codes are numbers: words must be out of the way before text is converted."""
+    try:
+        return bool([float(code) for code in finding.suggestion.get("missing", ())])
+    except ValueError:
+        return False
+
+
+def _codes(finding: Finding) -> str:
+    return ", ".join(str(code) for code in finding.suggestion["missing"])
+
+
+def _in_force(profile: Profile) -> dict[str, Finding]:
+    """Return the derived columns with what they follow from, the surest of several."""
+    derived: dict[str, Finding] = {}
+    for f in profile.findings:
+        target, inputs = f.columns[:1], f.columns[1:]
+        if f.code not in _CLEARLY_DERIVED or target[0] in derived:
+            continue
+        if f.code == "arithmetic":
+            possible = all(map(can_be_named, inputs))
+        else:
+            # What is computed is computed last, too late to be looked up by.
+            possible = not any(n in derived and derived[n].code == "arithmetic" for n in inputs)
+        # No two columns follow from each other.
+        if possible and not any(target[0] in _ancestors(name, derived) for name in inputs):
+            derived[target[0]] = f
+    return derived
+
+
+def _ancestors(name: str, derived: Mapping[str, Finding]) -> set[str]:
+    """Return a column and all those it is derived from."""
+    sources = derived[name].columns[1:] if name in derived else ()
+    return {name}.union(*(_ancestors(source, derived) for source in sources))
+
+
+def _order(profile: Profile, derived: Mapping[str, Finding]) -> list[str]:
+    """Return the order of the file, long factors after it, looked-up columns after their source."""
+    dropped = _dropped(profile)
+    late = {f.columns[0] for f in profile.findings if f.code == "long-factor"}
+    distinct = {column.name: column.distinct for column in profile.columns}
+    drawn = [n for n in distinct if n not in dropped and n not in derived]
+    looked_up = [n for n, f in derived.items() if f.code != "arithmetic"]
+    return [
+        *(n for n in drawn if n not in late),
+        *sorted((n for n in drawn if n in late), key=lambda n: distinct[n]),
+        *sorted(looked_up, key=lambda n: len(_ancestors(n, derived))),
+    ]
+
+
+def _dropped(profile: Profile) -> list[str]:
+    return list(dict.fromkeys(f.columns[0] for f in profile.findings if f.code in _DROPPED))
+
+
+def _synthesis(profile: Profile, order: Sequence[str]) -> Iterator[str]:
+    yield "[synthesis]"
+    weights = chosen_weights(profile.findings)
+    dropped = _dropped(profile)
+    if dropped:
+        also = ", and survey weights" if weights else ""
+        yield comment(f"Not part of the output: what names people{also}.")
+        yield f"drop = {toml_value(dropped)}"
+    if weights:
+        yield comment("Survey weights: every record counts so often, and the output needs none.")
+        yield f"weights = {toml_value(weights)}"
+    yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
+    yield "order = ["
+    yield from (f"  {toml_value(name)}," for name in order)
+    yield "]"
+
+
+def _rules(profile: Profile, order: Sequence[str], derived: Mapping[str, Finding]) -> Iterator[str]:
+    place = {name: i for i, name in enumerate(order)}
+    rules: list[str] = []
+    unfit = 0
+    for f in profile.findings:
+        # A rule decides upon a column once what it asks about is drawn, never upon a derived one.
+        fit = [
+            text
+            for text, (source, target) in zip(
+                f.suggestion.get("rules", ()), f.suggestion.get("between", ()), strict=True
+            )
+            if place.get(source, len(place)) < place.get(target, -1) and target not in derived
+        ]
+        rules += fit
+        unfit += "rules" in f.suggestion and not fit
+    if rules:
+        yield "# Rules that hold in the data. Take those in force that must hold in every release."
+        yield "# rules = ["
+        yield from (comment(f"  {toml_value(rule)},") for rule in dict.fromkeys(rules))
+        yield "# ]"
+    if unfit:
+        more = f"{plural(unfit, 'finding')} of the report"
+        yield comment(f"{more} cannot be stated as a rule with this order and these columns.")
+    yield ""
+
+
+def _derived(profile: Profile, derived: Mapping[str, Finding]) -> Iterator[str]:
+    found = [f for f in profile.findings if f.code in _DERIVED]
+    found = [f for f in found if f.code != "arithmetic" or all(map(can_be_named, f.columns[1:]))]
+    if not found:
+        return
+    yield "# Columns that follow from others: computed or looked up in the original, not drawn."
+    yield "# What another column is looked up by comes before it in the order and is not computed."
+    yield "[synthesis.derived]"
+    for f in found:
+        line = f"{toml_key(f.columns[0])} = {_derivation(f)}"
+        yield line if derived.get(f.columns[0]) is f else comment(line)
+    yield ""
+
+
+def _derivation(finding: Finding) -> str:
+    if finding.code == "arithmetic":
+        return toml_value(finding.suggestion["formula"])
+    return f"{{ lookup = {toml_value(finding.suggestion['from'])} }}"

@@ -1,0 +1,18 @@
+"""The map of risk and utility, and the search for the setting that meets the limits."""
+
+from caveat.generators import Setting, settings_of
+from caveat.spec.question import Question
+from caveat.tuning.bench import Point
+from caveat.tuning.map import RiskUtilityMap, risk_utility_map
+from caveat.tuning.tune import Tuning, tune
+
+__all__ = [
+    "Point",
+    "Question",
+    "RiskUtilityMap",
+    "Setting",
+    "Tuning",
+    "risk_utility_map",
+    "settings_of",
+    "tune",
+]

@@ -1,0 +1,267 @@
+"""A bench on which releases are made and measured."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from caveat.attack import vulnerable
+from caveat.attack.strong import Attack, attack_release
+from caveat.errors import CaveatError
+from caveat.generators import Made, Setting
+from caveat.protect.record import Step
+from caveat.risk import MEASURES as RISKS
+from caveat.risk import audit
+from caveat.risk.cells import key_cells
+from caveat.seeds import child_seed
+from caveat.spec.limits import kind_of
+from caveat.spec.question import Question
+from caveat.table import Table
+from caveat.table.identifying import judge
+from caveat.utility import BEST, compare
+
+__all__ = [
+    "Point",
+    "Workbench",
+    "badness",
+    "measure_settings",
+]
+
+ATTACK = 1_000_004  # first word of the seeds for simulated attacks
+Values = dict[str, float | None]
+
+
+def badness(measure: str, value: float | None) -> float:
+    """Return a number that grows the riskier or the less useful a release is."""
+    if value is None:
+        return math.inf
+    if kind_of(measure) == "utility":
+        return abs(value - BEST[measure])
+    down = kind_of(measure) == "risk" and RISKS[measure].direction == "lower is riskier"
+    return -value if down else value
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting with what was measured on each seed.
+
+    Parameters
+    ----------
+    setting
+        The setting.
+    values
+        For each seed the measured values by name; None where one cannot be computed.
+    steps
+        What the protections did, on the first seed.
+    reasons
+        Why values are None.
+    errors
+        For each seed the standard errors of the values that were simulated.
+    how
+        How values were found that are not what their name says at first sight: simulated, a bound.
+    """
+
+    setting: Setting
+    values: tuple[Values, ...]
+    steps: tuple[Step, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[Mapping[str, float], ...] = ()
+    how: Mapping[str, str] = field(default_factory=dict)
+
+    def each(self, measure: str) -> list[float | None]:
+        """Return the values over the seeds."""
+        return [values[measure] for values in self.values]
+
+    def cautious(self, measure: str) -> list[float | None]:
+        """Return the values over the seeds, simulated ones raised by two standard errors."""
+        errors = self.errors or ({},) * len(self.values)
+        return [
+            None if value is None else value + 2 * error.get(measure, 0.0)
+            for value, error in zip(self.each(measure), errors, strict=True)
+        ]
+
+    def mean(self, measure: str) -> float | None:
+        """Return the mean over the seeds, None if one of them has none."""
+        values = [v for v in self.each(measure) if v is not None]
+        return float(np.mean(values)) if values and len(values) == len(self.values) else None
+
+    def worst(self, measure: str) -> float | None:
+        """Return the value of the worst seed, None if one has none."""
+        return max(self.each(measure), key=lambda value: badness(measure, value))
+
+    def spread(self, measure: str) -> float | None:
+        """Return the standard deviation over the seeds: how much one release differs by chance."""
+        values = [v for v in self.each(measure) if v is not None]
+        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+@dataclass
+class _Found:
+    """What was measured on one release; the parts are those of a point."""
+
+    values: Values = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+    how: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def nothing(cls, measures: Sequence[str], reason: str) -> _Found:
+        """Return what is known when there is no release."""
+        return cls(dict.fromkeys(measures), dict.fromkeys(measures, reason))
+
+
+class Workbench:
+    """Makes and measures releases of one original.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    question
+        What is measured.
+    """
+
+    def __init__(self, original: Table, question: Question) -> None:
+        question.check(original)
+        self.original = original
+        self.question = question
+        self.judged = judge(original)
+        self.vulnerable: dict[str, list[int]] = {}
+        self.stopped = threading.Event()
+
+    def measure(self, setting: Setting, seeds: Sequence[int]) -> Point:
+        """Make one release per seed and measure it."""
+        proper = bool(setting.options.get("proper"))
+        judged = self._judged(setting)
+        first = judged.fit(self.original, seeds[0])
+        found: list[_Found] = []
+        records: tuple[Step, ...] = ()
+        for number, seed in enumerate(seeds):
+            again = proper and number > 0
+            fitted = judged.fit(self.original, seed) if again else first.with_seed(seed)
+            if self.stopped.is_set():
+                raise CaveatError("it was stopped", where=str(setting))
+            try:
+                made = fitted.protect(fitted.model.tables(threads=1)[0])
+            except CaveatError as error:  # a filter that leaves nothing, say: others may do
+                found.append(_Found.nothing(self.question.measures, str(error)))
+                continue
+            records = records or tuple(made.steps)
+            found.append(self._values(made, setting, seed))
+        return Point(
+            setting,
+            tuple(each.values for each in found),
+            records,
+            {k: v for each in found for k, v in each.reasons.items()},
+            tuple(each.errors for each in found),
+            {k: v for each in found for k, v in each.how.items()},
+        )
+
+    def _judged(self, setting: Setting) -> Setting:
+        """Return a setting with the judgement of the whole table, for all worlds."""
+        return replace(setting, options={"judged": self.judged, **setting.options})
+
+    def _values(self, made: Made, setting: Setting, seed: int) -> _Found:
+        question, found = self.question, _Found()
+        values, release = found.values, made.release
+        if risks := question.of_kind("risk"):
+            values |= self._risks(release, risks)
+        if utilities := question.of_kind("utility"):
+            weights = setting.options.get("weights") or None
+            compared = compare(
+                self.original,
+                release,
+                measures=utilities,
+                models=question.models,
+                resamples=0,
+                weights=weights,
+            )
+            for name in utilities:
+                numbers = [r.value for r in compared.results if r.measure.name == name]
+                values[name] = max(numbers, key=lambda v: badness(name, v), default=None)
+        if attacks := question.of_kind("attack"):
+            self._attack(made, setting, attacks, seed, found)
+        for name in question.measures:
+            if values[name] is None:
+                found.reasons.setdefault(name, "it has no value for this release")
+        return found
+
+    def _risks(self, release: Table, names: Sequence[str]) -> Values:
+        question = self.question
+        found = audit(
+            self.original,
+            release,
+            keys=question.keys,
+            targets=question.targets,
+            measures=names,
+            **question.circumstances,
+        )
+        values: Values = {}
+        for name in names:
+            numbers = [row.result.value for row in found.rows if row.measure == name]
+            values[name] = max(numbers, key=lambda v: badness(name, v))
+        return values
+
+    def _attack(
+        self, made: Made, setting: Setting, names: Sequence[str], seed: int, found: _Found
+    ) -> None:
+        """Run the strong attacker on each record; the worst counts."""
+        question = self.question
+        attack = Attack(
+            question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
+        )
+        try:
+            result = attack_release(
+                self.original, made, self._records(setting), self._judged(setting).again, attack
+            )
+        except CaveatError as error:
+            found.values.update(dict.fromkeys(names))
+            found.reasons.update(dict.fromkeys(names, str(error)))
+            return
+        found.values.update({name: result.values[name] for name in names})
+        found.errors.update({n: e for n, e in result.errors.items() if n in names})
+        if result.how:
+            found.how.update(dict.fromkeys(names, result.how))
+
+    def _records(self, setting: Setting) -> Sequence[int]:
+        records = self.question.records
+        if records == "all":
+            columns = list(self.original.columns.values())
+            (cells,), _ = key_cells([[c.codes for c in columns]], [c.n_levels for c in columns])
+            return [int(i) for i in np.unique(cells, return_index=True)[1]]
+        if isinstance(records, int):
+            if setting.key not in self.vulnerable:  # the same for all seeds
+                first = vulnerable(
+                    self.original,
+                    keys=self.question.keys or None,
+                    generator=dict(self._judged(setting).options),
+                ).first(records)
+                self.vulnerable[setting.key] = [int(i) for i in first]
+            return self.vulnerable[setting.key]
+        return records
+
+
+def measure_settings(
+    bench: Workbench,
+    work: Sequence[tuple[Setting, Sequence[int]]],
+    threads: int | None = None,
+    done: Callable[[Point, Sequence[int]], None] | None = None,
+) -> None:
+    """Measure settings at the same time and hand each point over as soon as it is ready."""
+    pool = ThreadPoolExecutor(threads or os.cpu_count() or 1)
+    try:
+        futures = {pool.submit(bench.measure, s, seeds): seeds for s, seeds in work if seeds}
+        for future in as_completed(futures):
+            if done is not None:
+                done(future.result(), futures[future])
+    except BaseException:
+        bench.stopped.set()  # settings under way end with the release that they are at
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,112 @@
+"""The map of risk and utility: settings measured over seeds, and which of them are not beaten."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.generators import Setting
+from caveat.seeds import child_seed
+from caveat.spec.question import Question
+from caveat.table import Table
+from caveat.tuning.bench import Point, Workbench, badness, measure_settings
+
+__all__ = ["RiskUtilityMap", "risk_utility_map"]
+
+
+@dataclass(frozen=True)
+class RiskUtilityMap:
+    """Settings, each with its risks and utilities over several seeds.
+
+    Parameters
+    ----------
+    points
+        One point per setting.
+    question
+        What was measured.
+    seconds
+        How long it took.
+    """
+
+    points: tuple[Point, ...]
+    question: Question
+    seconds: float = 0.0
+
+    def pareto(self, risk: str, utility: str) -> list[bool]:
+        """Return which points no other point beats in the one without losing in the other.
+
+        The worst seed decides the risk, the mean over the seeds the utility.
+        """
+        at = [
+            (badness(risk, p.worst(risk)), badness(utility, p.mean(utility))) for p in self.points
+        ]
+        return [
+            not any(other != own and other[0] <= own[0] and other[1] <= own[1] for other in at)
+            and math.inf not in own
+            for own in at
+        ]
+
+    def to_frame(self) -> dict[str, list[Any]]:
+        """Return one row per setting: mean, worst and standard deviation of each measure."""
+        columns: dict[str, list[Any]] = {"setting": [str(p.setting) for p in self.points]}
+        for name in self.question.measures:
+            columns[name] = [p.mean(name) for p in self.points]
+            columns[f"{name}, worst seed"] = [p.worst(name) for p in self.points]
+            columns[f"{name}, sd"] = [p.spread(name) for p in self.points]
+        return columns
+
+    def chart(self, risk: str, utility: str, limit: float | None = None) -> Any:
+        """Draw risk against utility; the mouse shows the setting, a line joins the best ones."""
+        from caveat.tuning._chart import map_chart
+
+        return map_chart(self, risk, utility, limit)
+
+
+def risk_utility_map(
+    original: Any,
+    settings: Sequence[Setting],
+    question: Question,
+    *,
+    seeds: int = 3,
+    seed: int = 0,
+    threads: int | None = None,
+    done: Callable[[float], None] | None = None,
+) -> RiskUtilityMap:
+    """Measure every setting on the same seeds.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    settings
+        The settings; :func:`settings_of` makes them from a grid.
+    question
+        What is measured.
+    seeds
+        Releases per setting.
+    seed
+        Root of all randomness.
+    threads
+        Settings at the same time; all cores by default. The result does not depend on it.
+    done
+        Called with the share of the settings that has become ready.
+    """
+    if not settings:
+        raise CaveatError("there is no setting to try", where="settings", do="give at least one")
+    bench = Workbench(Table.from_frame(original), question)
+    numbers = [child_seed(seed, 0, k) for k in range(seeds)]
+    start = time.perf_counter()
+    points: dict[str, Point] = {}
+
+    def keep(point: Point, _: Sequence[int]) -> None:
+        points[point.setting.key] = point
+        if done is not None:
+            done(1 / len(settings))
+
+    measure_settings(bench, [(setting, numbers) for setting in settings], threads, keep)
+    ordered = tuple(points[setting.key] for setting in settings)
+    return RiskUtilityMap(ordered, question, time.perf_counter() - start)

@@ -1,0 +1,329 @@
+"""The search for the setting that meets the limits and keeps most utility.
+
+Successive halving: all settings are measured on a few seeds, the better half on twice as many, and
+so on. The last few are measured on fresh seeds that took no part in the search.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.generators import Setting
+from caveat.protect.record import Step
+from caveat.seeds import child_seed
+from caveat.spec.tuning import TuneSpec
+from caveat.table import Table
+from caveat.table.atomic import write_text
+from caveat.tree import compile_all_ahead
+from caveat.tuning.bench import Point, Workbench, badness, measure_settings
+from caveat.tuning.map import RiskUtilityMap
+
+__all__ = ["TuneSpec", "Tuning", "tune"]
+
+FORMAT = 2
+SEARCH, FRESH = 0, 1  # first words of the seeds
+FINALISTS = 3
+
+
+def excess(spec: TuneSpec, point: Point) -> dict[str, float]:
+    """Return by how much the worst seed breaks each limit, relative to it.
+
+    Simulated values count with two standard errors more.
+    """
+    return {
+        str(limit): max(limit.excess(value) for value in point.cautious(limit.measure))
+        for limit in spec.limits
+    }
+
+
+def rank(spec: TuneSpec, point: Point) -> tuple[float, float]:
+    """Return what points are sorted by: the limits first, then the objective."""
+    broken = sum(excess(spec, point).values())
+    return broken, badness(spec.objective, point.mean(spec.objective))
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the search found.
+
+    Parameters
+    ----------
+    spec
+        What was searched.
+    points
+        Every setting with all seeds it was measured on during the search.
+    confirmed
+        The settings that were measured on fresh seeds, in the order of trying.
+    chosen
+        The setting that meets the limits on fresh seeds; None if there is none.
+    free
+        The setting with the best objective whatever its risk, on fresh seeds: what the limits cost.
+    """
+
+    spec: TuneSpec
+    points: tuple[Point, ...]
+    confirmed: tuple[Point, ...]
+    chosen: Point | None
+    free: Point
+
+    @property
+    def map(self) -> RiskUtilityMap:
+        """The settings as a map of risk and utility."""
+        return RiskUtilityMap(self.points, self.spec.question)
+
+    @property
+    def closest(self) -> Point:
+        """The point that breaks the limits least, on fresh seeds where there are any."""
+        return self.chosen or min([*self.confirmed, *self.points], key=partial(rank, self.spec))
+
+    def binding(self) -> list[str]:
+        """Say which limits stand in the way; empty when a setting was chosen."""
+        if self.chosen is not None:
+            return []
+        lines, points = [], self.points
+        broken = {name for name, by in excess(self.spec, self.closest).items() if by > 0}
+        for limit in self.spec.limits:
+            alone = [p for p in points if excess(self.spec, p)[str(limit)] == 0]
+            values = [p.worst(limit.measure) for p in points]
+            best = min(values, key=lambda v: limit.excess(v))
+            if not alone:
+                reason = "" if best is not None else f": {_reason(points, limit.measure)}"
+                shown = "it has no value" if best is None else f"the closest is {best:.4g}"
+                lines.append(f"{limit} binds: no setting meets it on all seeds; {shown}{reason}")
+            elif str(limit) in broken:
+                lines.append(
+                    f"{limit} binds: {len(alone)} of {len(points)} settings meet it, but none of "
+                    "them the other limits as well, or not on fresh seeds"
+                )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "objective": self.spec.objective,
+            "limits": [str(limit) for limit in self.spec.limits],
+            "seed": self.spec.seed,
+            "chosen": None if self.chosen is None else self._point(self.chosen),
+            "closest": self._point(self.closest),
+            "free": self._point(self.free),
+            "binding": self.binding(),
+            "confirmed": [self._point(point) for point in self.confirmed],
+            "points": [self._point(point) for point in self.points],
+        }
+
+    def _point(self, point: Point) -> dict[str, Any]:
+        broken = excess(self.spec, point)
+        return {
+            "setting": str(point.setting),
+            "options": dict(point.setting.options),
+            "protect": [dict(step) for step in point.setting.protect],
+            "values": [dict(values) for values in point.values],
+            "meets the limits": not any(broken.values()),
+            "errors": [dict(errors) for errors in point.errors],
+            "how": dict(point.how),
+            "reasons": dict(point.reasons),
+            "steps": [step.to_dict() for step in point.steps],
+        }
+
+
+def _refuse_nothing(points: Sequence[Point]) -> None:
+    """Say why, when not one setting gives a release."""
+    if all(value is None for p in points for values in p.values for value in values.values()):
+        reason = next(iter(points[0].reasons.values()))
+        raise CaveatError(f"no setting gives a release; {points[0].setting}: {reason}")
+
+
+def _reason(points: Sequence[Point], measure: str) -> str:
+    return next((p.reasons[measure] for p in points if measure in p.reasons), "")
+
+
+def tune(
+    original: Any,
+    spec: TuneSpec | Mapping[str, Any],
+    *,
+    state: str | Path | None = None,
+    threads: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Tuning:
+    """Find the setting that meets the limits with the best objective.
+
+    Parameters
+    ----------
+    original
+        The original table.
+    spec
+        What is searched; a mapping is read as the content of a specification file.
+    state
+        A file to keep what has been measured, so that an interrupted search can go on.
+    threads
+        Settings at the same time; all cores by default. The result does not depend on it.
+    progress
+        Called with the name of the round, the settings that are ready, and their number.
+    """
+    table = Table.from_frame(original)
+    if not isinstance(spec, TuneSpec):
+        spec = TuneSpec.from_mapping(spec)
+    compile_all_ahead(neighbours=bool({"posterior", "gain"} & set(spec.question.measures)))
+    search = _Search(table, spec, None if state is None else Path(state), threads, progress)
+    with warnings.catch_warnings():
+        # Remarks about a plan would be repeated for every setting.
+        warnings.simplefilter("ignore", CaveatWarning)
+        return search.run()
+
+
+class _Search:
+    """The rounds of a search and its memory."""
+
+    def __init__(
+        self,
+        table: Table,
+        spec: TuneSpec,
+        path: Path | None,
+        threads: int | None,
+        progress: Callable[[str, int, int], None] | None,
+    ) -> None:
+        self.spec = spec
+        self.bench = Workbench(table, spec.question)
+        self.path = path
+        self.threads = threads
+        self.progress = progress
+        self.key = _fingerprint(table, spec)
+        self.known = _load(path, self.key)
+
+    def run(self) -> Tuning:
+        """Halve until few are left, then confirm these on fresh seeds."""
+        spec, n = self.spec, self.spec.seeds
+        left = list(spec.settings)
+        points = {point.setting.key: point for point in self.measure(left, SEARCH, n, "round 1")}
+        _refuse_nothing(list(points.values()))
+        number = 1
+        while len(left) > FINALISTS:
+            left.sort(key=lambda setting: rank(spec, points[setting.key]))
+            left = left[: max(FINALISTS, math.ceil(len(left) / 2))]
+            number, n = number + 1, 2 * n
+            for point in self.measure(left, SEARCH, n, f"round {number}"):
+                points[point.setting.key] = point
+        left.sort(key=lambda setting: rank(spec, points[setting.key]))
+        every = [points[setting.key] for setting in spec.settings]
+        confirmed: list[Point] = []
+        chosen = None
+        for setting in left:
+            if sum(excess(spec, points[setting.key]).values()) > 0 and confirmed:
+                break
+            confirmed += self.measure([setting], FRESH, spec.fresh, "fresh seeds")
+            if not any(excess(spec, confirmed[-1]).values()):
+                chosen = confirmed[-1]
+                break
+        best = min(every, key=lambda p: badness(spec.objective, p.mean(spec.objective)))
+        free = self.measure([best.setting], FRESH, spec.fresh, "without limits")[0]
+        return Tuning(spec, tuple(every), tuple(confirmed), chosen, free)
+
+    def measure(
+        self, settings: Sequence[Setting], phase: int, seeds: int, what: str
+    ) -> list[Point]:
+        """Return points with the first so many seeds of a phase; only new ones are computed."""
+        numbers = [child_seed(self.spec.seed, phase, k) for k in range(seeds)]
+        work = []
+        for setting in settings:
+            have = self.known.get(setting.key, {})
+            work.append((setting, [seed for seed in numbers if str(seed) not in have]))
+        todo = [item for item in work if item[1]]
+        ready = len(work) - len(todo)
+
+        def keep(point: Point, measured: Sequence[int]) -> None:
+            nonlocal ready
+            entry = self.known.setdefault(point.setting.key, {})
+            for seed, values, errors in zip(measured, point.values, point.errors, strict=True):
+                entry[str(seed)] = {
+                    "values": values,
+                    "reasons": dict(point.reasons),
+                    "errors": dict(errors),
+                    "how": dict(point.how),
+                }
+            entry.setdefault("steps", [step.to_dict() for step in point.steps])
+            self.save()
+            ready += 1
+            if self.progress is not None:
+                self.progress(what, ready, len(work))
+
+        measure_settings(self.bench, todo, self.threads, keep)
+        return [self.point(setting, numbers) for setting in settings]
+
+    def point(self, setting: Setting, numbers: Sequence[int]) -> Point:
+        """Return what is known about a setting on some seeds."""
+        entries = [self.known[setting.key][str(seed)] for seed in numbers]
+        reasons, how = (
+            {k: v for entry in entries for k, v in entry[part].items()}
+            for part in ("reasons", "how")
+        )
+        steps = tuple(Step(**step) for step in self.known[setting.key]["steps"])
+        values, errors = (tuple(entry[part] for entry in entries) for part in ("values", "errors"))
+        return Point(setting, values, steps, reasons, errors, how)
+
+    def save(self) -> None:
+        """Write what is known; the file is whole at any moment."""
+        if self.path is not None:
+            text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
+            write_text(self.path, text, force=True)
+
+
+def _fingerprint(table: Table, spec: TuneSpec) -> str:
+    """Return a text that changes with the data, the scenario and the root seed.
+
+    Settings and limits are not part of it: a search can go on with more settings or other limits.
+    """
+    digest = hashlib.sha256(repr((spec.question, spec.seed)).encode())
+    for name, column in table.columns.items():
+        digest.update(f"{name} {column.kind} {column.missing}".encode())
+        digest.update(str(column.levels.tolist()).encode())
+        digest.update(np.ascontiguousarray(column.codes).tobytes())
+    return digest.hexdigest()
+
+
+def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
+    if path is None or not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        known, theirs, written = content["known"], content["key"], content["format"]
+        _check_known(known)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError):
+        raise CaveatError(
+            "this is no state of a search", where=str(path), do="choose another file"
+        ) from None
+    if written != FORMAT:
+        raise CaveatError(
+            "the state was written by another version", where=str(path), do="remove it"
+        )
+    if theirs != key:
+        raise CaveatError(
+            "the state belongs to other data, another scenario or another seed",
+            where=str(path),
+            do="remove it, or name another file with --state",
+        )
+    found: dict[str, dict[str, Any]] = known
+    return found
+
+
+def _check_known(known: Any) -> None:
+    """Raise an error unless a state has the parts that a search asks it for."""
+    types = {"values": int | float | None, "errors": int | float, "reasons": str, "how": str}
+    for entry in known.values():
+        for step in entry["steps"]:
+            Step(**step)
+        for seed in set(entry) - {"steps"}:
+            for part, kind in types.items():
+                if not all(isinstance(value, kind) for value in entry[seed][part].values()):
+                    raise TypeError(part)

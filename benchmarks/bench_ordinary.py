@@ -30,10 +30,10 @@ from caveat.attack.ordinary import (
     membership_scores,
     singling_out,
 )
-from caveat.attack.ordinary._euclid import Vectors, closest, whitened
-from caveat.attack.ordinary._gower import nearest_rows
 from caveat.attack.ordinary.distances import weighted
-from caveat.attack.ordinary.encoding import prepare
+from caveat.attack.ordinary.encoding import nearest_rows, prepare
+from caveat.attack.ordinary.vectors import whitened
+from caveat.nearest import Vectors, euclid_nearest
 from caveat.studies.attribute_baseline import CASES, accuracy, load_data
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read, write
@@ -103,8 +103,8 @@ def beside_scikit_learn(original: Table, synthetic: Table) -> Grid:
         "ratio", "largest difference",
     )  # fmt: skip
     for name, (ours, theirs) in spaces.items():
-        found = closest(theirs, ours).distance[:, 0]
-        mine = timed(lambda a=theirs, b=ours: closest(a, b))
+        found = euclid_nearest(theirs, ours).distance[:, 0]
+        mine = timed(lambda a=theirs, b=ours: euclid_nearest(a, b))
         with threadpool_limits(1):
             start = time.process_time()
             search = NearestNeighbors(n_neighbors=1).fit(ours.values)

@@ -44,7 +44,7 @@ def filters(original: Table, release: Table) -> None:
         tracemalloc.stop()
         print(f"{'filter, ' + metric + ' (two searches)':<44} {seconds:>7.1f} {peak:>8.0f}")
     space = space_of(original, "mahalanobis", None)
-    ours, theirs = space.points(original)[0], space.points(release)[0]
+    ours, theirs = space.points(original), space.points(release)
     rivals = {
         "scikit-learn brute force (one search)": lambda: NearestNeighbors(
             n_neighbors=1, algorithm="brute").fit(ours).kneighbors(theirs),

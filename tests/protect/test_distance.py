@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.nearest import tree_smallest
 from caveat.protect import distance_filter, too_close
-from caveat.protect._nearest import nearest_by_tree
 from caveat.table import Table
 
 
@@ -79,8 +79,8 @@ def test_it_is_the_definition(seed, n, p, levels):
     original = table(**dict(zip(names, ours.T, strict=True)))
     release = table(**dict(zip(names, theirs.T, strict=True)))
     distinct = np.unique(ours, axis=0).astype(float)
-    own, _ = nearest_by_tree((distinct,), (distinct,), np.zeros(len(distinct)), apart=True)
-    best, largest = nearest_by_tree((theirs.astype(float),), (distinct,), own)
+    own, _ = tree_smallest(distinct, distinct, np.zeros(len(distinct)), apart=True)
+    best, largest = tree_smallest(theirs.astype(float), distinct, own)
     assert (best < 0.999999 * largest).tolist() == by_all_pairs(distinct, theirs.astype(float))
     spread = ours.std(axis=0)
     scaled = by_all_pairs(ours / spread, theirs / spread)

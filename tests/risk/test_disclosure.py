@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from caveat.risk import Scenario, disclosure, disclosure_of_codes, pair
-from caveat.risk.cells import cross, key_cells
 from caveat.risk.disclosure import denominators
 from caveat.risk.exclusions import Rules, count
 from caveat.risk.pair import Pair
 from caveat.risk.prepare import group, harmonise
 from caveat.table import Table
+from caveat.table.cells import cross, key_cells
 
 VARIANTS = {
     "plain": {},

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.protect._gower import nearest_by_gower
-from caveat.protect._nearest import Floats, Points, jaccard, nearest, nearest_by_tree
+from caveat.nearest import Floats, Mixed, gower_smallest, jaccard_smallest, tree_smallest
 from caveat.table import Column, Kind, Table, align
 from caveat.table.align import recode_to
 
-__all__ = ["METRICS", "Metric", "Space", "space_of"]
+__all__ = ["METRICS", "Metric", "Points", "Space", "space_of"]
 
+Points = NDArray[Any] | Mixed
 Metric = Literal["mahalanobis", "euclidean", "gower", "jaccard"]
 METRICS: tuple[Metric, ...] = ("mahalanobis", "euclidean", "gower", "jaccard")
 
@@ -130,9 +130,9 @@ def _linear(original: Table, names: Sequence[str], notes: tuple[str, ...], white
         notes += note
 
     def points(table: Table) -> Points:
-        return (_turned((filled(table) - centre) / spread, turn),)
+        return _turned((filled(table) - centre) / spread, turn)
 
-    return Space(points, nearest_by_tree, tuple(names), notes)
+    return Space(points, tree_smallest, tuple(names), notes)
 
 
 def _turned(points: Floats, turn: Floats) -> Floats:
@@ -198,14 +198,12 @@ def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Spa
         for k, name in enumerate(numbers):
             way = recode_to(table[name], original[name]) - len(original[name].levels)
             shares[:, k] = np.where(np.isnan(shares[:, k]), FAR * (way + 2), shares[:, k])
-        if not numbers:
-            shares = np.zeros((table.n_rows, 1))
         codes = np.empty((table.n_rows, len(others)), dtype=np.int32)
         for k, name in enumerate(others):
             codes[:, k] = recode_to(table[name], original[name])
-        return shares, codes
+        return Mixed(shares, codes)
 
-    return Space(points, nearest_by_gower, tuple(names), notes)
+    return Space(points, gower_smallest, tuple(names), notes)
 
 
 def _used(column: Column) -> Floats:
@@ -220,7 +218,7 @@ def _jaccard(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> S
         raw = _raw(original, table, names)
         if np.isnan(raw).any():
             raise CaveatError("the release has missing cells where the original has none")
-        return ((raw == largest).astype(np.uint8),)
+        return np.asarray(raw == largest, dtype=np.uint8)
 
     largest = np.nanmax(_raw(original, original, names), axis=0)
-    return Space(points, partial(nearest, jaccard), tuple(names), notes)
+    return Space(points, jaccard_smallest, tuple(names), notes)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.protect._nearest import TIE, Points
-from caveat.protect._space import Metric, Space, space_of
+from caveat.nearest import TIE, Mixed
+from caveat.protect._space import Metric, Points, Space, space_of
 from caveat.protect.record import Protected, Step
 from caveat.table import Table, concat
 
@@ -51,11 +51,13 @@ class Filter:
 
 def _distinct(points: Points) -> tuple[Points, NDArray[np.intp], NDArray[np.intp]]:
     """Return the distinct points, which of them each row is, and how often they occur."""
-    rows = np.hstack([part.astype(np.float64) for part in points]) + 0.0  # no minus zero
+    parts = points if isinstance(points, Mixed) else (points,)
+    rows = np.hstack([part.astype(np.float64) for part in parts]) + 0.0  # no minus zero
     _, first, place, counts = np.unique(
         rows, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
-    return tuple(part[first] for part in points), place.reshape(-1), counts
+    chosen = points.take(first) if isinstance(points, Mixed) else points[first]
+    return chosen, place.reshape(-1), counts
 
 
 def too_close(

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from caveat.attack import Vulnerable, vulnerable
 from caveat.release.making import Material
-from caveat.risk.cells import key_cells
 from caveat.table import Table
+from caveat.table.cells import key_cells
 
 __all__ = ["MOST_RECORDS", "AtRisk", "Signs", "worst_records"]
 

@@ -2,13 +2,13 @@
 
 from caveat.risk import attribute, cap, gtcap, identity, isolation, matching, rows, tables
 from caveat.risk.audit import audit
-from caveat.risk.cells import Joint, cross, key_cells
 from caveat.risk.disclosure import Disclosure, disclosure, disclosure_of_codes
 from caveat.risk.measure import MEASURES, Measure, Property, register
 from caveat.risk.measurement import Measurement, beyond_control, rate, undefined, wilson
 from caveat.risk.pair import Pair, pair
 from caveat.risk.result import Audit
 from caveat.risk.scenario import Scenario
+from caveat.table.cells import Joint, cross, key_cells
 
 ENTRIES: tuple[Measure, ...] = (
     *identity.ENTRIES,

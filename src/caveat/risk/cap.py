@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from caveat.nearest import Floats, cell_pools, nearest_pools
 from caveat.risk.attribute import UNLINKED, chance_of_disco
-from caveat.risk.cells import Ints
 from caveat.risk.disclosure import matched
-from caveat.risk.hamming import Floats, cell_pools, nearest_pools
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined
 from caveat.risk.pair import Pair
+from caveat.table.cells import Ints
 
 __all__ = ["ENTRIES", "gcap", "gcap_pools"]
 

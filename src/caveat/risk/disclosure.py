@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caveat.risk.cells import Joint, cross, key_cells
 from caveat.risk.exclusions import Counted, Rules, count
+from caveat.table.cells import Joint, cross, key_cells
 from caveat.table.column import Codes
 
 __all__ = ["Disclosure", "denominators", "disclosure", "disclosure_of_codes", "matched"]

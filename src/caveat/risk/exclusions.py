@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.risk.cells import Ints, Joint
 from caveat.risk.scenario import Denominator
+from caveat.table.cells import Ints, Joint
 
 __all__ = ["REASONS", "Counted", "Rules", "count"]
 

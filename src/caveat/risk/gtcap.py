@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caveat.risk.cells import Ints
+from caveat.nearest import Floats, within
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Z95, Measurement, rate, undefined
-from caveat.risk.near import Floats, near, split
+from caveat.risk.near import split
 from caveat.risk.pair import Pair
 from caveat.table import Table
+from caveat.table.cells import Ints
 
 __all__ = ["ENTRIES", "Uniques", "gtcap", "gtcap_uniques", "near_dcap", "near_disco"]
 
@@ -126,7 +127,7 @@ def _near_counts(pair: Pair, some: Table, data: Table) -> tuple[Ints, Ints]:
     widths = [tolerance[key] for key in keys if key in tolerance]
     radius = np.broadcast_to(np.array(widths, np.float64), query.numbers.shape)
     target = [pair.scenario.target or ""]
-    return near(
+    return within(
         query,
         split(data, keys, tolerance),
         radius,

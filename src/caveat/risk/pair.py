@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.risk.cells import Ints, Joint, cross, key_cells
 from caveat.risk.disclosure import Disclosure, disclosure
 from caveat.risk.exclusions import Counted, Rules, count
 from caveat.risk.prepare import group, harmonise, resolve
 from caveat.risk.scenario import Scenario
 from caveat.table import Table
+from caveat.table.cells import Ints, Joint, cross, key_cells
 
 __all__ = ["KeyCells", "Pair", "pair"]
 

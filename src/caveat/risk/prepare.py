@@ -15,11 +15,9 @@ from caveat.risk.exclusions import Flags, Rules
 from caveat.risk.scenario import Scenario
 from caveat.table import Column, Difference, Kind, Table, align
 from caveat.table.align import common_levels
+from caveat.table.groups import breaks, cut
 
-__all__ = ["breaks", "group", "harmonise", "resolve"]
-
-# With fewer groups than this by quantiles, equal widths are used instead.
-FEWEST_GROUPS = 3
+__all__ = ["group", "harmonise", "resolve"]
 
 
 def harmonise(
@@ -78,6 +76,8 @@ def group(tables: Sequence[Table], groups: Mapping[str, int]) -> tuple[list[Tabl
             continue
         counts = np.sum([column.counts for column in columns], axis=0)
         limits = breaks(columns[0].numbers, counts[: len(columns[0].levels)], n)
+        if not len(limits):  # nothing but missing cells
+            limits = np.zeros(1)
         if len(limits) - 1 < n:
             remarks.append(f"{name} has {len(limits) - 1} groups instead of {n}: values repeat")
         tables = [
@@ -87,33 +87,10 @@ def group(tables: Sequence[Table], groups: Mapping[str, int]) -> tuple[list[Tabl
     return tables, remarks
 
 
-def breaks(values: NDArray[np.float64], counts: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """Return the limits of n groups of values that occur so often.
-
-    Quantiles (linear between order statistics), equal ones merged; equal widths where fewer than
-    three groups would be left.
-
-    Examples
-    --------
-    >>> breaks(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1, 1, 1, 1, 1]), 4).tolist()
-    [1.0, 2.0, 3.0, 4.0, 5.0]
-    >>> breaks(np.array([0.0, 21.0]), np.array([9, 1]), 5).tolist()
-    [0.0, 4.2, 8.4, 12.600000000000001, 16.8, 21.0]
-    """
-    spread = np.repeat(values, counts)
-    if not len(spread):
-        return np.zeros(1)
-    limits = np.unique(np.quantile(spread, np.linspace(0, 1, n + 1)))
-    if len(limits) - 1 < FEWEST_GROUPS:
-        limits = np.unique(np.linspace(spread.min(), spread.max(), n + 1))
-    return limits
-
-
 def _cut(column: Column, limits: NDArray[np.float64]) -> Column:
     """Replace numbers by intervals closed on the left, the last one on both sides."""
     n = max(len(limits) - 1, 1)
-    position = np.clip(np.searchsorted(limits, column.numbers, side="right") - 1, 0, n - 1)
-    lookup = np.concatenate([position, n + np.arange(len(column.missing))])
+    lookup = np.concatenate([cut(column.numbers, limits), n + np.arange(len(column.missing))])
     edges = [f"{limit:.6g}" for limit in limits]
     if len(limits) == 1:
         labels = [f"[{edges[0]},{edges[0]}]"]

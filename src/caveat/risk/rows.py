@@ -6,11 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from caveat.risk.cells import Ints, key_cells
+from caveat.nearest import within
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
-from caveat.risk.near import near, split
+from caveat.risk.near import split
 from caveat.risk.pair import Pair
+from caveat.table.cells import Ints, key_cells
 
 __all__ = ["ENTRIES", "exact_match", "full_match", "new_rows"]
 
@@ -55,7 +56,7 @@ def new_rows(pair: Pair, tolerance: float = TOLERANCE) -> Measurement:
     names = sorted(original.names, key=lambda name: -original[name].n_levels)
     numeric = dict.fromkeys((n for n in names if original[n].kind.is_number), 0.0)
     query, data = split(synthetic, names, numeric), split(original, names, numeric)
-    found, _ = near(query, data, tolerance * np.abs(query.numbers))
+    found, _ = within(query, data, tolerance * np.abs(query.numbers))
     return rate(
         int((found == 0).sum()),
         len(synthetic),

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.risk.cells import key_cells
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.pair import KeyCells, Pair
+from caveat.table.cells import key_cells
 
 __all__ = [
     "ENTRIES",

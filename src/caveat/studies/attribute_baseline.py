@@ -20,10 +20,10 @@ from sklearn.svm import SVC
 from caveat.attack.ordinary.classifiers import CLASSIFIERS, accuracies
 from caveat.attack.ordinary.encoding import Tables, dense, prepare
 from caveat.errors import CaveatError
-from caveat.risk.cells import key_cells
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read
+from caveat.table.cells import key_cells
 
 __all__ = [
     "CASES", "LINEAR", "STUDY", "Case", "accuracy", "linear_svm", "load_data", "releases", "run",

@@ -18,11 +18,11 @@ from caveat.generators import Made, Setting
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit
-from caveat.risk.cells import key_cells
 from caveat.seeds import child_seed
 from caveat.spec.limits import kind_of
 from caveat.spec.question import Question
 from caveat.table import Table
+from caveat.table.cells import key_cells
 from caveat.table.identifying import judge
 from caveat.utility import BEST, compare
 

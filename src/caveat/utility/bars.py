@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from caveat.table import Column, Kind
+from caveat.table.groups import pretty
 from caveat.utility.comparison import Comparison
-from caveat.utility.groups import pretty
 from caveat.utility.tables import FEW_VALUES, Histogram, histogram
 
 __all__ = ["Bar", "bars_of", "fewer_bars", "is_spread", "suitable_bins"]

@@ -14,7 +14,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table import Column, Difference, Kind, Table, align
 from caveat.table.column import Codes
-from caveat.utility.groups import Style, breaks, cut, interval_labels
+from caveat.table.groups import Style, breaks, cut, interval_labels
 from caveat.utility.weighting import Weights, redraw, split_weights
 
 __all__ = ["Categories", "Category", "Comparison"]

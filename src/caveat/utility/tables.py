@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.table.groups import Style, pretty
 from caveat.utility.comparison import Category, Comparison
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
-from caveat.utility.groups import Style, pretty
 from caveat.utility.weighting import Weights
 
 __all__ = ["CrossTable", "Histogram", "Tables", "all_tables", "cross_table", "histogram"]
@@ -73,7 +73,7 @@ def cross_table(
     names
         The variables.
     groups, style
-        How numbers are cut; see :func:`caveat.utility.groups.breaks`.
+        How numbers are cut; see :func:`caveat.table.groups.breaks`.
     use_empty
         Whether rows with an empty cell count. Declared codes always do.
     k_syn
@@ -199,7 +199,7 @@ def all_tables(
     names
         The variables; all unless given.
     groups, style
-        How numbers are cut; see :func:`caveat.utility.groups.breaks`.
+        How numbers are cut; see :func:`caveat.table.groups.breaks`.
     by
         A variable that is in every table.
     k_syn

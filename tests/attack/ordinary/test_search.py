@@ -8,53 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.attack.ordinary._gower import nearest
-from caveat.attack.ordinary.encoding import Mixed, code_matrix, mixed, prepare
+from caveat.attack.ordinary.encoding import code_matrix, mixed, prepare
 from caveat.attack.ordinary.frnn import frnn
 from caveat.attack.ordinary.singling_out import Index, describe, describe_one_column, isolated
+from caveat.nearest import gower_nearest
 from caveat.risk import MEASURES, Scenario, pair
 from caveat.table import Table
-
-
-def rows(rng, n, width, levels):
-    return Mixed(
-        rng.integers(0, 5, (n, width)) / 4.0, rng.integers(0, 3, (n, levels)).astype(np.int32)
-    )
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(0, 3), st.integers(0, 4), st.integers(1, 9))
-def test_nearest_is_what_all_pairs_give(seed, width, levels, k):
-    rng = np.random.default_rng(seed)
-    query, data = rows(rng, 20, width, levels), rows(rng, 30, width, levels)
-    parts = np.minimum(np.abs(query.numbers[:, None] - data.numbers[None]), 1).sum(2)
-    parts = parts + (query.codes[:, None] != data.codes[None]).sum(2)
-    all_pairs = parts / max(width + levels, 1)
-    first = nearest(query, data, k)
-    assert (first.position == np.argsort(parts, axis=1, kind="stable")[:, :k]).all()
-    by_lot = nearest(query, data, k, rng=rng)
-    for found in (first, by_lot):
-        assert found.distance == pytest.approx(np.sort(all_pairs, axis=1)[:, :k])
-        assert np.take_along_axis(all_pairs, found.position, 1) == pytest.approx(found.distance)
-
-
-def test_own_record_is_left_out():
-    rng = np.random.default_rng(1)
-    data = rows(rng, 50, 2, 2)
-    found = nearest(data, data, 1, own=np.arange(50))
-    assert (found.position[:, 0] != np.arange(50)).all()
-    assert nearest(data, data, 1).distance.max() == 0
-
-
-def test_a_lot_decides_between_equals():
-    """Ten equal records: each is drawn about equally often (multinomial, 4 sd around 100)."""
-    query = Mixed(np.zeros((1000, 0)), np.zeros((1000, 1), np.int32))
-    drawn = [
-        nearest(query.take(slice(0, 1)), query.take(slice(0, 10)), 1, rng=np.random.default_rng(s))
-        for s in range(1000)
-    ]
-    counts = np.bincount([int(found.position[0, 0]) for found in drawn], minlength=10)
-    assert np.abs(counts - 100).max() < 4 * np.sqrt(1000 * 0.1 * 0.9)
 
 
 def test_gower_by_hand():
@@ -63,7 +22,7 @@ def test_gower_by_hand():
     b = pl.DataFrame({"age": [40, 0, None], "debt": [-300, -100, -100], "sex": ["f", "f", "m"]})
     tables = prepare(a, b)
     ours, theirs = mixed([tables.original, tables.synthetic], a.columns, tables.synthetic)
-    found = nearest(ours, theirs, 3)
+    found = gower_nearest(ours, theirs, 3)
     assert found.distance[0] == pytest.approx([1 / 3 * 30 / 40, (10 / 40 + 1) / 3, 2 / 3])
     assert found.position[0].tolist() == [1, 0, 2]
 

@@ -21,10 +21,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary.encoding import Floats, dense, prepare
+from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.frnn import frnn
 from caveat.attack.ordinary.regressors import within_tolerance
 from caveat.errors import CaveatError
+from caveat.nearest import Floats
 from caveat.risk.measurement import Measurement, rate
 from caveat.table import Table
 

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.ordinary._euclid import Part, Vectors, categories_first, closest, place
-from caveat.attack.ordinary._gower import nearest_rows
-from caveat.attack.ordinary.encoding import Floats, Tables, level_values, prepare
+from caveat.attack.ordinary.encoding import Tables, level_values, nearest_rows, prepare
 from caveat.attack.ordinary.rates import cut_note
+from caveat.attack.ordinary.vectors import Part, categories_first, place
 from caveat.errors import CaveatError
-from caveat.risk.cells import key_cells
+from caveat.nearest import Floats, Vectors, euclid_nearest
 from caveat.risk.measurement import Measurement, rate
 from caveat.table import Column, Table
+from caveat.table.cells import key_cells
 
 __all__ = [
     "closest_record",
@@ -157,10 +157,10 @@ def epsilon_identifiability(
     release, *known = weighted(tables.original, [tables.synthetic, *tables.people], scale=scale)
     shares = []
     for ours in known:
-        itself = closest(ours, ours, own=np.arange(len(ours.values))).distance
+        itself = euclid_nearest(ours, ours, own=np.arange(len(ours.values))).distance
         if not itself.shape[1]:
             raise CaveatError("one record has no neighbour", do="give at least two")
-        shares.append(closest(ours, release).distance[:, 0] < itself[:, 0])
+        shares.append(euclid_nearest(ours, release).distance[:, 0] < itself[:, 0])
     n, m = len(tables.original), len(tables.synthetic)
     return _against(shares, baseline=100 * m / (m + n - 1))
 

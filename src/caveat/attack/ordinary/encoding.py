@@ -5,39 +5,28 @@ What may be near are numbers; what must be equal are categories and the way a nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.nearest import Codes, Floats, Ints, Mixed, Nearest, gower_nearest
 from caveat.risk.prepare import harmonise
 from caveat.table import Column, Kind, Table
 from caveat.table.overlap import refuse_strangers
 
 __all__ = [
-    "Codes",
-    "Floats",
-    "Mixed",
     "Tables",
     "code_matrix",
     "dense",
-    "in_blocks",
     "level_values",
     "mixed",
+    "nearest_rows",
     "prepare",
     "seeds",
 ]
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Result = TypeVar("Result")
-
-# Queries that one thread takes at a time; the result does not depend on it.
-BLOCK = 512
 
 
 class Tables(NamedTuple):
@@ -51,31 +40,6 @@ class Tables(NamedTuple):
     def people(self) -> list[Table]:
         """Those who are attacked: the original, and the control if there is one."""
         return [self.original] if self.control is None else [self.original, self.control]
-
-
-class Mixed(NamedTuple):
-    """Rows of one table: numbers in units of their range in the release, and categories.
-
-    The difference of two numbers is cut to 1; a missing number differs by 1 from any other and from
-    one that is missing in another way.
-    """
-
-    numbers: Floats
-    codes: Codes
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.codes)
-
-    def take(self, rows: NDArray[np.int64] | slice) -> Mixed:
-        """Return some of the rows."""
-        return Mixed(self.numbers[rows], self.codes[rows])
-
-    @property
-    def width(self) -> int:
-        """Number of parts that a distance is the sum of."""
-        return max(int(self.numbers.shape[1] + self.codes.shape[1]), 1)
 
 
 def prepare(
@@ -142,6 +106,31 @@ def mixed(tables: Sequence[Table], columns: Sequence[str], scale: Table) -> list
     ]
 
 
+def nearest_rows(
+    people: Table,
+    data: Table,
+    columns: Sequence[str],
+    k: int,
+    *,
+    scale: Table,
+    rng: np.random.Generator | None = None,
+    own: Ints | None = None,
+) -> Nearest:
+    """Return the k nearest rows of ``data`` for each of the people.
+
+    Parameters
+    ----------
+    people, data, scale
+        Tables on common levels; ``scale`` is the one whose ranges are the units of numbers.
+    columns
+        The columns that are compared.
+    k, rng, own
+        As for :func:`~caveat.nearest.gower_nearest`.
+    """
+    query, offered = mixed([people, data], columns, scale)
+    return gower_nearest(query, offered, k, rng=rng, own=own)
+
+
 def _in_ranges(column: Column) -> Floats:
     """Return each level in units of the range; ways to be missing are far from all and each."""
     numbers, used = column.numbers, column.counts[: len(column.levels)] > 0
@@ -196,13 +185,6 @@ def _standardised(values: Floats, counts: NDArray[np.int64], n_levels: int) -> F
         sd = float(np.sqrt((values - mean) ** 2 @ counts / total))
         out[: len(values)] = (values - mean) / (sd or 1.0)
     return out
-
-
-def in_blocks(function: Callable[[slice], Result], n: int) -> list[Result]:
-    """Call a function that lets other threads run on blocks of 0 … n, in order."""
-    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
-        return list(pool.map(function, blocks))
 
 
 def seeds(seed: int, n: int) -> list[np.random.Generator]:

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caveat.attack.ordinary.encoding import Floats
-from caveat.risk.cells import cross, key_cells
-from caveat.risk.hamming import nearest_pools
+from caveat.nearest import Floats, nearest_pools
 from caveat.table import Table
+from caveat.table.cells import cross, key_cells
 
 __all__ = ["frnn"]
 

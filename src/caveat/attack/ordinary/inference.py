@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.ordinary._gower import nearest_rows
-from caveat.attack.ordinary.encoding import Floats, prepare, seeds
+from caveat.attack.ordinary.encoding import nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen
 from caveat.errors import CaveatError
+from caveat.nearest import Floats
 from caveat.risk.measurement import Measurement
 from caveat.table import Column
 

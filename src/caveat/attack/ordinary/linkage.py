@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from caveat.attack.ordinary._euclid import closest, whitened
-from caveat.attack.ordinary._gower import Nearest, nearest
 from caveat.attack.ordinary.encoding import mixed, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate
+from caveat.attack.ordinary.vectors import whitened
 from caveat.errors import CaveatError
+from caveat.nearest import Nearest, euclid_nearest, gower_nearest
 from caveat.risk.measurement import Measurement, rate
 from caveat.table import Table
 
@@ -38,13 +38,13 @@ def search_by(
 
     Returns
     -------
-    A function of two sides and of ``rng`` and ``own``, as :func:`~caveat.attack.ordinary._gower.\
-nearest` has them; and the sides.
+    A function of two sides and of ``rng`` and ``own``, as :func:`~caveat.nearest.gower_nearest`
+    has them; and the sides.
     """
     if distance == "gower":
-        return partial(nearest, k=1), mixed(tables, scale.names, scale)
+        return partial(gower_nearest, k=1), mixed(tables, scale.names, scale)
     if distance == "mahalanobis":
-        return closest, whitened(scale, tables)
+        return euclid_nearest, whitened(scale, tables)
     raise CaveatError(f"there is no distance {distance!r}", do="choose gower or mahalanobis")
 
 

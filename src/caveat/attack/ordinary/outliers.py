@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary.encoding import Floats, Tables, dense, prepare
+from caveat.attack.ordinary.encoding import Tables, dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
+from caveat.nearest import Floats, within
 from caveat.risk.measurement import Measurement, undefined
-from caveat.risk.near import near, split
+from caveat.risk.near import split
 from caveat.table import Column, Table
 
 __all__ = ["Rule", "outlier_links", "outliers"]
@@ -163,7 +164,7 @@ def _links(
         targets = (wanted, given)
     # Half a part in a billion of slack: differences of decimals are rounded.
     reach = np.tile(widths * (1 + 5e-10), (len(people), 1))
-    return near(query, offered, reach, targets)
+    return within(query, offered, reach, targets)
 
 
 def _spread(column: Column) -> float:

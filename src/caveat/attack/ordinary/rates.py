@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.ordinary.encoding import Floats
+from caveat.nearest import Floats
 from caveat.risk.measurement import Z95, Measurement, rate
 
 __all__ = ["attack_rate", "chosen", "cut_note", "residual_risk"]

@@ -11,8 +11,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary.encoding import Floats, dense
+from caveat.attack.ordinary.encoding import dense
 from caveat.errors import CaveatError
+from caveat.nearest import Floats
 from caveat.table import Column, Table
 
 __all__ = ["REGRESSORS", "best_constant", "within_tolerance"]

@@ -12,10 +12,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.ordinary.encoding import Codes, code_matrix, prepare, seeds
+from caveat.attack.ordinary.encoding import code_matrix, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
 from caveat.errors import CaveatError
 from caveat.kernel import kernel
+from caveat.nearest import Codes
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.utility import Comparison, histogram
-from caveat.utility.groups import breaks, cut, interval_labels, pretty
+from caveat.table.groups import breaks, cut, interval_labels, pretty
 
 values = st.lists(st.integers(-50, 50), min_size=4, max_size=60)
 
@@ -87,28 +86,3 @@ def test_round_limits_cover_the_range(low: float, width: float, n: int) -> None:
     assert found[0] <= low + slack
     assert found[-1] >= low + width - slack
     assert n / 3 < len(found) - 1 < 3 * n + 3
-
-
-def test_histogram_counts_every_row(people) -> None:
-    pair = Comparison.of(people, people)
-    for name in pair.names:
-        found = histogram(pair, name)
-        assert found.observed.sum() == len(people)
-        assert found.percents[0].sum() == pytest.approx(100)
-    assert histogram(pair, "pay").n_missing == 2
-    assert histogram(pair, "old").limits is None
-
-
-def test_values_on_a_limit_but_for_rounding() -> None:
-    """0.1 + 0.2 is a hair above 0.3 and falls into the bin that ends there."""
-    values = [0.0, 0.1, 0.1 + 0.2, 0.5, 0.7, 0.9, 1.0]
-    pair = Comparison.of({"x": values}, {"x": values})
-    found = histogram(pair, "x", limits=np.array([0.0, 0.3, 0.6, 1.0]))
-    assert found.observed.tolist() == [3, 1, 3]
-
-
-def test_limits_may_be_given(people) -> None:
-    pair = Comparison.of(people, people)
-    found = histogram(pair, "age", limits=np.array([30.0, 50.0, 70.0]))
-    ages = np.array(people.to_frame("dict")["age"])
-    assert found.observed.tolist() == [(ages <= 50).sum(), (ages > 50).sum()]

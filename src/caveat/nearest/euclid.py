@@ -4,27 +4,21 @@ Records are vectors whose first coordinates are decided by categories: by the fi
 by the first two, and so on; numbers come last. The records are sorted by their categories, so that
 all records that share the categories met so far are passed over at once when these are too far away
 already, and by the first number within equal categories. What is passed over cannot be nearer: the
-result is that of comparing all with all.
+result is that of comparing all with all. Vectors without categories have a faster way, a k-d tree:
+:func:`caveat.nearest.smallest.tree_smallest`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary._gower import Ints, Nearest, lot, lots, prefixes
-from caveat.attack.ordinary.encoding import Codes, Floats, dense, in_blocks, level_values
 from caveat.kernel import kernel
-from caveat.table import Table
+from caveat.nearest.ties import Codes, Floats, Ints, Nearest, in_blocks, lot, lots
 
-__all__ = ["Part", "Vectors", "categories_first", "closest", "place", "staircase", "whitened"]
-
-# Variances below this share of the largest, and lengths below its root, are rounding errors.
-NOTHING = 1e-10
+__all__ = ["Vectors", "euclid_nearest"]
 
 
 class Vectors(NamedTuple):
@@ -51,101 +45,7 @@ class Vectors(NamedTuple):
         return [*self.values[:, start:].T[:1], *self.codes.T[::-1]]
 
 
-class Part(NamedTuple):
-    """What one column adds to the vectors: a row for each level, from some coordinate on."""
-
-    name: str
-    start: int
-    levels: Floats
-
-
-def categories_first(table: Table) -> tuple[list[str], list[str]]:
-    """Return the names of categories, and those of columns with an order.
-
-    The categories in which two records differ least often come first: where they differ at all,
-    Mahalanobis' distance and weights by entropy make this the largest difference.
-    """
-    ordered = [name for name in table.names if table[name].kind.has_order]
-    categories = [name for name in table.names if name not in ordered]
-    categories.sort(key=lambda name: -float(np.square(table[name].counts, dtype=np.float64).sum()))
-    return categories, ordered
-
-
-def place(table: Table, parts: Sequence[Part], ends: Ints) -> Vectors:
-    """Return the rows of a table as vectors; the first parts are those of the categories.
-
-    Sums are taken column by column: equal records have vectors equal to the last digit, which a
-    product of matrices does not promise.
-    """
-    width = max((part.start + part.levels.shape[1] for part in parts), default=0)
-    values = np.zeros((len(table), width))
-    for name, start, levels in parts:
-        values[:, start : start + levels.shape[1]] += levels[table[name].codes]
-    codes = [table[part.name].codes for part in parts[: len(ends)]]
-    stacked = np.stack(codes, axis=1) if codes else np.zeros((len(table), 0))
-    return Vectors(stacked.astype(np.int32), values, ends)
-
-
-def whitened(scale: Table, tables: Sequence[Table]) -> list[Vectors]:
-    """Return vectors whose Euclidean distance is Mahalanobis' distance.
-
-    Parameters
-    ----------
-    scale
-        The table whose covariance, of standardised numbers and 0/1 columns, is the measure.
-    tables
-        Tables on common levels.
-    """
-    categories, ordered = categories_first(scale)
-    names = [*categories, *ordered]
-    inputs = [level_values(scale[name]) for name in names]
-    with threadpool_limits(1):
-        covariance = np.atleast_2d(np.cov(dense(scale, [scale], names)[0], rowvar=False))
-        variances, directions = np.linalg.eigh(covariance)
-    kept = variances > max(float(variances.max(initial=0.0)), 1e-300) * NOTHING
-    turn, sizes = staircase(
-        directions[:, kept] / np.sqrt(variances[kept]), [part.shape[1] for part in inputs]
-    )
-    parts, row, start = [], 0, 0
-    for name, levels, size in zip(names, inputs, sizes, strict=True):
-        parts.append(Part(name, start, levels @ turn[row : row + levels.shape[1], start:]))
-        row, start = row + levels.shape[1], start + size
-    ends = np.cumsum(sizes[: len(categories)], dtype=np.int64)
-    return [place(table, parts, ends) for table in tables]
-
-
-def staircase(turn: Floats, widths: Sequence[int]) -> tuple[Floats, list[int]]:
-    """Rotate what a matrix maps to, so that the first coordinates depend on the first inputs only.
-
-    Parameters
-    ----------
-    turn
-        A matrix of full column rank with a row for each input: x ↦ x·turn.
-    widths
-        The inputs come in groups of these sizes.
-
-    Returns
-    -------
-    The matrix times a rotation, and for each group the number of coordinates that depend on it and
-    perhaps on groups before it, but on none after it.
-    """
-    taken = np.zeros((turn.shape[1], 0))
-    groups: list[Floats] = []
-    stop = len(turn)
-    for width in reversed(widths):
-        rows = turn[stop - width : stop]
-        stop -= width
-        # What later groups do not reach yet; twice, against rounding.
-        left = rows - (rows @ taken) @ taken.T
-        left -= (left @ taken) @ taken.T
-        _, length, new = np.linalg.svd(left, full_matrices=False)
-        groups.append(new[length > np.sqrt(NOTHING) * np.linalg.norm(rows)].T)
-        taken = np.concatenate([taken, groups[-1]], axis=1)
-    groups.reverse()
-    return turn @ np.concatenate(groups, axis=1), [group.shape[1] for group in groups]
-
-
-def closest(
+def euclid_nearest(
     query: Vectors,
     data: Vectors,
     *,
@@ -159,8 +59,7 @@ def closest(
     query, data
         Rows of the two sides.
     rng
-        Decides between rows at equal distance by lot, as :func:`~caveat.attack.ordinary._gower.\
-nearest` does. Without it the first in the table wins.
+        Decides between rows at equal distance by lot. Without it the first in the table wins.
     own
         For each query the position in ``data`` of the record itself, which is left out.
     """
@@ -169,7 +68,7 @@ nearest` does. Without it the first in the table wins.
         return Nearest(np.zeros((m, 0)), np.zeros((m, 0), np.int64))
     order = np.lexsort(data.sorting) if data.values.shape[1] else np.arange(n)
     codes, values = data.codes[order], data.values[order]
-    first, jump = prefixes(codes)
+    first, jump = _prefixes(codes)
     keys, row = lots(m, rng), order.astype(np.uint64)
     itself = np.full(m, -1) if own is None else np.argsort(order)[own]
     start = _insertion(query, data)
@@ -185,6 +84,25 @@ nearest` does. Without it the first in the table wins.
 
     distances, positions = zip(*in_blocks(block, m), strict=True)
     return Nearest(np.concatenate(distances)[:, None], order[np.concatenate(positions)][:, None])
+
+
+def _prefixes(codes: Codes) -> tuple[Ints, Ints]:
+    """Describe rows sorted by their codes as a tree.
+
+    Returns
+    -------
+    For each row the first column in which it differs from the row before; and for each row and
+    column the next row that differs in that column or one before it.
+    """
+    n, width = codes.shape
+    first = np.zeros(n, np.int64)
+    differs = codes[1:] != codes[:-1]
+    first[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1) if width else 0, width)
+    jump = np.empty((n, width), np.int64)
+    for column in range(width):
+        starts = np.flatnonzero(first <= column)
+        jump[:, column] = np.append(starts, n)[np.searchsorted(starts, np.arange(n), side="right")]
+    return first, jump
 
 
 def _insertion(query: Vectors, data: Vectors) -> Ints:

@@ -1,4 +1,4 @@
-"""Nearest records by Euclidean and Mahalanobis distance against comparing all with all."""
+"""Tables as vectors, and the nearest of them, against comparing all with all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.attack.ordinary import closer_than_neighbour, epsilon_identifiability
-from caveat.attack.ordinary._euclid import Vectors, closest, staircase, whitened
 from caveat.attack.ordinary.distances import weighted
 from caveat.attack.ordinary.encoding import dense, prepare
+from caveat.attack.ordinary.vectors import staircase, whitened
+from caveat.nearest import euclid_nearest
 
 
 def people(seed, n, numbers=True, categories=True):
@@ -46,8 +47,8 @@ def test_closest_is_what_all_pairs_give(seed, n, m, kind):
         whitened(tables.original, tables[:2]),
     ):
         every = all_pairs(query.values, data.values)
-        first = closest(query, data)
-        by_lot = closest(query, data, rng=np.random.default_rng(seed))
+        first = euclid_nearest(query, data)
+        by_lot = euclid_nearest(query, data, rng=np.random.default_rng(seed))
         for found in (first, by_lot):
             assert found.distance[:, 0] == pytest.approx(every.min(axis=1), abs=1e-12)
             there = np.take_along_axis(every, found.position, 1)
@@ -65,10 +66,10 @@ def test_own_record_is_left_out(seed, n, kind):
     [data] = whitened(prepare(table, table).original, [prepare(table, table).original])
     every = all_pairs(data.values, data.values)
     np.fill_diagonal(every, np.inf)
-    found = closest(data, data, own=np.arange(n))
+    found = euclid_nearest(data, data, own=np.arange(n))
     assert found.distance[:, 0] == pytest.approx(every.min(axis=1), abs=1e-12)
     assert (found.position[:, 0] != np.arange(n)).all()
-    assert (closest(data, data).distance == 0).all()
+    assert (euclid_nearest(data, data).distance == 0).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,17 +100,6 @@ def test_staircase_rotates_and_ends_where_it_says(seed, widths, deficient):
     for width, step in zip(widths, steps, strict=True):
         row, column = row + width, column + step
         assert turned[row:, :column] == pytest.approx(0, abs=1e-9)
-
-
-def test_equal_rows_are_drawn_equally_often():
-    """Ten equal rows, a thousand queries with lots of their own (multinomial, 4 sd around 100)."""
-    ends = np.array([1])
-    data = Vectors(np.zeros((10, 1), np.int32), np.zeros((10, 2)), ends)
-    query = Vectors(np.ones((1000, 1), np.int32), np.ones((1000, 2)), ends)
-    found = closest(query, data, rng=np.random.default_rng(1))
-    counts = np.bincount(found.position[:, 0], minlength=10)
-    assert np.abs(counts - 100).max() < 4 * np.sqrt(1000 * 0.1 * 0.9)
-    assert (found.distance == np.sqrt(2)).all()
 
 
 def test_twins_are_not_called_too_close():

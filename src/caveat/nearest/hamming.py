@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.kernel import kernel
-from caveat.risk.cells import Ints, Joint, key_cells
+from caveat.nearest.ties import Floats, Ints
+from caveat.table.cells import Joint, key_cells
 
-__all__ = ["Floats", "cell_pools", "nearest_pools"]
+__all__ = ["cell_pools", "nearest_pools"]
 
-Floats = NDArray[np.float64]
 KeyCodes = Sequence[NDArray[np.integer[Any]]]
 
 # A look-up in one restricted release costs about as much as this many comparisons of a cell.

@@ -1,6 +1,7 @@
 """Cut numbers into groups: quantiles, equal widths, natural breaks, and the bins of a histogram.
 
 All functions work on the distinct values of a column and how often each occurs, never on the rows.
+Limits are those of R (quantiles of type 7, `seq` for equal widths), as synthpop cuts.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def breaks(values: Floats, counts: NDArray[np.int64], n: int, style: Style = "qu
     --------
     >>> breaks(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1, 1, 1, 1, 1]), 4).tolist()
     [1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> breaks(np.array([0.0, 21.0]), np.array([9, 1]), 5).tolist()
+    [0.0, 4.2, 8.4, 12.600000000000001, 16.8, 21.0]
     """
     values, counts = values[counts > 0], counts[counts > 0]
     if len(values) < 2:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from caveat import stopping
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals as on Unix")
 
-BOTH = pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+BOTH = pytest.mark.parametrize("sent", stopping.SIGNALS)
 
 # A command that does what a test says, inside the real entry.
 PROGRAM = """

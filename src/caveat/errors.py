@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["FEW", "CaveatError", "CaveatWarning", "hint"]
+__all__ = ["FEW", "CaveatError", "CaveatWarning", "commands_in", "hint"]
 
 FEW = 20  # so many choices are listed in a message
 LONG = 400  # characters of a part that a message repeats: what a user wrote may have millions
@@ -43,7 +44,14 @@ def _shown(text: str, longest: int = LONG) -> str:
     """Return what any terminal can print in one line: others name the files and the columns."""
     if len(text) > longest:
         text = f"{text[:longest]} …"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text.translate({ord(c): repr(c)[1:-1] for c in commands_in(text)})
+
+
+def commands_in(text: str) -> set[str]:
+    """Return the characters that no terminal shows: it may obey them, or turn the text around."""
+    if text.isprintable():
+        return set()
+    return {c for c in set(text) if not c.isprintable() and unicodedata.category(c) != "Zs"}
 
 
 class CaveatWarning(UserWarning):

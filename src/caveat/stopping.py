@@ -1,4 +1,4 @@
-"""Stop when told to: Ctrl-C and the signal that ends a job are one thing, and neither is lost.
+"""Stop when told to: Ctrl-C, the end of a job and of a terminal are one thing, and none is lost.
 
 The command line asks for it; a program that uses the library keeps its own signals. An exception
 from a signal is swallowed where it is raised inside a callback of the compiler. It is therefore
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 __all__ = [
+    "SIGNALS",
     "UNFINISHED",
     "WRITTEN",
     "Stopped",
@@ -30,6 +31,11 @@ __all__ = [
     "stop_if_told",
     "told",
 ]
+
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""Ctrl-C, the end of a job, and a terminal that closes."""
 
 AGAIN = 1.0
 """Seconds after which the signal is raised again if the process is still there."""
@@ -83,7 +89,7 @@ def obey() -> Iterator[None]:
     """Raise `Stopped` in the main thread when a signal says so."""
     before = {
         sign: signal.signal(sign, _hear)
-        for sign in (signal.SIGINT, signal.SIGTERM)
+        for sign in SIGNALS
         if signal.getsignal(sign) is not signal.SIG_IGN  # a script's job in the background
     }
     hook, sys.unraisablehook = sys.unraisablehook, _say_other

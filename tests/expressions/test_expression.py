@@ -222,3 +222,10 @@ def test_a_condition_is_told_from_a_number() -> None:
 def test_a_code_of_missing_need_be_no_date() -> None:
     born = TABLE["born"].declare_missing([Missing("9999-99-99")])
     assert Expression("born == '9999-99-99'").holds({"born": born}).tolist() == [False] * 4
+
+
+def test_truth_values_and_numbers_beyond_63_bits():
+    columns = Table.from_frame({"b": [True, False]}).columns
+    assert Expression("b == 18446744073709551615").holds(columns).tolist() == [False, False]
+    assert Expression("b < 18446744073709551615").holds(columns).tolist() == [True, True]
+    assert Expression("b == 1").holds(columns).tolist() == [True, False]

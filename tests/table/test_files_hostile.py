@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyreadstat
 import pytest
+from pyarrow import feather
 
 from caveat.errors import CaveatError
 from caveat.table import Table, read, write
@@ -216,3 +218,49 @@ def test_no_interpreter_to_start(tmp_path, monkeypatch) -> None:
     apart = read(tmp_path / "x.sav")
     monkeypatch.setattr(sys, "executable", "")
     assert read(tmp_path / "x.sav") == apart
+
+
+def test_an_encoding_with_a_nul_is_none(tmp_path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a\n1\n")
+    assert "there is no encoding" in refusal(path, encoding="a\0b")
+
+
+def test_a_name_that_is_only_an_extension_is_not_called_unwritable(tmp_path) -> None:
+    path = tmp_path / ".csv"
+    path.write_text("a\n1\n")
+    assert "the extension is not known" in refusal(path)
+    with pytest.raises(CaveatError, match="can be read but not written"):
+        write(Table.from_frame({"a": [1]}), tmp_path / "x.xpt")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_decimals_beyond_38_digits(suffix, tmp_path) -> None:
+    save = {".parquet": pq.write_table, ".feather": feather.write_feather}[suffix]
+    wide = pa.decimal256(60, 2)
+    save(pa.table({"d": pa.array([Decimal("1.25"), None], wide)}), tmp_path / f"fits{suffix}")
+    assert read(tmp_path / f"fits{suffix}")["d"].levels.tolist() == [1.25]
+    save(pa.table({"d": pa.array([Decimal(10) ** 50], wide)}), tmp_path / f"large{suffix}")
+    assert "column d: the values are of mixed or unknown types" in refusal(
+        tmp_path / f"large{suffix}"
+    )
+
+
+@pytest.mark.parametrize("inner", [pa.decimal256(60, 2), pa.int64()])
+def test_lists_and_records_in_a_cell(inner, tmp_path) -> None:
+    cells = {"List": pa.list_(inner), "Struct": pa.struct([("a", inner)])}
+    for name, dtype in cells.items():
+        feather.write_feather(pa.table({name: pa.nulls(3, dtype)}), tmp_path / "x.feather")
+        assert f"column {name}: values of type {name} cannot be used" in refusal(
+            tmp_path / "x.feather"
+        )
+
+
+def test_a_dictionary_with_an_empty_level_and_one_twice(tmp_path) -> None:
+    words = pa.array(["b", None, "a", "b"])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None]), words)
+    feather.write_feather(pa.table({"x": column}), tmp_path / "x.feather")
+    found = read(tmp_path / "x.feather")["x"]
+    assert found.levels.tolist() == ["b", "a"]
+    assert found.codes.tolist() == [0, 2, 1, 0, 2]
+    assert found.is_missing.tolist() == [False, True, False, False, True]

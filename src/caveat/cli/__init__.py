@@ -7,6 +7,7 @@ wants to see no traceback either.
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from caveat.cli.commands import app
 
 __all__ = ["app", "main"]
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def __getattr__(name: str) -> Any:
@@ -61,17 +64,33 @@ def _run() -> None:
         for argument in sys.argv[1:]:
             if not argument.isascii() and _is_odd(argument):
                 raise CaveatError("this is not UTF-8", where=argument, do="rename the file")
+        _check_here()
         app()
     except CaveatError as error:
         console.error(str(error))
         sys.exit(2)
-    except Exception:
+    except Exception as error:
         stopping.stop_if_told()
+        if isinstance(error, OSError) and error.errno in FULL:
+            console.error(f"the output cannot be written ({error.strerror}); make room for it.")
+            sys.exit(2)
         import traceback
 
         traceback.print_exc()
         console.error("this is a defect in Caveat; please report it with the lines above")
         sys.exit(1)
+
+
+def _check_here() -> None:
+    """Refuse to work in a folder that was removed: no name can be seen from there."""
+    from pathlib import Path
+
+    from caveat.errors import CaveatError
+
+    try:
+        Path.cwd()
+    except OSError:
+        raise CaveatError("the current folder is gone", do="change to another one") from None
 
 
 def _is_odd(argument: str) -> bool:
@@ -93,5 +112,5 @@ def _last_words(error: BaseException) -> str:
 
 
 def _stop_plainly() -> None:
-    for sign in (signal.SIGINT, signal.SIGTERM):
+    for sign in stopping.SIGNALS:
         signal.signal(sign, signal.SIG_DFL)

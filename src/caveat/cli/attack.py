@@ -151,7 +151,11 @@ def attack(
     for name, value in figures.items():
         console.out.print(f"{name:<50} {_shown(value)}", markup=False)
     if json is not None:
-        write_text(json, json_format.dumps(_plain(figures), indent=2) + "\n", force=force)
+        content = json_format.dumps(_plain(figures), indent=2)
+        if str(json) == "-":
+            console.document(content)
+        else:
+            write_text(json, content + "\n", force=force)
     if records is not None:
         with console.notes():
             write(Table.from_frame(lines), records, force=force)

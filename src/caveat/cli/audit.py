@@ -112,7 +112,7 @@ def _levels(given: Sequence[str] | None) -> dict[str, list[str]]:
 
 def _write(found: Audit, json: str | None, records: Path | None, *, force: bool) -> None:
     if json == "-":
-        typer.echo(found.to_json())
+        console.document(found.to_json())
     elif json is not None:
         write_text(json, found.to_json(), force=force)
         console.remark(f"results written to {json}")

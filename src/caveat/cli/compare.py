@@ -76,7 +76,7 @@ def compare(
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     if json == "-":
-        typer.echo(content)
+        console.document(content)
     else:
         _print(found, str(original))
     if json_path is not None:

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
-from rich.console import Console
+import typer
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 
-from caveat.errors import CaveatWarning
+from caveat.errors import CaveatWarning, commands_in
 
-__all__ = ["error", "notes", "out", "progress", "remark", "set_quiet"]
+__all__ = ["document", "error", "notes", "out", "progress", "remark", "set_quiet"]
 
-out = Console(highlight=False, soft_wrap=False)
-_err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class _Discreet(Console):
+    """Shows what files hold, and lets none of it command the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Return the pieces to print; only those of rich itself may hold commands."""
+        for piece in super().render(renderable, options):
+            odd = set() if piece.control else commands_in(piece.text) - {"\n"}
+            if odd:
+                shown = piece.text.translate({ord(c): repr(c)[1:-1] for c in odd})
+                piece = Segment(shown, piece.style)
+            yield piece
+
+
+out = _Discreet(highlight=False, soft_wrap=False)
+_err = _Discreet(stderr=True, highlight=False, soft_wrap=True)
 
 
 def set_quiet(quiet: bool) -> None:
@@ -29,7 +48,16 @@ def remark(message: str) -> None:
 
 def error(message: str) -> None:
     """Say what is wrong, even when quiet."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"caveat: {message}", markup=False)
+    with suppress(OSError):  # nobody listens; the exit code says it too
+        _Discreet(stderr=True, highlight=False, soft_wrap=True).print(
+            f"caveat: {message}", markup=False
+        )
+
+
+def document(content: str) -> None:
+    """Print JSON, with escapes for what would command the terminal."""
+    odd = commands_in(content) - {"\n"}
+    typer.echo(content.translate({ord(c): json.dumps(c)[1:-1] for c in odd}))
 
 
 @contextmanager

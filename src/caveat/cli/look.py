@@ -57,7 +57,7 @@ def look(
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
     profile = look_at(reader.original(file))
     if json_to == "-":
-        typer.echo(_json(profile))
+        console.document(_json(profile))
     else:
         show(profile, str(file))
     texts: list[tuple[Path, str]] = []

@@ -6,7 +6,6 @@ import json as json_format
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import typer
 from rich.table import Table as Sheet
 
 from caveat.attack.ordinary import Finding, Options, check_options, run_kind
@@ -37,11 +36,11 @@ def attack_of_kind(
             found.append(run_kind(kind, original, release, options))
             bar.advance(task)
     if json is not None:
-        text = json_format.dumps(_content(kind, found), indent=2) + "\n"
+        text = json_format.dumps(_content(kind, found), indent=2)
         if json == "-":
-            typer.echo(text, nl=False)
+            console.document(text)
             return
-        write_text(json, text, force=force)
+        write_text(json, text + "\n", force=force)
     _print(kind, found)
 
 

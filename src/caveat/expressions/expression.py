@@ -291,7 +291,9 @@ class Evaluation:
         if levels.dtype != object:
             if isinstance(value, str):
                 raise self._unlike()
-            return np.asarray(compare(levels, value))
+            # Truth values are numbers here; numpy compares them with no number beyond 64 bits.
+            numbers = levels.astype(np.uint8) if levels.dtype == np.bool_ else levels
+            return np.asarray(compare(numbers, value))
         if not equality and not isinstance(value, str):
             raise self._unlike()
         if not equality and column.kind is Kind.ORDERED:

@@ -84,14 +84,14 @@ def _bytes_of(path: Path, encoding: str) -> bytes:
 def _recode(data: bytes, encoding: str, path: Path) -> bytes:
     try:
         return data.decode(encoding).encode()
-    except LookupError:
-        raise CaveatError(
-            f"there is no encoding {encoding!r}", do="use one such as utf-8, cp1252 or latin-1"
-        ) from None
     except UnicodeError as error:
         offset = getattr(error, "start", 0)
         raise CaveatError(
             f"byte {offset:,} is not valid {encoding}", where=str(path), do="name its encoding"
+        ) from None
+    except (LookupError, ValueError):  # a name with a NUL is the latter
+        raise CaveatError(
+            f"there is no encoding {encoding!r}", do="use one such as utf-8, cp1252 or latin-1"
         ) from None
 
 

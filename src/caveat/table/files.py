@@ -246,7 +246,7 @@ def _suffix(path: Path, known: tuple[str, ...]) -> str:
     for suffix in sorted(known, key=len, reverse=True):
         if name.endswith(suffix) and name != suffix:
             return suffix
-    one_way = name.endswith(READABLE)
+    one_way = name.endswith(tuple(suffix for suffix in READABLE if suffix not in known))
     raise CaveatError(
         "this format can be read but not written" if one_way else "the extension is not known",
         where=str(path),

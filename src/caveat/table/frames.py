@@ -109,6 +109,15 @@ def as_series(values: Any, name: str) -> pl.Series:
         if isinstance(values, pd.Series):
             return pl.Series(pl.from_pandas(values.reset_index(drop=True), nan_to_null=True))
         if isinstance(values, pa.ChunkedArray):
+            if pa.types.is_nested(values.type):
+                sort = str(values.type).partition("<")[0].title()
+                raise CaveatError(
+                    f"values of type {sort} cannot be used",
+                    where=f"column {name}",
+                    do="convert it to numbers, text or dates, or drop it",
+                )
+            if pa.types.is_decimal256(values.type):  # polars has 38 digits, and panics at more
+                values = values.cast(pa.decimal128(38, values.type.scale))
             return pl.Series(pl.from_arrow(values))
         plain = (
             values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
@@ -146,6 +155,11 @@ def _from_dictionary(
     levels: pl.Series, codes: NDArray[Any], name: str, *, ordered: bool, storage: str
 ) -> Column:
     """Make a column of categories whose levels keep the order they were declared in."""
+    distinct = levels.drop_nulls().unique(maintain_order=True)
+    if len(distinct) < len(levels):  # others may declare a level twice, or an empty one
+        places = {value: place for place, value in enumerate(distinct.to_list())}
+        codes = np.array([*(places.get(value, -1) for value in levels.to_list()), -1])[codes]
+        levels = distinct
     encoded = encode(levels, name)
     values = encoded.levels[encoded.codes] if not encoded.missing else encoded.values
     missing: tuple[Missing, ...] = ()

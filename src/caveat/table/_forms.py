@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from caveat.table.written import YEARS
@@ -56,6 +55,7 @@ def days_first(levels: NDArray[Any]) -> NDArray[np.int64] | None:
         return None
     for month, day in ((one, two), (two, one)):
         if month.max() <= 12 and day.max() <= 31 and min(month.min(), day.min()) >= 1:
-            dates = pl.select(pl.date(pl.lit(pl.Series(year)), month, day)).to_series()
-            return dates.to_physical().cast(pl.Int64).to_numpy()
+            first = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+            days: NDArray[np.int64] = first.astype("datetime64[D]").astype(np.int64) + day - 1
+            return days
     return None

@@ -394,10 +394,10 @@ def _nearly_unique(of: Values) -> bool:
 
 
 def _are_codes(some: pl.Series) -> bool:
-    """Whether texts look like numbers that were given: one length, digits in all of them."""
-    length = some.str.len_chars()
-    digits = some.str.contains(r"\d") & ~some.str.contains(r"\s\S*\s")
-    return digits.mean() >= NEARLY_ALL and length.min() == length.max() and int(length.max()) >= 4  # type: ignore[arg-type]
+    """Whether texts look like numbers that were given: one length, digits in nearly all of them."""
+    lengths = set(some.str.len_chars())
+    digits = int((some.str.contains(r"\d") & ~some.str.contains(r"\s\S*\s")).sum())
+    return digits >= NEARLY_ALL * len(some) and len(lengths) == 1 and max(lengths) >= 4
 
 
 def _free_text(of: Values) -> Judgement | None:

@@ -113,8 +113,8 @@ def written(tmp_path, text: str) -> Table:
     return read(path)
 
 
-@pytest.mark.parametrize("theirs", ["", '""', "NA", '"NA"', "NULL", '""|'])
-@pytest.mark.parametrize("ours", ["", '""', "NA", '"NA"', '""|'])
+@pytest.mark.parametrize("theirs", ["", '""', "NA", '"NA"', "NULL", '""|', " ", '"  "'])
+@pytest.mark.parametrize("ours", ["", '""', "NA", '"NA"', '""|', " "])
 @pytest.mark.parametrize("values", [("AT", "DE"), ("7", "8"), ("2020-01-01", "2021-01-01")])
 def test_empty_cells_are_the_same_however_they_are_written(tmp_path, ours, theirs, values) -> None:
     """Bare, quoted, some of both ("|"), or as the word that programs write for nothing."""

@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from caveat.findings import look
@@ -77,6 +78,27 @@ NAMING = {
                         "birth-date"),
     "born, as dates": ("v", DAYS, "birth-date"),
     "born, as a number": ("v", [int(d.replace("-", "")) for d in DAYS.astype(str)], "birth-date"),
+    "e-mails of three people": ("v", [*MAIL[:3], *[""] * (N - 3)], "identifier"),
+    "one e-mail among answers": ("v", [MAIL[0], *["by post", "by phone"] * 149, ""], "identifier"),
+    "IP addresses, 20 of each": ("v", [f"10.{i % 15}.7.{i % 15}" for i in range(N)], "identifier"),
+    "telephone of a household": ("v", [f"0{30 + i % 60}/{i % 60 + 555000}" for i in range(N)],
+                                 "near-unique-text"),
+    "telephone, 10 and 11 digits": ("v", [*digits(1_500_000_000, 1_799_999_999, 150),
+                                          *digits(15_000_000_000, 17_999_999_999, 150)],
+                                    "identifier"),
+    "keys of a machine, in groups": ("v", [uuid.UUID(int=(i % 90 + 7) * 3**70).hex[-12:]
+                                           for i in range(N)], "group-key"),
+    "names in three waves": ("v", [f"Miss {'z' * (i % 7)}{i % 100}y" for i in range(100)] * 3,
+                             "near-unique-text"),
+    "moments": ("v", np.datetime64("2021-01-01T00", "ms") + RNG.integers(0, 10**10, N),
+                "identifier"),
+    "moments as text": ("v", [str(t).replace("T", " ") for t in np.datetime64("2021-01-01T00:00:00")
+                              + digits(0, 10**7)], "identifier"),
+    "places in one text": ("v", [f"48.{i % 70 + 10},11.{i % 70 + 10}" for i in range(N)],
+                           "coordinate"),
+    "born, 12041985": ("v", [int(d[8:] + d[5:7] + d[:4]) for d in DAYS.astype(str)], "birth-date"),
+    "few first names in many rows": ("Vorname", [f"Ann{'abcdefghijklmnopqrstuvwxyz'[i % 26]}"
+                                                 for i in range(N)], "near-unique-text"),
     "born, in a month, by name": ("Geburtsdatum", DAYS[0] + RNG.integers(0, 30, N), "birth-date"),
 }  # fmt: skip
 
@@ -109,6 +131,10 @@ ORDINARY = {
     "bmi": RNG.normal(25, 4, N),
     "z": RNG.normal(0, 1, N),
     "income as text": [f"{v:.2f}" for v in RNG.lognormal(10, 0.6, N)],
+    "time of day": [f"{i // 60:02d}:{i % 60:02d}" for i in RNG.integers(0, 1440, N)],
+    "mobile brand": RNG.choice([f"Brand {i}" for i in range(40)], N),
+    "arrived": np.datetime64("2021-01-01T00", "ms") + 3_600_000 * RNG.integers(0, 8760, N),
+    "birth_weight": RNG.normal(3300, 500, N).round().astype(int),
     "opinion": RNG.choice(["I agree with all of it", "I agree with most of it", "not at all"], N),
 }
 
@@ -154,6 +180,18 @@ def test_a_declared_id_is_one_and_a_declared_category_does_not_hide_one() -> Non
     table = Table.from_frame({"x": RNG.integers(0, 9, N), "y": digits(10**8, 10**9)})
     declared = Schema.from_mapping({"x": {"kind": "id"}, "y": {"kind": "category"}}).apply(table)
     assert {n: j.code for n, j in judge(declared).items()} == dict.fromkeys("xy", "identifier")
+
+
+def test_an_order_hides_no_names() -> None:
+    texts = {"v": MAIL, "w": NAMING["names"][1]}
+    frame = pd.DataFrame({n: pd.Categorical(v, ordered=True) for n, v in texts.items()})
+    found = judge(Table.from_frame(frame))
+    assert {n: j.code for n, j in found.items()} == {"v": "identifier", "w": "near-unique-text"}
+
+
+def test_days_of_birth_may_be_counted_from_some_day_on() -> None:
+    table = Table.from_frame({n: RNG.integers(-9000, 16000, 600) for n in ("dob", "birth weight")})
+    assert {n: j.code for n, j in judge(table).items()} == {"dob": "birth-date"}
 
 
 def test_the_look_says_what_the_judgement_says() -> None:

@@ -139,7 +139,8 @@ class Model:
         """Return the models for a copy: the same for all, unless the parameters are drawn too.
 
         Copied rows come in a random order of their own: the place of a row must not tell whose it
-        was. All copied columns share it, so that what belongs together stays together.
+        was. All copied columns share it, so that what belongs together stays together. They are
+        sorted by what they hold first, so that who knows the seed cannot undo the shuffling.
         """
         columns = self.columns
         if copy > 0 and self.source is not None:
@@ -148,8 +149,10 @@ class Model:
         if not self._copied:
             return columns
         key = np.random.SeedSequence(self.seed, spawn_key=(SHUFFLE, copy))
-        order = np.random.default_rng(key).permutation(self.n_rows)
-        shuffled = {n: replace(columns[n], original=self._original(n)[order]) for n in self._copied}
+        held = {name: self._original(name) for name in self._copied}
+        order = np.lexsort(list(held.values()))
+        order = order[np.random.default_rng(key).permutation(self.n_rows)]
+        shuffled = {name: replace(columns[name], original=held[name][order]) for name in held}
         return {**columns, **shuffled}
 
     @property

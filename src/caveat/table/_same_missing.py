@@ -1,9 +1,9 @@
 """Ways to be missing that two files write differently and mean alike.
 
-A cell without an answer is written as nothing, as two quotation marks, as NaN or as NA: the program
-that wrote the file decides. The original's way is the one that counts: cells of the other table are
-moved to it, so that the result does not depend on what else is compared with the original. Ways
-that somebody labelled, and all other codes, keep their meaning.
+A cell without an answer is written as nothing, as two quotation marks, as spaces, as NaN or as NA:
+the program that wrote the file decides. The original's way is the one that counts: cells of the
+other table are moved to it, so that the result does not depend on what else is compared with the
+original. Ways that somebody labelled, and all other codes, keep their meaning.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _nothing(column: Column, way: Missing) -> list[Missing]:
     found = [m for m in held if m == way or (not m.label and m.code in NA_TOKENS)]
     if column.kind is Kind.CATEGORY and column.levels.dtype == object:
         values = set(column.levels[counts[: len(column.levels)] > 0].tolist())
-        found += [Missing(word) for word in NA_TOKENS if word in values]
+        found += [Missing(word) for word in sorted(values) if word in NA_TOKENS or word.isspace()]
     return found
 
 

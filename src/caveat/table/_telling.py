@@ -1,4 +1,4 @@
-"""What the names of columns tell, in several languages; and texts that name a person by their form.
+"""What the names of columns tell, in several languages.
 
 A name is never enough: it only adds to what the values look like.
 """
@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 
 __all__ = [
-    "ADDRESS_OF_A_PERSON",
     "may_say_place",
     "says_birth",
+    "says_birthday",
     "says_id",
     "says_number",
     "says_person",
@@ -39,7 +39,9 @@ _NAME = re.compile(r"name|names|nom|nombre|nome|naam|navn|namn")
 # A name is that of a person if it stands alone or beside one of these: not that of a town.
 _WHOSE = re.compile(
     r"first|last|full|family|given|middle|maiden|sur|user|patient|person|client|customer|"
-    r"member|mother|father|child|employee|contact|respondent|resp|de|famille|completo|holder"
+    r"member|mother|father|child|employee|contact|respondent|resp|de|famille|completo|holder|"
+    r"home|work|private|privat|business|partner|spouse|parent|doctor|of|the|no|nr|number|nummer|"
+    r"numero|numéro|num|house|haus|hausnr|line|and|und"
 )
 _PERSON = re.compile(
     r"surname|lastname|firstname|forename|fullname|nachname|vorname|prenom|prénom|apellido|"
@@ -51,6 +53,10 @@ _BIRTH = re.compile(
     r"birth|born|dob|geb|geburt|nais|nacim|nasc|nascita|födel|fødsel|foedsel|fodt|född|syntym|"
     r"urodz|naroz|narod|bday"
 )
+_DAY = re.compile(
+    r"dob|bday|birthday|birthdate|date|day|datum|tag|geburtsdatum|geburtstag|gebdat|gebdatum|"
+    r"jour|fecha|data|dato|naissance"
+)
 _PLACE = re.compile(
     r"lat|latitude|lon|lng|longitude|xcoord|ycoord|coord|coords|coordinate|easting|northing|utm|"
     r"geo|gps|breitengrad|längengrad|laengengrad|rechtswert|hochwert|latitud|longitud|latitudine|"
@@ -58,15 +64,6 @@ _PLACE = re.compile(
 )
 # Names of places and of much else.
 _MAY_BE_PLACE = re.compile(r"x|y|long|breite|länge|laenge|east|north|ost|nord")
-
-ADDRESS_OF_A_PERSON = (
-    r"[^\s@]+@[^\s@]+\.[^\s@]+"  # e-mail
-    r"|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
-    r"|https?://\S+"
-    r"|^(?:\+|00)\d[\d\s()/.-]{6,}\d$"  # telephone with the code of a country
-    r"|^[A-Z]{2}\d{2}(?: ?[0-9A-Z]{4}){3,7}[0-9A-Z ]{0,4}$"  # IBAN
-)
-"""A pattern of texts that lead to one person, wherever they stand."""
 
 
 def _words(name: str) -> list[str]:
@@ -97,11 +94,16 @@ def says_number(name: str) -> bool:
 
 
 def says_person(name: str) -> bool:
-    """Whether a name says that the column holds names or addresses of persons."""
+    """Whether a name says that the column holds names or addresses of persons.
+
+    Examples
+    --------
+    >>> [says_person(n) for n in ("name", "Vorname", "home_phone", "town_name", "mobile brand")]
+    [True, True, True, False, False]
+    """
     words = _words(name)
-    others = [word for word in words if not _NAME.fullmatch(word)]
-    of_a_person = all(_WHOSE.fullmatch(word) for word in others)
-    return _one(_PERSON, words) or (len(others) < len(words) and of_a_person)
+    others = [word for word in words if not (_NAME.fullmatch(word) or _PERSON.fullmatch(word))]
+    return len(others) < len(words) and all(_WHOSE.fullmatch(word) for word in others)
 
 
 def says_birth(name: str) -> bool:
@@ -113,6 +115,11 @@ def says_birth(name: str) -> bool:
     [True, True, False, True]
     """
     return any(_BIRTH.match(word) and not word.startswith("gebä") for word in _words(name))
+
+
+def says_birthday(name: str) -> bool:
+    """Whether a name says that the column holds days of birth: not years, weights or orders."""
+    return says_birth(name) and _one(_DAY, _words(name))
 
 
 def says_place(name: str) -> bool:

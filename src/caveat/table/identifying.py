@@ -15,14 +15,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from caveat.table._places import find_coordinates
-from caveat.table._telling import (
-    ADDRESS_OF_A_PERSON,
-    says_birth,
-    says_id,
-    says_number,
-    says_person,
+from caveat.table._forms import (
+    ADDRESS,
+    HASH,
+    MAIL,
+    PAIR_OF_DEGREES,
+    TELEPHONE,
+    TIME_OF_DAY,
+    days_first,
 )
+from caveat.table._places import find_coordinates
+from caveat.table._telling import says_birth, says_birthday, says_id, says_number, says_person
 from caveat.table._values import GROUP_SHARE, HALF, LEAST_ROWS, LOOKED_AT, MANY, NEARLY_ALL, Values
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.table import Table
@@ -44,6 +47,8 @@ CODES: Mapping[str, str] = {
 LEAST_TEXTS = 10
 # Groups are so many if nothing but standing together speaks for them.
 MANY_GROUPS = 100
+# Records of one person in a panel, if nothing but their number speaks for it.
+WAVES = 4
 # Running numbers leave out at most every second number; short ones hardly any.
 DENSE, DENSE_SHORT, SHORT = 2.0, 1.25, 50
 # Numbers that were given have the same number of digits; with fewer than LONG they are also spread
@@ -67,6 +72,7 @@ SAME = 0.8
 # Days over more years than this are dates of birth if nearly every record has its own, and over a
 # lifetime if they are more than a year has.
 DECADES, LIFETIME, YEAR = 15 * 365, 50 * 365, 365
+HOUR, DAY = 3600, 86_400
 # Longer numbers are names: a number keeps so many digits.
 MOST_DIGITS = 15
 
@@ -125,17 +131,17 @@ def _judge(of: Values, table: Table) -> Judgement | None:
     kind = of.column.kind
     if kind is Kind.ID:
         return _said(of, "identifier", " and the column is declared as an id")
-    if of.rows < LEAST_TEXTS or kind is Kind.BOOLEAN:
+    if kind is Kind.BOOLEAN:
         return None
     if of.levels.dtype == object:
-        return None if kind is Kind.ORDERED else _of_text(of, table)
+        return _of_form(of) or (_of_text(of, table) if of.rows >= LEAST_TEXTS else None)
+    if of.rows < LEAST_TEXTS:
+        return None
     if kind in (Kind.DATE, Kind.DATETIME):
-        return _of_dates(of, of.levels.astype("datetime64[D]").view(np.int64))
+        return _of_moments(of, of.levels.astype("datetime64[s]").view(np.int64))
     if of.rows < LEAST_ROWS or of.n <= MANY * NEARLY_ALL or not _are_whole(of.levels):
         return None
-    if kind is Kind.INTEGER and read_dates(of.levels) is not None:
-        return _of_dates(of, _days(pl.Series(of.levels).cast(pl.String), "%Y%m%d"))
-    return _of_numbers(of, table)
+    return _of_days_as_numbers(of, of.levels.astype(np.int64)) or _of_numbers(of, table)
 
 
 def _are_whole(levels: NDArray[Any]) -> bool:
@@ -202,8 +208,8 @@ def _is_dense(levels: NDArray[np.int64]) -> bool:
 
 
 def _have_same_digits(of: Values, levels: NDArray[np.int64]) -> bool:
-    digits = len(str(levels[-1]))
-    if levels[0] <= 0 or len(str(levels[0])) != digits or digits < DIGITS:
+    digits, least = len(str(levels[-1])), len(str(levels[0]))
+    if levels[0] <= 0 or digits < DIGITS or least < min(digits, SURE):
         return False
     if len(levels) < SHORT and digits < SURE:
         return False
@@ -257,6 +263,26 @@ def _is_same_within(
     return in_disorder and (len(rows) - groups) * -np.log(equal) >= CHANCE
 
 
+def _of_days_as_numbers(of: Values, levels: NDArray[np.int64]) -> Judgement | None:
+    """Judge numbers such as 19850412 and 12041985, and days that are counted from some day on."""
+    if read_dates(levels) is not None:
+        return _of_dates(of, _moments(pl.Series(levels).cast(pl.String), "%Y%m%d") // DAY)
+    days = days_first(levels)
+    if days is not None:
+        return _of_dates(of, days)
+    if says_birthday(of.name) and of.n > YEAR:
+        return _said(of, "birth-date", ": more than a year has days, and the name says birth")
+    return None
+
+
+def _of_moments(of: Values, seconds: NDArray[np.int64]) -> Judgement | None:
+    """Judge dates; moments to the minute or second that nearly all differ stand in other books."""
+    exact = np.count_nonzero(seconds % HOUR) >= HALF * len(seconds)
+    if exact and of.n > MANY and of.at_least(HALF):
+        return _said(of, "identifier", ": moments to the minute or second")
+    return _of_dates(of, seconds // DAY)
+
+
 def _of_dates(of: Values, days: NDArray[np.int64]) -> Judgement | None:
     if of.n <= MANY * NEARLY_ALL:
         return None
@@ -268,33 +294,65 @@ def _of_dates(of: Values, days: NDArray[np.int64]) -> Judgement | None:
     return None
 
 
-def _days(text: pl.Series, form: str) -> NDArray[np.int64]:
-    days = text.str.to_datetime(form, strict=False).cast(pl.Date).drop_nulls()
-    return days.to_physical().cast(pl.Int64).to_numpy()
+def _moments(text: pl.Series, form: str) -> NDArray[np.int64]:
+    """Return the seconds since 1970 of texts in a format, without those that are no date."""
+    moments = text.str.to_datetime(form, strict=False, time_unit="ms").drop_nulls()
+    return moments.to_physical().to_numpy() // 1000
+
+
+def _of_form(of: Values) -> Judgement | None:
+    """Judge texts by a form that leads to a person or a place, however few or common they are."""
+    text = _stripped(of.levels)
+    if text.str.contains(MAIL).any() or _share(text, ADDRESS) >= ADDRESSES:
+        return _said(of, "identifier", ": addresses, telephone numbers or codes given to one alone")
+    if of.n > MANY and _share(text, PAIR_OF_DEGREES) >= HALF:
+        return _said(of, "coordinate", ", which read as degrees of a place on earth")
+    if len(text) > 2 and _share(text, TELEPHONE) >= HALF and read_dates(of.levels) is None:
+        return _said(of, "near-unique-text", ": telephone numbers")
+    if of.n > MANY and of.at_least(GROUP_SHARE) and _are_hashes(text):
+        return _said(of, "identifier" if _nearly_unique(of) else "group-key", ": keys of a machine")
+    return None
+
+
+def _stripped(levels: NDArray[Any]) -> pl.Series:
+    return pl.Series(levels.tolist(), dtype=pl.String).str.strip_chars()
+
+
+def _share(text: pl.Series, pattern: str) -> float:
+    return int(text.str.contains(pattern).sum()) / max(len(text), 1)
+
+
+def _are_hashes(text: pl.Series) -> bool:
+    mixed = text.filter(text.str.contains(r"\d") & text.str.contains("[A-Fa-f]"))
+    return len(mixed) * _share(mixed, HASH) >= NEARLY_ALL * len(text)
 
 
 def _of_text(of: Values, table: Table) -> Judgement | None:
-    some = pl.Series(of.some.tolist(), dtype=pl.String).str.strip_chars()
-    if len(some) > 2 and some.str.contains(ADDRESS_OF_A_PERSON).mean() >= ADDRESSES:  # type: ignore[operator]
-        return _said(of, "identifier", ": addresses, telephone numbers or codes given to one alone")
     free = _free_text(of)
     if free is not None:
         return free
     if of.n < LEAST_TEXTS or len(of.levels) <= HALF * MANY:
         return None
+    text = _stripped(of.levels)
+    if _share(text, TIME_OF_DAY) == 1:
+        return None
     dates = read_dates(of.levels)
     if dates is not None:
-        text = pl.Series(of.levels.tolist(), dtype=pl.String).str.strip_chars()
-        return _of_dates(of, _days(text, dates.formats[0]))
+        return _of_moments(of, _moments(text, dates.formats[0]))
+    if _share(text, r"^\d{8}$") == 1:
+        days = days_first(text.cast(pl.Int64).to_numpy())
+        if days is not None:
+            return _of_dates(of, days)
     numbers = as_numbers(of.column)
     if numbers is not None:
         return _judge(Values(numbers, of.name), table)
+    some = _stripped(of.some)
     if _nearly_unique(of):
         code = "identifier" if says_id(of.name) or _are_codes(some) else "near-unique-text"
         return _said(of, code, "")
     if of.n <= MANY:
         return None
-    if says_person(of.name) and of.at_least(GROUP_SHARE):
+    if says_person(of.name):
         return _said(of, "near-unique-text", ", and the name says that they are of persons")
     codes = _are_codes(some)
     return _of_groups(of, table, codes, codes, says_id(of.name))
@@ -322,16 +380,24 @@ def as_numbers(column: Column) -> Column | None:
 
 
 def _nearly_unique(of: Values) -> bool:
-    """Whether half of all texts, or nearly all that are not common, have one record only."""
+    """Whether texts are half as many as records, or nearly all that are not common have one only.
+
+    Many texts of which none has more than a few records are those of a panel: each person has one.
+    """
     whole = len(of.levels) >= HALF * of.rows and len(of.levels) >= SHORT
-    return whole or (of.at_least(NEARLY_ALL) and (of.n > MANY or of.n >= NEARLY_ALL * of.rows))
+    waves = len(of.levels) >= MANY_GROUPS and int(of.counts.max()) <= WAVES
+    return (
+        whole
+        or waves
+        or (of.at_least(NEARLY_ALL) and (of.n > MANY or of.n >= NEARLY_ALL * of.rows))
+    )
 
 
 def _are_codes(some: pl.Series) -> bool:
-    """Whether texts look like numbers that were given: one length, digits in all of them."""
-    length = some.str.len_chars()
-    digits = some.str.contains(r"\d") & ~some.str.contains(r"\s\S*\s")
-    return bool(digits.all()) and length.min() == length.max() and int(length.max()) >= 4  # type: ignore[arg-type]
+    """Whether texts look like numbers that were given: one length, digits in nearly all of them."""
+    lengths = set(some.str.len_chars())
+    digits = int((some.str.contains(r"\d") & ~some.str.contains(r"\s\S*\s")).sum())
+    return digits >= NEARLY_ALL * len(some) and len(lengths) == 1 and max(lengths) >= 4
 
 
 def _free_text(of: Values) -> Judgement | None:

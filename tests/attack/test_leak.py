@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,10 @@ from caveat.attack import posterior
 from caveat.attack.leak import filtered_posterior
 from caveat.attack.simulated import posterior_by_runs
 from caveat.datasets import RELEASES, buyer_beware
+from caveat.generators import Setting
 from caveat.protect import distance_filter
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
-from caveat.tuning import Question, Setting
-from caveat.tuning.bench import Workbench
 
 
 def test_on_buyer_beware_the_filter_hides_the_unique_record():
@@ -64,12 +61,11 @@ def test_a_filter_can_show_what_the_generator_hides():
     assert after.correct
     # The same by simulation: the filter is run again in every world.
     step = {"name": "distance_filter", "metric": "euclidean"}
-    bench = Workbench(original, Question(("posterior",), records=(record,)))
     found = posterior_by_runs(
         original,
         protected.table,
         record,
-        partial(bench.again, Setting(options, (step,))),
+        Setting(options, (step,)).again,
         simulations=60,
         prior="uniform",
         seed=3,

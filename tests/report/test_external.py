@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.report.sample import large, small
 
 from caveat.attack.strong import AVERAGED, BEFORE, RUNS
-from caveat.evidence import _PROTECTIONS, external
+from caveat.evidence import external
+from caveat.evidence.external import _PROTECTIONS
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.report import markdown, render
 

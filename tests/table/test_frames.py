@@ -16,6 +16,7 @@ from tests.table.strategies import pandas_frames, polars_frames
 
 from caveat.errors import CaveatError
 from caveat.table import Kind, Missing, Table
+from caveat.table.decode import _polars_type
 
 
 @given(polars_frames())
@@ -203,3 +204,12 @@ def test_text_is_told_from_categories_by_how_often_values_repeat() -> None:
     table = Table.from_frame({"name": [f"p{i}" for i in range(30)], "sex": ["f", "m"] * 15})
     assert table["name"].kind is Kind.TEXT
     assert table["sex"].kind is Kind.CATEGORY
+
+
+@pytest.mark.parametrize(
+    "nested", ["[" * 5_000, "time_unit=" + "-" * 9_000 + "1)", "time_unit=f(1))"]
+)
+def test_a_type_that_nests_without_end_is_a_plain_refusal(nested) -> None:
+    """The name of a type may come from a file."""
+    with pytest.raises(ValueError, match=r"cannot be read|malformed"):
+        _polars_type(f"Datetime({nested}")

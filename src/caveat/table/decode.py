@@ -129,9 +129,12 @@ def _polars_type(storage: str) -> Any:
         raise ValueError("there is no such type")
     if not rest:
         return dtype
-    call = ast.parse(f"f({rest}", mode="eval").body
-    assert isinstance(call, ast.Call)
-    return dtype(**{str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        given = {str(k.arg): ast.literal_eval(k.value) for k in getattr(call, "keywords", ())}
+    except (SyntaxError, RecursionError, MemoryError):  # what a parser says of endless nesting
+        raise ValueError("the type cannot be read") from None
+    return dtype(**given)
 
 
 def _pandas_dictionary(column: Column) -> Any:

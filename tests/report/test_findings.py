@@ -1,4 +1,4 @@
-"""The decision in five lines, and where measures disagree."""
+"""The decision in short, and where measures disagree."""
 
 from __future__ import annotations
 

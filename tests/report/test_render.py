@@ -19,7 +19,7 @@ from caveat.report.numbers import NBSP
 
 DATE = "2026-11-16"
 SECTIONS = [
-    "The decision in five lines",
+    "The decision in short",
     "What the attacker can do",
     "Who is at risk",
     "What analysts can do",

@@ -1,4 +1,4 @@
-"""What the evidence comes to: the decision in five lines, and where measures disagree and why.
+"""What the evidence comes to: the decision in short, and where measures disagree and why.
 
 Every sentence follows from numbers in the evidence by a rule stated here; thresholds have names.
 """
@@ -35,7 +35,7 @@ Measured = Mapping[str, Any]
 
 
 def decision(evidence: Evidence) -> list[tuple[str, str]]:
-    """Return the five lines: released, worst finding, limits, utility, not covered.
+    """Return the lines: what leaves as it is, released, worst finding, limits, utility, not covered.
 
     What leaves as it is in the original comes before everything else.
     """

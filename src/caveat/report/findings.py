@@ -35,7 +35,7 @@ Measured = Mapping[str, Any]
 
 
 def decision(evidence: Evidence) -> list[tuple[str, str]]:
-    """Return the lines: what leaves as it is, released, worst finding, limits, utility, not covered.
+    """Return the lines: released, worst finding, limits, utility, not covered.
 
     What leaves as it is in the original comes before everything else.
     """

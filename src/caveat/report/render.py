@@ -87,9 +87,7 @@ def _sections(evidence: Evidence, version: str) -> tuple[Evidence, list[Section]
         )
     content = external(dict(evidence)) if version == "external" else evidence
     sections = [
-        Section(
-            "decision", "The decision in short", [Items(decision(content), numbered=True)]
-        ),
+        Section("decision", "The decision in short", [Items(decision(content), numbered=True)]),
         attacker_section(content),
         *([records_section(content)] if version == "internal" else []),
         analyst_section(content),

@@ -17,7 +17,7 @@ from caveat.cli import app
 from caveat.datasets import survey
 from caveat.expressions import Expression
 from caveat.release import ReleaseSpec
-from caveat.synthesis.fitting import decimals_of
+from caveat.table.numbers import decimals_of
 from caveat.synthesis.plan import make_plan
 from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Schema, Table, read, write

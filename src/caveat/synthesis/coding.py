@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.synthesis.grid import Grid
 from caveat.table import Column
 from caveat.table.column import smallest_unsigned
 
@@ -42,6 +43,8 @@ class Part:
         The number that each code stands for, for variables that are numbers.
     exact
         The number of each row, where it need not be one that a code stands for.
+    grid
+        What is public about the numbers, where a method needs it.
     """
 
     codes: NDArray[Any]
@@ -49,6 +52,7 @@ class Part:
     ordered: bool
     numbers: NDArray[np.float64] | None = None
     exact: NDArray[np.float64] | None = None
+    grid: Grid | None = None
 
     __repr__ = without_values
 
@@ -74,15 +78,20 @@ class Coding:
         A column that holds the dictionary; its cells do not matter.
     special
         Ordinary values that are modelled apart, as the missing ones are.
+    grid
+        What is public about the numbers, where a method needs it.
     """
 
     column: Column
     special: tuple[Any, ...] = ()
+    grid: Grid | None = None
 
     __repr__ = without_values
 
     @classmethod
-    def of(cls, column: Column, special: Sequence[Any], name: str) -> Coding:
+    def of(
+        cls, column: Column, special: Sequence[Any], name: str, grid: Grid | None = None
+    ) -> Coding:
         """Return the coding of a column, or say which special value it does not have."""
         levels = column.levels.tolist()
         if special and not column.kind.is_number:
@@ -93,7 +102,7 @@ class Coding:
             raise CaveatError(
                 "a declared special value does not occur", where=f"column {name}", do="leave it out"
             )
-        return cls(column, tuple(special))
+        return cls(column, tuple(special), grid)
 
     @property
     def is_number(self) -> bool:
@@ -156,8 +165,10 @@ class Coding:
             # missing cells of an ordered factor are its last level, as in synthpop
             return [Part(codes, self.column.n_levels, self.column.kind.has_order)]
         if not self.two_step:
-            return [Part(codes, len(self.numbers), True, self.numbers)]
-        value = Part(self.value_of[codes], len(self.numbers), True, self.numbers)
+            return [Part(codes, len(self.numbers), True, self.numbers, grid=self.grid)]
+        value = Part(
+            self.value_of[codes], len(self.numbers), True, self.numbers, grid=self.grid
+        )
         return [value, Part(self.kind_of[codes], self.n_kinds, False)]
 
     def parts_of_numbers(self, kinds: NDArray[Any], values: NDArray[np.float64]) -> list[Part]:
@@ -166,11 +177,12 @@ class Coding:
         right = np.clip(np.searchsorted(known, values), 1, len(known) - 1)
         nearest = right - (values - known[right - 1] < known[right] - values)
         if not self.two_step:
-            return [Part(nearest, len(known), True, known, values)]
+            return [Part(nearest, len(known), True, known, values, self.grid)]
         ordinary = kinds == ORDINARY
         nearest = np.where(ordinary, nearest, np.searchsorted(known, 0.0))
         exact = np.where(ordinary, values, 0.0)
-        return [Part(nearest, len(known), True, known, exact), Part(kinds, self.n_kinds, False)]
+        value = Part(nearest, len(known), True, known, exact, self.grid)
+        return [value, Part(kinds, self.n_kinds, False)]
 
     def split(self, column: Column) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
         """Return kinds and numbers of any column of numbers, known to the dictionary or not."""

@@ -27,13 +27,13 @@ from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
+from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors, compile_one_beside
 
-__all__ = ["FIT", "decimals_of", "fit_columns"]
+__all__ = ["FIT", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
-MOST_DECIMALS = 12
 
 
 def fit_columns(
@@ -125,7 +125,9 @@ class _Task:
     @classmethod
     def of(cls, table: Table, plan: Plan, seed: int, copy: int) -> _Task:
         cells = {
-            name: Cells(Coding.of(table[name], entry.special, name), codes=table[name].codes)
+            name: Cells(
+                Coding.of(table[name], entry.special, name, entry.grid), codes=table[name].codes
+            )
             for name, entry in plan.columns.items()
         }
         used = {name for entry in plan.columns.values() for name in entry.predictors}
@@ -186,7 +188,8 @@ class _Task:
             kinds = self._fit(inputs, target, replace(entry.settings, smoothing=""), rng, kind=True)
         target = self._value_target(column, coding, taking_part)
         values = None
-        if target.rows is None or len(target.rows):
+        # Whether anybody takes part must not decide how a guarded column is made.
+        if target.rows is None or len(target.rows) or entry.settings.method == "guarded":
             values = self._fit(inputs, target, entry.settings, rng)
         counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
         return ColumnModel(
@@ -214,8 +217,9 @@ class _Task:
         codes = coding.value_of[column.codes]
         decimals = decimals_of(column)
         return Target(
-            codes, len(coding.numbers), coding.numbers, True, rows, self.weights, decimals
-        )
+            codes, len(coding.numbers), coding.numbers, True, rows, self.weights, decimals,
+            coding.grid,
+        )  # fmt: skip
 
     def _fit(
         self,
@@ -304,13 +308,3 @@ def _kept(entry: ColumnPlan, column: Column) -> NDArray[Any] | None:
     if entry.settings.method == "copy":
         return column.codes
     return column.codes[:1] if entry.settings.method == "constant" else None
-
-
-def decimals_of(column: Column) -> int:
-    """Return how many decimal places the numbers of a column have."""
-    if column.kind is not Kind.NUMERIC:
-        return 0
-    for places in range(MOST_DECIMALS):
-        if np.array_equal(np.round(column.numbers, places), column.numbers):
-            return places
-    return 15

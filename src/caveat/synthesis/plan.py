@@ -13,8 +13,10 @@ import numpy as np
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
+from caveat.synthesis.grid import Grid
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
+from caveat.synthesis.public import with_grids
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
@@ -45,11 +47,14 @@ class ColumnPlan:
         The columns it is drawn from.
     special
         Values that are modelled apart from the ordinary ones.
+    grid
+        What guarded trees take as public about a number; None where there are none.
     """
 
     settings: Settings
     predictors: tuple[str, ...] = ()
     special: tuple[Any, ...] = ()
+    grid: Grid | None = None
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         elif name in judged and given.get("method") not in ("drop", "derived"):
             remarks.append(released(name, judged[name]))
         columns[name] = _column_plan(table, name, given, columns, remarks)
-    columns = _derived_last(columns)
+    columns = with_grids(_derived_last(columns), table, single)
     _check_formulas(columns, table)
     _check_strata(columns, strata)
     _check_rules(rules, columns, table, remarks)
@@ -185,7 +190,8 @@ def check_plan(plan: Plan, table: Table) -> None:
     before: dict[str, ColumnPlan] = {}
     for name, entry in plan.columns.items():
         own = {"predictors": list(entry.predictors), "special": list(entry.special)}
-        before[name] = _column_plan(table, name, {**asdict(entry.settings), **own}, before, [])
+        given = {**asdict(entry.settings), **own}
+        before[name] = replace(_column_plan(table, name, given, before, []), grid=entry.grid)
     texts = (plan.strata, plan.weights, *plan.remarks)
     if (
         before != dict(plan.columns)
@@ -278,7 +284,7 @@ def _column_plan(
     remarks: list[str],
 ) -> ColumnPlan:
     column, where = table[name], f"synthesis, column {name}"
-    _refuse_unknown(given, (*SETTINGS, "predictors", "special"), where)
+    _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale"), where)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, where)
     if settings.method not in (*METHODS, *WITHOUT_MODEL):
         choices = ", ".join((*METHODS, *WITHOUT_MODEL))

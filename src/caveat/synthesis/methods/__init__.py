@@ -12,6 +12,7 @@ from caveat.synthesis.methods.base import (
 )
 from caveat.synthesis.methods.cart import Cart
 from caveat.synthesis.methods.forest import Forest
+from caveat.synthesis.methods.guarded import Guarded
 from caveat.synthesis.methods.ipf import Ipf
 from caveat.synthesis.methods.logistic import Logistic
 from caveat.synthesis.methods.lookup import Lookup
@@ -37,6 +38,7 @@ __all__ = [
 
 METHODS: dict[str, type[Method]] = {
     "cart": Cart,
+    "guarded": Guarded,
     "forest": Forest,
     "sample": Sample,
     "normal": Normal,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.synthesis.coding import Part
+from caveat.synthesis.grid import Grid
 from caveat.tree import Predictors
 
 __all__ = ["Fitted", "Inputs", "LeafModel", "Method", "NumberModel", "Settings", "State", "Target"]
@@ -51,6 +52,11 @@ class Settings:
         Number of records spread evenly over all cells of a block (saturated).
     formula
         The expression of a derived column.
+    guard
+        How strongly guarded trees hide single records: "light", "standard" or "strong".
+    temperature, smallest, backoff, floor, depth
+        Numbers of guarded trees in place of those behind the dial; see
+        :class:`caveat.tree.guarded.Guard`.
     """
 
     method: str = "cart"
@@ -65,6 +71,12 @@ class Settings:
     margins: tuple[tuple[str, ...], ...] = ()
     pseudo_count: float = 0.0
     formula: str = ""
+    guard: str = "standard"
+    temperature: float | None = None
+    smallest: float | None = None
+    backoff: float | None = None
+    floor: float | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,8 @@ class Target:
         Survey weights of all rows; None when every row counts once.
     decimals
         Decimal places of the numbers.
+    grid
+        What is public about the numbers, where a method needs it.
     """
 
     codes: NDArray[Any]
@@ -133,6 +147,7 @@ class Target:
     rows: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     decimals: int = 0
+    grid: Grid | None = None
 
     __repr__ = without_values
 

@@ -1,0 +1,202 @@
+"""What is public about a number: its lowest and highest value, its step, and how it is cut.
+
+Cells and points follow from these alone, so that no record can move them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table import Column
+
+__all__ = ["SCALES", "Grid", "assumed_grid", "declared_grid"]
+
+SCALES = ("even", "geometric")
+MOST_CELLS = 64
+MOST_POINTS = 10**9
+WIDEST = 100.0
+"""How much wider the last cell of a geometric scale is than the first."""
+
+LOW_MEDIAN = 0.2
+"""Where the median lies so far down in the range, cells are geometric unless declared."""
+
+MOST_DECIMALS = 12
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points that a number can be, and the cells they are grouped into.
+
+    Parameters
+    ----------
+    low, high
+        The smallest and the largest value.
+    step
+        The distance between two values.
+    scale
+        "even" for cells of equal width, "geometric" for cells that grow with the distance from the
+        lowest value.
+    special
+        Values that are modelled apart: no points of the grid.
+    declared
+        Whether somebody declared it; else it was read off the data and is assumed to be public.
+
+    Examples
+    --------
+    >>> grid = Grid(0, 1000, 1)
+    >>> grid.n_cells, grid.cell_of(np.array([0.0, 15.0, 16.0, 1000.0, 2000.0])).tolist()
+    (64, [0, 0, 1, 63, 63])
+    >>> Grid(18, 25, 1).n_cells
+    8
+    """
+
+    low: float
+    high: float
+    step: float
+    scale: str = "even"
+    special: tuple[float, ...] = ()
+    declared: bool = False
+
+    @cached_property
+    def first(self) -> int:
+        """Number of the lowest point: values are multiples of the step."""
+        return round(self.low / self.step)
+
+    @cached_property
+    def n_points(self) -> int:
+        """Number of points."""
+        return round(self.high / self.step) - self.first + 1
+
+    @property
+    def decimals(self) -> int:
+        """Decimal places of the points."""
+        for places in range(MOST_DECIMALS):
+            if math.isclose(round(self.step, places), self.step, rel_tol=1e-9):
+                return places
+        return MOST_DECIMALS
+
+    @cached_property
+    def edges(self) -> Ints:
+        """Numbers of the first points of the cells, and of the first point beyond the last."""
+        n = min(self.n_points, MOST_CELLS)
+        share = np.arange(n + 1) / n
+        if self.scale == "geometric" and self.n_points > MOST_CELLS:
+            share = np.expm1(share * math.log(WIDEST)) / (WIDEST - 1)
+        edges = np.unique(self.first + np.rint(share * self.n_points).astype(np.int64))
+        # A cell of nothing but special values has no point of its own: the next one takes it in.
+        apart = np.searchsorted(self._special_points, edges)
+        empty = np.flatnonzero(np.diff(edges) == np.diff(apart))
+        while len(empty) and len(edges) > 2:
+            edges = np.delete(edges, min(empty[0] + 1, len(edges) - 2))
+            apart = np.searchsorted(self._special_points, edges)
+            empty = np.flatnonzero(np.diff(edges) == np.diff(apart))
+        return edges
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.edges) - 1
+
+    def point_of(self, values: Floats) -> Ints:
+        """Return the number of the point nearest to each value."""
+        place = np.rint(np.nan_to_num(values) / self.step)
+        last = self.first + self.n_points - 1
+        return np.clip(place, self.first, last).astype(np.int64)
+
+    def cell_of(self, values: Floats) -> Ints:
+        """Return the cell of each value; values beyond the range are in the cell at its end."""
+        return np.searchsorted(self.edges, self.point_of(values), "right") - 1
+
+    def values_of(self, points: Ints) -> Floats:
+        """Return the value of each point."""
+        return np.round(points * self.step, self.decimals)
+
+    @cached_property
+    def ladder(self) -> Ints:
+        """Steps of round numbers, each a multiple of the one before: 1, 5, 10, 50, …"""
+        steps, largest = [1], int(np.diff(self.edges).max(initial=1))
+        while steps[-1] <= largest and len(steps) < 40:
+            steps.append(steps[-1] * (5 if len(steps) % 2 else 2))
+        return np.array(steps, np.int64)
+
+    def roundness_of(self, points: Ints) -> Ints:
+        """Return how far up the ladder each point is a multiple."""
+        return sum(
+            (points % step == 0).astype(np.int64) for step in self.ladder[1:].tolist()
+        ) + np.zeros(len(points), np.int64)
+
+    @cached_property
+    def points_in(self) -> Ints:
+        """Number of points of each cell (line) and roundness (column), special values apart."""
+        below = -(-self.edges[:, None] // self.ladder)  # multiples below each edge
+        multiples = np.diff(below, axis=0)
+        exact = multiples - np.append(multiples[:, 1:], np.zeros((self.n_cells, 1), int), axis=1)
+        apart = self._special_points
+        np.subtract.at(exact, (self._cells_of_points(apart), self.roundness_of(apart)), 1)
+        return np.asarray(exact)
+
+    @cached_property
+    def _special_points(self) -> Ints:
+        values = np.array(self.special, np.float64)
+        inside = (values >= self.low - self.step / 2) & (values <= self.high + self.step / 2)
+        return np.unique(self.point_of(values[inside]))
+
+    def is_special(self, points: Ints) -> NDArray[np.bool_]:
+        """Return which points are special values."""
+        return np.isin(points, self._special_points)
+
+    def _cells_of_points(self, points: Ints) -> Ints:
+        return np.searchsorted(self.edges, points, "right") - 1
+
+
+def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], where: str) -> Grid:
+    """Return the grid that a user declared, or say what is wrong with it."""
+    numbers = [v for v in given if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(numbers) != 3 or len(given) != 3 or not all(math.isfinite(v) for v in numbers):
+        raise CaveatError(
+            "a range has three numbers", where=where, do="write [lowest, highest, step]"
+        )
+    low, high, step = map(float, numbers)
+    if not (step > 0 and high > low and (high - low) / step <= MOST_POINTS):
+        raise CaveatError(
+            "the range has no points, or too many",
+            where=where,
+            do=f"give a highest value above the lowest and at most {MOST_POINTS:,} steps",
+        )
+    return Grid(low, high, step, scale or "even", tuple(special), declared=True)
+
+
+def assumed_grid(column: Column, ordinary: Floats, decimals: int, scale: str,
+                 special: Sequence[float]) -> Grid:  # fmt: skip
+    """Return the grid of a number that nobody declared: read off the data, ends made round."""
+    low, high = float(ordinary[0]), float(ordinary[-1])
+    span = max(high - low, 10.0**-decimals)
+    step = 10.0 ** max(-decimals, math.ceil(math.log10(span / MOST_POINTS)))
+    if column.levels.dtype.kind == "M":
+        step = _tick(ordinary, span)
+    unit = max(10.0 ** (math.floor(math.log10(span)) - 1), step)
+    if column.levels.dtype.kind != "M":
+        low, high = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
+    if not scale:
+        counts = column.counts[: len(column.levels)][np.isin(column.numbers, ordinary)]
+        middle = ordinary[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
+        scale = "geometric" if (middle - low) / max(high - low, step) < LOW_MEDIAN else "even"
+    return Grid(low, high, step, scale, tuple(special))
+
+
+def _tick(ordinary: Floats, span: float) -> float:
+    """Return the largest round number of ticks that all dates are multiples of."""
+    for step in (86_400e9, 3_600e9, 86_400e6, 3_600e6, 86_400e3, 3_600e3, 86_400.0, 3_600.0, 60.0):
+        if step <= span and np.all(ordinary % step == 0):
+            return step
+    return max(1.0, 10.0 ** math.ceil(math.log10(max(span, 1.0) / MOST_POINTS)))

@@ -1,0 +1,140 @@
+"""Guarded trees: draws that do not hang on single records.
+
+Nothing but counts comes from the data. A number is drawn as a cell of its declared range, then as
+a point within the cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.synthesis.coding import Part
+from caveat.synthesis.grid import Grid
+from caveat.synthesis.methods._checks import need
+from caveat.synthesis.methods._points import Points
+from caveat.synthesis.methods.base import Inputs, Settings, State, Target
+from caveat.tree.guarded import Candidates, Guard, GuardedTree, Sample, grow_guarded
+
+__all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]
+
+GUARDS = {
+    "light": Guard(temperature=0.5, smallest=60, backoff=5),
+    "standard": Guard(),
+    "strong": Guard(temperature=2, smallest=150, backoff=20),
+}
+"""The settings behind the three positions of the dial."""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A guarded tree, and for numbers the points within its cells."""
+
+    tree: GuardedTree
+    points: Points | None = None
+
+    __repr__ = without_values
+
+    @property
+    def makes_numbers(self) -> bool:
+        """Whether points of a grid are drawn."""
+        return self.points is not None
+
+    @property
+    def log_structure(self) -> float:
+        """The log probability that the data give this structure."""
+        return self.tree.log_structure
+
+    @classmethod
+    def fit(
+        cls, inputs: Inputs, target: Target, settings: Settings, rng: np.random.Generator
+    ) -> Self:
+        """Draw the structure of the tree and count the records in it."""
+        sample = sample_of(inputs, target)
+        is_number = target.grid is not None
+        tree = grow_guarded(sample, candidates_of(inputs), _n_codes(target), guard_of(settings),
+                            rng, is_number=is_number)  # fmt: skip
+        return cls(tree, _points(target, sample))
+
+    def counted_on(self, inputs: Inputs, target: Target) -> Self:
+        """Return the same structure with the counts, and the probability, of other records."""
+        sample = sample_of(inputs, target)
+        return replace(self, tree=self.tree.counted_on(sample), points=_points(target, sample))
+
+    def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw a code for each row, or a number."""
+        codes = self.tree.draw(predictor_codes(inputs), rng)
+        return codes if self.points is None else self.points.draw(codes, rng)
+
+    def log_prob(self, inputs: Inputs, codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the log probability of each code."""
+        need(self.points is None, "codes of a number")
+        return self.tree.log_prob(predictor_codes(inputs), codes)
+
+    def log_prob_of_numbers(
+        self, inputs: Inputs, values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the log probability of each number."""
+        assert self.points is not None
+        cells = self.points.grid.cell_of(values)
+        return self.tree.log_prob(predictor_codes(inputs), cells) + self.points.log_prob(values)
+
+
+def _n_codes(target: Target) -> int:
+    return target.n_levels if target.grid is None else target.grid.n_cells
+
+
+def _points(target: Target, sample: Sample) -> Points | None:
+    if target.grid is None:
+        return None
+    assert target.numbers is not None
+    rows = slice(None) if target.rows is None else target.rows
+    return Points.of(target.grid, target.numbers[target.codes[rows]], sample.weights)
+
+
+def sample_of(inputs: Inputs, target: Target) -> Sample:
+    """Return the records that take part, in codes that are public."""
+    rows: Any = slice(None) if target.rows is None else target.rows
+    codes = predictor_codes(inputs)[:, rows]
+    response = target.codes[rows].astype(np.int64)
+    if target.grid is not None:
+        assert target.numbers is not None
+        response = target.grid.cell_of(target.numbers[response])
+    weights = np.ones(len(response)) if target.weights is None else target.weights[rows]
+    return Sample(np.ascontiguousarray(codes), response, np.asarray(weights, np.float64))
+
+
+def predictor_codes(inputs: Inputs) -> NDArray[np.uint16]:
+    """Return the predictors in public codes, one line each."""
+    lines = [_public(part)[0] for part in inputs.parts]
+    return np.stack(lines) if lines else np.zeros((0, inputs.n_rows), np.uint16)
+
+
+def candidates_of(inputs: Inputs) -> Candidates:
+    """Return the splits on these predictors."""
+    empty = inputs.take(slice(0, 0))
+    return Candidates([_public(p)[1] for p in empty.parts], [p.ordered for p in empty.parts])
+
+
+def _public(part: Part) -> tuple[NDArray[np.uint16], int]:
+    """Return the codes of a predictor, and how many there are: cells for numbers."""
+    grid: Grid | None = part.grid
+    if grid is None:
+        return part.codes.astype(np.uint16), part.n_levels
+    if part.exact is None and part.numbers is not None:
+        return grid.cell_of(part.numbers).astype(np.uint16)[part.codes], grid.n_cells
+    return grid.cell_of(part.values).astype(np.uint16), grid.n_cells
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Return the numbers behind the dial, with those that the settings give themselves."""
+    given = {
+        name: getattr(settings, name)
+        for name in ("temperature", "smallest", "backoff", "floor", "depth")
+        if getattr(settings, name) is not None
+    }
+    return replace(GUARDS[settings.guard], **given)

@@ -1,0 +1,234 @@
+"""A guarded tree: a drawn structure, and shares that no single record can move far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.kernel import kernel
+from caveat.tree.guarded._grow import goes_left, walk
+from caveat.tree.guarded.candidates import Candidates
+from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
+
+__all__ = ["Guard", "GuardedTree", "Sample", "grow_guarded"]
+
+MOST_SCORES = 64
+NUMBER_SCORES = 10
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """How strongly single records are hidden.
+
+    Parameters
+    ----------
+    temperature
+        A split is chosen with probability proportional to exp(gain / temperature).
+    smallest
+        Number of records at which a node is split in half of the cases.
+    backoff
+        Records' worth of the parent node's share in that of a node (α).
+    floor
+        Records' worth of an even share at every branch (β).
+    depth
+        Most splits from the root to a leaf.
+    """
+
+    temperature: float = 1.0
+    smallest: float = 100.0
+    backoff: float = 10.0
+    floor: float = 0.1
+    depth: int = 12
+
+    @property
+    def softness(self) -> float:
+        """Records over which the decision to split fades."""
+        return self.smallest / 10
+
+    @property
+    def least(self) -> float:
+        """Records below which a child costs its split one unit of gain each."""
+        return self.smallest * 0.3
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float, int]:
+        """What the kernel takes."""
+        return (float(self.temperature), float(self.smallest), self.softness, self.least,
+                int(self.depth))  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The records that a tree is counted on.
+
+    Parameters
+    ----------
+    codes
+        One line per predictor, one entry per record.
+    response
+        The code of the response of each record.
+    weights
+        The weight of each record.
+    """
+
+    codes: NDArray[np.uint16]
+    response: NDArray[np.int64]
+    weights: Floats
+
+    __repr__ = without_values
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.response)
+
+
+@dataclass(frozen=True, eq=False)
+class GuardedTree:
+    """Structure and counts.
+
+    Parameters
+    ----------
+    candidates
+        The splits that a node may take.
+    guard
+        The settings.
+    n_codes
+        Codes of the response.
+    is_number
+        Whether they are cells of a number.
+    candidate, children, parent, depth
+        Of each node: the candidate it takes (-1 for a leaf), its left child (the right one is the
+        next), its parent, its distance from the root.
+    counts
+        Of each node: the weight of codes below each.
+    log_structure
+        Log probability that these records give this structure.
+    """
+
+    candidates: Candidates
+    guard: Guard
+    n_codes: int
+    is_number: bool
+    candidate: NDArray[np.int32]
+    children: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    counts: Floats = field(repr=False)
+    log_structure: float
+
+    __repr__ = without_values
+
+    @cached_property
+    def ranges(self) -> NDArray[np.int64]:
+        """The codes of every branch."""
+        return halves(self.n_codes)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share of the left half of every branch at every node."""
+        return np.asarray(
+            back_off(self.counts, self.parent, self.ranges, float(self.guard.backoff),
+                     float(self.guard.floor))
+        )  # fmt: skip
+
+    @property
+    def scores(self) -> NDArray[np.int64]:
+        """The class of each code that splits are judged by."""
+        return scores_of(self.n_codes, self.is_number)
+
+    def apply(self, codes: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Return the leaf of each row."""
+        found = self.candidates
+        return np.asarray(
+            leaves_of(codes, self.candidate, self.children, found.ordered, found.n_levels,
+                      found.first, found.sides, found.side_at)
+        )  # fmt: skip
+
+    def draw(self, codes: NDArray[np.uint16], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw a code for each row."""
+        leaves = self.apply(codes)
+        return np.asarray(draw_codes(self.shares, leaves, rng.random(len(leaves))))
+
+    def log_prob(self, codes: NDArray[np.uint16], response: NDArray[Any]) -> Floats:
+        """Return the log probability of the response of each row."""
+        leaves = self.apply(codes)
+        return np.asarray(log_shares(self.shares, leaves, np.asarray(response, np.int64)))
+
+    def counted_on(self, sample: Sample) -> GuardedTree:
+        """Return the same structure with the counts, and the probability, of other records."""
+        return _walked(sample, self.candidates, self.guard, self.n_codes, self.is_number, 0,
+                       self.candidate)  # fmt: skip
+
+
+def scores_of(n_codes: int, is_number: bool) -> NDArray[np.int64]:
+    """Return the class of each code that splits are judged by: neighbouring codes share one."""
+    most = NUMBER_SCORES if is_number else MOST_SCORES
+    return np.arange(n_codes) * min(most, n_codes) // max(n_codes, 1)
+
+
+def grow_guarded(
+    sample: Sample,
+    candidates: Candidates,
+    n_codes: int,
+    guard: Guard,
+    rng: np.random.Generator,
+    *,
+    is_number: bool = False,
+) -> GuardedTree:
+    """Draw the structure of a tree and count the records in it."""
+    key = int(rng.integers(1 << 63))
+    return _walked(sample, candidates, guard, n_codes, is_number, key, np.zeros(0, np.int32))
+
+
+def _walked(
+    sample: Sample,
+    found: Candidates,
+    guard: Guard,
+    n_codes: int,
+    is_number: bool,
+    key: int,
+    given: NDArray[np.int32],
+) -> GuardedTree:
+    order = np.arange(sample.n)
+    classes = scores_of(n_codes, is_number)
+    candidate, children, parent, depth, begin, end, logs = walk(
+        sample.codes, classes[sample.response], sample.weights, order, found.ordered,
+        found.n_levels, found.first, found.sides, found.side_at,
+        int(classes.max(initial=0)) + 1, guard.numbers, np.uint64(key), given,
+    )  # fmt: skip
+    counts = count_nodes(
+        sample.response, sample.weights, order, begin, end, children, parent, n_codes
+    )
+    return GuardedTree(
+        found, guard, n_codes, is_number, candidate, children, parent, depth, counts, float(logs)
+    )
+
+
+@kernel
+def leaves_of(  # type: ignore[no-untyped-def]
+    codes, candidate, children, ordered, n_levels, first, sides, side_at
+):
+    """Return the leaf of each row."""
+    which = np.zeros(len(candidate), np.int64)
+    for m in range(len(candidate)):
+        if candidate[m] >= 0:
+            while first[which[m] + 1] <= candidate[m]:
+                which[m] += 1
+    leaves = np.zeros(codes.shape[1], np.int64)
+    for i in range(codes.shape[1]):
+        m = 0
+        while candidate[m] >= 0:
+            p = which[m]
+            number = candidate[m] - first[p]
+            left = goes_left(number, codes[p, i], ordered[p], n_levels[p], sides, side_at[p])
+            m = children[m] if left else children[m] + 1
+        leaves[i] = m
+    return leaves

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.guarded import GuardedChanges, is_guarded
 from caveat.attack.updates import Updates, can_update
 from caveat.attack.worlds import Evidence, Worlds, in_threads, refuse_impossible
 from caveat.errors import CaveatError
@@ -54,7 +55,10 @@ def without_each(
     if worlds.original.n_rows < 2:
         raise CaveatError("the table has one record", do="there is nothing left without it")
     first, kind = _kinds_of_records(worlds, records)
-    if can_update(worlds) and not refit:
+    if is_guarded(worlds.plan) and not refit:
+        guarded = GuardedChanges(worlds)
+        logs, base = guarded.logs(first, None, threads, done), guarded.base
+    elif can_update(worlds) and not refit:
         updates = Updates(worlds)
         logs = updates.without(first, threads, done)
         base = updates.base
@@ -89,9 +93,17 @@ def with_each_value(
         refuse_impossible([updates.base], FROM_THESE)
         return logs[kind]
     own = worlds.original[target].codes
+    n_levels = worlds.original[target].n_levels
+    if is_guarded(worlds.plan) and not refit:
+        guarded = GuardedChanges(worlds)
+        refuse_impossible([guarded.base], FROM_THESE)
+        records = np.repeat(first, n_levels)
+        come = worlds.original.take(records)
+        codes = np.tile(np.arange(n_levels), len(first))
+        come = come.with_columns({target: come[target].with_codes(codes)})
+        return guarded.logs(records, come, threads, done).reshape(len(first), n_levels)[kind]
     base = worlds.evidence(worlds.original, ())
     refuse_impossible([base], FROM_THESE)
-    n_levels = worlds.original[target].n_levels
 
     def one(item: tuple[int, int]) -> Evidence:
         record, code = item

@@ -131,7 +131,8 @@ class Worlds:
         return self._fit(self.original, {})
 
     def _fit(self, table: Table, finished: Mapping[str, ColumnModel]) -> Mapping[str, ColumnModel]:
-        return fit_columns(table, self.plan, self.seed, 1, None, finished)
+        drawn = {} if table is self.original else self.base
+        return fit_columns(table, self.plan, self.seed, 1, None, finished, structures=drawn)
 
     def changed(self, record: int, codes: Mapping[str, int]) -> Table:
         """Return the original with the given codes in one record."""
@@ -178,6 +179,7 @@ def evidence_of(model: Model, releases: Iterable[Table]) -> Evidence:
             if not possible.all():
                 impossible[name] = impossible.get(name, 0) + int((~possible).sum())
             terms += logs[possible].tolist()
+    terms += [model.log_structure for model in model.columns.values()]
     # The exactly rounded sum does not depend on the order of the rows.
     return Evidence(math.fsum(terms), impossible)
 

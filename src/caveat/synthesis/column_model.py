@@ -98,7 +98,9 @@ class ColumnModel:
         if not coding.is_number:
             return Target(none, coding.column.n_levels)
         numbers = coding.numbers
-        return Target(none, len(numbers), numbers, True, decimals=self.decimals)
+        return Target(
+            none, len(numbers), numbers, True, decimals=self.decimals, grid=coding.grid
+        )
 
     def draw(self, inputs: Inputs, before: Mapping[str, Cells], rng: np.random.Generator) -> Cells:
         """Draw the cells of a block of rows."""
@@ -171,6 +173,12 @@ class ColumnModel:
     def makes_numbers(self) -> bool:
         """Whether cells are drawn as numbers that need not be in the dictionary."""
         return self.values is not None and self.values.makes_numbers
+
+    @property
+    def log_structure(self) -> float:
+        """Log probability of the structures that were drawn; 0 where nothing is."""
+        fits = (self.kinds, self.values)
+        return sum(getattr(fitted, "log_structure", 0.0) for fitted in fits)
 
     def log_prob(
         self, inputs: Inputs, cells: Cells, before: Mapping[str, Cells]

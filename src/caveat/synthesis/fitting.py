@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
 from caveat.synthesis.methods._checks import need
+from caveat.synthesis.methods.guarded import Guarded
 from caveat.synthesis.methods.ipf import Ipf, fit_block
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
@@ -44,6 +45,7 @@ def fit_columns(
     done: Callable[[str, ColumnModel], None] | None = None,
     finished: Mapping[str, ColumnModel] = MappingProxyType({}),
     copy: int = 0,
+    structures: Mapping[str, ColumnModel] = MappingProxyType({}),
 ) -> dict[str, ColumnModel]:
     """Fit the model of every column on the original columns before it.
 
@@ -63,8 +65,10 @@ def fit_columns(
         Models that exist already.
     copy
         The copy that the models are for; it matters only to a proper synthesis.
+    structures
+        Models whose drawn structure is kept and counted on this table, instead of a new draw.
     """
-    task = _Task.of(table, plan, seed, copy)
+    task = replace(_Task.of(table, plan, seed, copy), structures=structures)
     task = replace(task, joint=_joint(task))
     finished = {name: model for name, model in finished.items() if task.accepts(name, model)}
     waiting = [name for name in plan.columns if name not in finished]
@@ -119,6 +123,7 @@ class _Task:
     shared: Predictors | None
     positions: Mapping[str, list[int]]
     joint: _Task | None = None
+    structures: Mapping[str, ColumnModel] = field(default_factory=dict)
 
     __repr__ = without_values
 
@@ -142,8 +147,7 @@ class _Task:
             shared = Predictors(
                 [p.codes for p in parts], [p.n_levels for p in parts], [p.ordered for p in parts]
             )
-        weights = survey_weights(table[plan.weights], plan.weights) if plan.weights else None
-        return cls(table, plan, seed, copy, weights, cells, shared, positions)
+        return cls(table, plan, seed, copy, weights_of(plan, table), cells, shared, positions)
 
     def inputs(self, names: Sequence[str]) -> Inputs:
         """Return the original columns as predictors, without a copy for the tree engine."""
@@ -185,12 +189,13 @@ class _Task:
             target = Target(
                 coding.kind_of[column.codes], coding.n_kinds, rows=taking_part, weights=self.weights
             )
-            kinds = self._fit(inputs, target, replace(entry.settings, smoothing=""), rng, kind=True)
+            settings = replace(entry.settings, smoothing="")
+            kinds = self._fit(name, inputs, target, settings, rng, kind=True)
         target = self._value_target(column, coding, taking_part)
         values = None
         # Whether anybody takes part must not decide how a guarded column is made.
         if target.rows is None or len(target.rows) or entry.settings.method == "guarded":
-            values = self._fit(inputs, target, entry.settings, rng)
+            values = self._fit(name, inputs, target, entry.settings, rng)
         counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
         return ColumnModel(
             entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
@@ -223,6 +228,7 @@ class _Task:
 
     def _fit(
         self,
+        name: str,
         inputs: Inputs,
         target: Target,
         settings: Settings,
@@ -235,6 +241,10 @@ class _Task:
             target = replace(target, rows=rows[self.weights[rows] > 0], weights=positive)
         if settings.method == "ipf":
             return Ipf.of_cells(inputs, target)
+        given = self.structures.get(name)
+        if settings.method == "guarded" and given is not None:
+            drawn = cast("Guarded | Stratified", given.kinds if kind else given.values)
+            return drawn.counted_on(inputs, target)
         method = METHODS[kind_method(settings.method) if kind else settings.method]
         if self.plan.strata and len(inputs.parts):
             return Stratified.fit(method, inputs, target, settings, rng)
@@ -252,7 +262,9 @@ class _Task:
             free &= ~Order(other, name).broken(self.table)
         # Where every original record is covered by a rule, what a synthetic one outside it gets
         # can only come from all of them.
-        everybody = free.all() or not free.any()
+        # Guarded trees need nobody: they fall back on even shares.
+        guarded = self.plan.columns[name].settings.method == "guarded"
+        everybody = free.all() or not (free.any() or guarded)
         return (None if everybody else np.flatnonzero(free)), fixed, lower
 
 
@@ -278,6 +290,13 @@ def _joint(task: _Task) -> _Task | None:
 
 def _all(target: Target) -> NDArray[np.int64]:
     return np.arange(len(target.codes)) if target.rows is None else target.rows
+
+
+def weights_of(plan: Plan, table: Table) -> NDArray[np.float64] | None:
+    """Return the weight of each record in units of the plan; None when every one counts once."""
+    if not plan.weights:
+        return None
+    return survey_weights(table[plan.weights], plan.weights) / plan.weight_unit
 
 
 def predictors_of(plan: Plan, name: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ Cells and points follow from these alone, so that no record can move them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,25 @@ class Grid:
     scale: str = "even"
     special: tuple[float, ...] = ()
     declared: bool = False
+
+    def state(self) -> dict[str, Any]:
+        """Return what a file has to hold."""
+        return {**asdict(self), "special": list(self.special)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Grid:
+        """Return the grid from a file, or raise ValueError if it is none."""
+        given = [state["low"], state["high"], state["step"]]
+        numbers = [*given, *state["special"]]
+        if not all(type(v) in (int, float) and math.isfinite(v) for v in numbers):
+            raise ValueError("no range")
+        if state["scale"] not in SCALES or type(state["declared"]) is not bool:
+            raise ValueError("no scale")
+        if not (given[2] > 0 and given[1] >= given[0] and
+                (given[1] - given[0]) / given[2] <= MOST_POINTS and
+                max(abs(given[0]), abs(given[1])) / given[2] < 2**53):  # fmt: skip
+            raise ValueError("no points")
+        return cls(*given, state["scale"], tuple(state["special"]), state["declared"])
 
     @cached_property
     def first(self) -> int:

@@ -211,7 +211,7 @@ class Model:
         """
         table = Table.from_frame(data)
         cells = {
-            name: _recoded(model, table, name)
+            name: recoded(model, table, name)
             for name, model in self.columns.items()
             if name in self.names
         }
@@ -282,7 +282,7 @@ def _without_unknown(cells: Cells) -> Cells:
     )
 
 
-def _recoded(model: ColumnModel, table: Table, name: str) -> Cells:
+def recoded(model: ColumnModel, table: Table, name: str) -> Cells:
     """Return a column of any table in the codes of the model; unknown values get one code more."""
     if model.makes_numbers and table[name].kind.is_number:
         kinds, numbers = model.coding.split(table[name])

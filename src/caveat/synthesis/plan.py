@@ -73,6 +73,8 @@ class Plan:
         The column of survey weights; "" for none. It is not part of the output.
     remarks
         What the user should know about decisions that were made for her.
+    weight_unit
+        The weight that counts as one record in guarded trees; 1 where there are none.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -80,6 +82,7 @@ class Plan:
     strata: str = ""
     weights: str = ""
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    weight_unit: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))

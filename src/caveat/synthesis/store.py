@@ -31,9 +31,10 @@ from caveat.synthesis.dictionary import (
     table_from_state,
     table_state,
 )
+from caveat.synthesis.grid import Grid
 from caveat.synthesis.fitting import kind_method, predictors_of, rules_of
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
-from caveat.synthesis.methods._checks import need
+from caveat.synthesis.methods._checks import check_number, need
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.model import Model
 from caveat.synthesis.plan import ColumnPlan, Plan, check_plan
@@ -196,6 +197,7 @@ def _plan_state(plan: Plan) -> State:
                 "settings": asdict(entry.settings),
                 "predictors": list(entry.predictors),
                 "special": [plain(value) for value in entry.special],
+                "grid": None if entry.grid is None else entry.grid.state(),
             }
             for name, entry in plan.columns.items()
         },
@@ -203,6 +205,7 @@ def _plan_state(plan: Plan) -> State:
         "strata": plan.strata,
         "weights": plan.weights,
         "remarks": list(plan.remarks),
+        "weight_unit": plan.weight_unit,
     }
 
 
@@ -212,10 +215,17 @@ def _plan(state: State) -> Plan:
         settings = dict(entry["settings"])
         settings["margins"] = tuple(tuple(margin) for margin in settings["margins"])
         columns[name] = ColumnPlan(
-            Settings(**settings), tuple(entry["predictors"]), tuple(entry["special"])
+            Settings(**settings),
+            tuple(entry["predictors"]),
+            tuple(entry["special"]),
+            None if entry["grid"] is None else Grid.from_state(entry["grid"]),
         )
     rules = tuple(parse_rule(text) for text in state["rules"])
-    return Plan(columns, rules, state["strata"], state["weights"], tuple(state["remarks"]))
+    check_number(state["weight_unit"], low=np.nextafter(0.0, 1.0))
+    return Plan(
+        columns, rules, state["strata"], state["weights"], tuple(state["remarks"]),
+        state["weight_unit"],
+    )  # fmt: skip
 
 
 def _column_state(model: ColumnModel) -> State:

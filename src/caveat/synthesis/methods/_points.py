@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.synthesis.grid import Grid
+from caveat.synthesis.methods._checks import check_codes, check_numbers
 
 __all__ = ["AT_DEGREE", "AT_POINT", "Points"]
 
@@ -49,6 +50,18 @@ class Points:
         """Count the points of values."""
         points, place = np.unique(grid.point_of(values), return_inverse=True)
         return cls(grid, points, np.bincount(place, weights, len(points)).astype(np.float64))
+
+    def state(self) -> dict[str, Any]:
+        """Return what a file has to hold."""
+        return {"grid": self.grid.state(), "points": self.points, "weights": self.weights}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Points:
+        """Return the points from a file, or raise ValueError if they are none."""
+        grid, points = Grid.from_state(state["grid"]), state["points"]
+        check_numbers(state["weights"], points.shape, low=0.0)
+        check_codes(points - grid.first, grid.n_points, rising=True)
+        return cls(grid, points, state["weights"])
 
     @cached_property
     def _places(self) -> tuple[Ints, Ints]:
@@ -83,6 +96,46 @@ class Points:
             logs = np.log(self._degree_shares[cells, degree]) + np.log((weight + AT_POINT) / size)
         off = ~np.isclose(grid.values_of(points), values, rtol=0, atol=grid.step / 2)
         return np.where(off | grid.is_special(points), -np.inf, logs)
+
+    def changes(
+        self, released: Floats, gone: tuple[Floats, Floats], come: tuple[Floats, Floats]
+    ) -> Floats:
+        """Return what records that go and come do to the log probability of released values.
+
+        ``gone`` and ``come`` are their numbers and weights, 0 for one that takes no part.
+        """
+        grid = self.grid
+        held, times = np.unique(grid.point_of(released), return_counts=True)
+        known = np.union1d(held, self.points)
+        mine, theirs = np.zeros(len(known)), np.zeros(len(known))
+        mine[np.searchsorted(known, self.points)] = self.weights
+        theirs[np.searchsorted(known, held)] = times
+        cells, degrees, _ = self._keys(known, known)
+        points_in = grid.points_in.ravel().astype(np.float64)
+        in_cell = np.bincount(cells, theirs, grid.n_cells)
+        in_degree = np.bincount(degrees, theirs, len(points_in))
+        of_cell, of_degree = self.by_degree.sum(axis=1), self.by_degree.ravel()
+        rounds = (grid.points_in > 0).sum(axis=1) * AT_DEGREE
+        keys = [self._keys(known, grid.point_of(numbers)) for numbers, _ in (gone, come)]
+        # A share is a product of n_r + 1/2 and n_v + 1, divided by n + R/2 and n_r + G.
+        levels = (
+            (0, of_cell, rounds, in_cell, -1.0),
+            (1, of_degree, np.full(len(of_degree), AT_DEGREE), in_degree, 1.0),
+            (1, of_degree, AT_POINT * points_in, in_degree, -1.0),
+            (2, mine, np.full(len(known), AT_POINT), theirs, 1.0),
+        )
+        total = np.zeros(len(gone[0]))
+        for place, counts, extra, seen, sign in levels:
+            sides = [(own[place], moved) for own, (_, moved) in zip(keys, (gone, come), strict=True)]
+            total += sign * _log_changes(counts + extra, counts, seen, *sides)
+        return total
+
+    def _keys(self, known: Ints, points: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return cell, cell with roundness, and place among known points (-1 for others)."""
+        cells = np.searchsorted(self.grid.edges, points, "right") - 1
+        degrees = cells * len(self.grid.ladder) + self.grid.roundness_of(points)
+        place = np.clip(np.searchsorted(known, points), 0, len(known) - 1)
+        return cells, degrees, np.where(known[place] == points, place, -1)
 
     def draw(self, cells: Ints, rng: np.random.Generator) -> Floats:
         """Draw a value in each of these cells."""
@@ -128,3 +181,19 @@ class Points:
             bad = (grid.roundness_of(tried) != degree[left]) | grid.is_special(tried)
             left = left[bad]
         return points
+
+
+def _log_changes(
+    terms: Floats, counts: Floats, seen: Floats, gone: tuple[Ints, Floats], come: tuple[Ints, Floats]
+) -> Floats:
+    """Return for each world the change of the sum of seen x log(term) when weights move."""
+    (old, down), (new, up) = gone, come
+    same = old == new
+    total = np.zeros(len(old))
+    for keys, weights in ((old, np.where(same, up, 0.0) - down), (new, np.where(same, 0.0, up))):
+        used = (keys >= 0) & (weights != 0)
+        place = keys[used]
+        # a count that a weight takes away entirely is 0, whatever rounding leaves of it
+        after = terms[place] - counts[place] + np.maximum(counts[place] + weights[used], 0.0)
+        total[used] += seen[place] * (np.log(after) - np.log(terms[place]))
+    return total

@@ -83,6 +83,26 @@ class Guarded:
         cells = self.points.grid.cell_of(values)
         return self.tree.log_prob(predictor_codes(inputs), cells) + self.points.log_prob(values)
 
+    def check(self, inputs: Inputs, target: Target) -> None:
+        """Need a tree for these inputs and this target."""
+        own, other = self.tree.candidates, candidates_of(inputs)
+        need(np.array_equal(own.n_levels, other.n_levels), "other predictors")
+        need(np.array_equal(own.ordered, other.ordered), "other predictors")
+        need(self.tree.n_codes == _n_codes(target), "a tree for another response")
+        need(self.tree.is_number == (target.grid is not None), "a tree for another response")
+        need((None if self.points is None else self.points.grid) == target.grid, "another range")
+
+    def state(self) -> State:
+        """Return the arrays of the tree, and the points that occur."""
+        points = None if self.points is None else self.points.state()
+        return {"tree": self.tree.arrays(), "points": points}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Return the model from its arrays."""
+        points = None if state["points"] is None else Points.from_state(state["points"])
+        return cls(GuardedTree.from_arrays(state["tree"]), points)
+
 
 def _n_codes(target: Target) -> int:
     return target.n_levels if target.grid is None else target.grid.n_cells

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.synthesis.methods._checks import need
+from caveat.synthesis.methods.guarded import Guarded
 from caveat.synthesis.methods.base import (
     Fitted,
     Inputs,
@@ -25,11 +26,18 @@ from caveat.synthesis.methods.base import (
 __all__ = ["Stratified"]
 
 
+def _inside(inputs: Inputs, target: Target, stratum: int) -> Target:
+    """Return the target with the rows of one stratum."""
+    rows = np.arange(inputs.n_rows) if target.rows is None else target.rows
+    return replace(target, rows=rows[inputs.parts[-1].codes[rows] == stratum])
+
+
 @dataclass(frozen=True)
 class Stratified:
     """Models by stratum; the last of the inputs says which stratum a row is in.
 
-    A stratum without a training row of its own uses the model of all rows (stratum -1).
+    A stratum without a training row of its own uses the model of all rows (stratum -1). Guarded
+    trees have one for every level.
     """
 
     models: dict[int, Fitted]
@@ -39,7 +47,7 @@ class Stratified:
     @property
     def makes_numbers(self) -> bool:
         """Whether the models of the strata make numbers."""
-        return self.models[-1].makes_numbers
+        return next(iter(self.models.values())).makes_numbers
 
     @classmethod
     def fit(
@@ -51,18 +59,38 @@ class Stratified:
         rng: np.random.Generator,
     ) -> Self:
         """Fit one model of the given method in each stratum, and one for all rows."""
+        if settings.method == "guarded":
+            # Who is in the data must not decide which models there are.
+            levels = range(inputs.parts[-1].n_levels)
+            parts = [_inside(inputs, target, stratum) for stratum in levels]
+            fits = [method.fit(inputs, part, settings, rng) for part in parts]
+            return cls(dict(enumerate(fits)))
         strata = inputs.parts[-1].codes
-        rows = np.arange(inputs.n_rows) if target.rows is None else target.rows
         models: dict[int, Fitted] = {-1: method.fit(inputs, target, settings, rng)}
-        for stratum in np.unique(strata[rows]).tolist():
-            inside = rows[strata[rows] == stratum]
-            models[stratum] = method.fit(inputs, replace(target, rows=inside), settings, rng)
+        for stratum in np.unique(strata if target.rows is None else strata[target.rows]).tolist():
+            part = _inside(inputs, target, stratum)
+            models[stratum] = method.fit(inputs, part, settings, rng)
         return cls(models)
+
+    def counted_on(self, inputs: Inputs, target: Target) -> Self:
+        """Return the same structures with the counts, and the probability, of other records."""
+        return replace(
+            self,
+            models={
+                stratum: cast(Guarded, model).counted_on(inputs, _inside(inputs, target, stratum))
+                for stratum, model in self.models.items()
+            },
+        )
+
+    @property
+    def log_structure(self) -> float:
+        """The log probability that the data give these structures."""
+        return sum(getattr(model, "log_structure", 0.0) for model in self.models.values())
 
     def _by_stratum(self, inputs: Inputs) -> list[tuple[Fitted, NDArray[np.int64]]]:
         strata = inputs.parts[-1].codes
         return [
-            (self.models.get(stratum, self.models[-1]), np.flatnonzero(strata == stratum))
+            (self.models[stratum if stratum in self.models else -1], np.flatnonzero(strata == stratum))
             for stratum in np.unique(strata).tolist()
         ]
 
@@ -82,9 +110,10 @@ class Stratified:
 
     def check(self, inputs: Inputs, target: Target) -> None:
         """Need a model for all rows, and others for strata that there are."""
-        need(-1 in self.models and inputs.parts, "no model of all rows")
-        need(max(self.models) < inputs.parts[-1].n_levels, "a stratum that there is not")
-        need(min(self.models) == -1, "a stratum that there is not")
+        need(inputs.parts, "no strata")
+        levels = inputs.parts[-1].n_levels
+        need(max(self.models) < levels and min(self.models) >= -1, "a stratum that there is not")
+        need(-1 in self.models or len(self.models) == levels, "no model of all rows")
         for model in self.models.values():
             model.check(inputs, target)
 

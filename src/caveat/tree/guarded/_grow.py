@@ -90,12 +90,15 @@ def candidate_counts(
 
 
 @inner
-def gain_of(left_squares, left_sum, right_squares, right_sum, whole, left_n, right_n, least):
-    """Return the decrease of weight x Gini, less one for each record that a child lacks."""
-    gain = -whole
-    if left_sum > 0.0:
+def gain_of(left_squares, left_sum, right_squares, right_sum, left_n, right_n, least):
+    """Return the decrease of weight x Gini, less one for each record that a child lacks.
+
+    What the node itself brings is the same for all its candidates and left out.
+    """
+    gain = 0.0
+    if left_n > 0:
         gain += left_squares / left_sum
-    if right_sum > 0.0:
+    if right_n > 0:
         gain += right_squares / right_sum
     if left_n < least:
         gain -= least - left_n
@@ -107,12 +110,6 @@ def gain_of(left_squares, left_sum, right_squares, right_sum, whole, left_n, rig
 @inner
 def all_gains(left, left_n, total, n, least, gains):
     """Write the gain of every candidate; return the largest."""
-    whole = 0.0
-    weight = 0.0
-    for k in range(len(total)):
-        whole += total[k] * total[k]
-        weight += total[k]
-    whole = whole / weight if weight > 0.0 else 0.0
     best = -np.inf
     for s in range(len(gains)):
         left_squares = 0.0
@@ -126,7 +123,7 @@ def all_gains(left, left_n, total, n, least, gains):
             left_sum += a
             right_squares += b * b
             right_sum += b
-        gain = gain_of(left_squares, left_sum, right_squares, right_sum, whole, left_n[s],
+        gain = gain_of(left_squares, left_sum, right_squares, right_sum, left_n[s],
                        n - left_n[s], least)  # fmt: skip
         gains[s] = gain
         best = max(best, gain)

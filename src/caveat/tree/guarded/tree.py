@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, hal
 
 __all__ = ["Guard", "GuardedTree", "Sample", "grow_guarded"]
 
+MOST_LEVELS = 1 << 16
 MOST_SCORES = 64
 NUMBER_SCORES = 10
 
@@ -162,10 +164,69 @@ class GuardedTree:
         leaves = self.apply(codes)
         return np.asarray(log_shares(self.shares, leaves, np.asarray(response, np.int64)))
 
+    def arrays(self) -> dict[str, Any]:
+        """Return what a file has to hold."""
+        return {
+            "n_levels": self.candidates.n_levels,
+            "ordered": self.candidates.ordered.astype(np.uint8),
+            "guard": [float(v) for v in astuple(self.guard)],
+            "n_codes": self.n_codes,
+            "is_number": self.is_number,
+            "candidate": self.candidate,
+            "counts": self.counts,
+            "log_structure": self.log_structure,
+        }
+
+    @classmethod
+    def from_arrays(cls, state: dict[str, Any]) -> GuardedTree:
+        """Return the tree from its arrays, or raise ValueError if they are none of a tree."""
+        levels, ordered = (np.asarray(state[name]) for name in ("n_levels", "ordered"))
+        if levels.dtype.kind not in "iu" or levels.ndim != 1 or levels.shape != ordered.shape:
+            raise ValueError("no predictors")
+        if len(levels) and not 1 <= levels.min() <= levels.max() <= MOST_LEVELS:
+            raise ValueError("no levels")
+        found = Candidates(levels.tolist(), (ordered != 0).tolist())
+        *numbers, depth = state["guard"]
+        guard = Guard(*map(float, numbers), depth=int(depth))
+        candidate, counts = np.asarray(state["candidate"]), np.asarray(state["counts"])
+        n_codes, logs = int(state["n_codes"]), float(state["log_structure"])
+        splits = int((candidate >= 0).sum())
+        if candidate.dtype != np.int32 or candidate.shape != (2 * splits + 1,):
+            raise ValueError("no nodes")
+        if candidate.max() >= found.n or candidate.min() < -1:
+            raise ValueError("a split that is no candidate")
+        if counts.shape != (len(candidate), n_codes + 1) or counts.dtype != np.float64:
+            raise ValueError("no counts")
+        steps = np.diff(counts, axis=1)
+        if not (np.isfinite(counts).all() and (counts[:, 0] == 0).all() and (steps >= 0).all()):
+            raise ValueError("counts that do not rise")
+        if not math.isfinite(logs) or logs > 0:
+            raise ValueError("no probability")
+        if not (guard.temperature > 0 and guard.smallest > 0 and guard.backoff >= 0
+                and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
+            raise ValueError("no guard")
+        links = _links(candidate)
+        return cls(found, guard, n_codes, bool(state["is_number"]), candidate, *links, counts, logs)
+
     def counted_on(self, sample: Sample) -> GuardedTree:
         """Return the same structure with the counts, and the probability, of other records."""
         return _walked(sample, self.candidates, self.guard, self.n_codes, self.is_number, 0,
                        self.candidate)  # fmt: skip
+
+
+def _links(candidate: NDArray[np.int32]) -> tuple[NDArray[np.int32], ...]:
+    """Return left children, parents and depths of nodes whose children come in order."""
+    split = np.flatnonzero(candidate >= 0)
+    children = np.full(len(candidate), -1, np.int32)
+    children[split] = 1 + 2 * np.arange(len(split))
+    parent = np.full(len(candidate), -1, np.int32)
+    parent[1:] = np.repeat(split, 2)
+    depth = np.zeros(len(candidate), np.int32)
+    for m in range(1, len(candidate)):
+        if parent[m] >= m:
+            raise ValueError("a node before its parent")
+        depth[m] = depth[parent[m]] + 1
+    return children, parent, depth
 
 
 def scores_of(n_codes: int, is_number: bool) -> NDArray[np.int64]:

@@ -1,0 +1,216 @@
+"""All records at once on guarded releases, by moving counts along paths.
+
+The attacker is given the structure of the trees too: she compares p(Z, T | D') over the data sets
+D' that differ in one record. What a record changes is a path in each tree (see
+:mod:`caveat.tree.guarded.adjacent`) and, for numbers, the points within cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack.worlds import Worlds, in_threads
+from caveat.discreet import without_values
+from caveat.synthesis import Plan
+from caveat.synthesis.cells import Cells, inputs_of
+from caveat.synthesis.coding import ORDINARY
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.fitting import predictors_of, weights_of
+from caveat.synthesis.methods._points import Points
+from caveat.synthesis.methods.guarded import Guarded, predictor_codes
+from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.model import recoded
+from caveat.synthesis.rules import Order
+from caveat.table import Table
+from caveat.tree.guarded import GuardedTree, Sample
+from caveat.tree.guarded.adjacent import Change, adjacent_logs, released_codes
+
+__all__ = ["GuardedChanges", "is_guarded"]
+
+CHUNK = 50_000
+"""Worlds that one thread follows together."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def is_guarded(plan: Plan) -> bool:
+    """Whether every column that is drawn is a guarded tree, and each release has a probability."""
+    apart = ("derived", "drop", "constant")
+    methods = [entry.settings.method for entry in plan.columns.values()]
+    ordered = any(isinstance(rule, Order) for rule in plan.rules)
+    return "guarded" in methods and not ordered and set(methods) <= {"guarded", *apart}
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Records as the trees see them."""
+
+    table: Table
+    cells: Mapping[str, Cells]
+    plan: Plan
+
+    __repr__ = without_values
+
+    @cached_property
+    def weights(self) -> Floats:
+        weights = weights_of(self.plan, self.table)
+        return np.ones(self.table.n_rows) if weights is None else weights
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """One tree of the plan: whose it is, and which records it is counted on."""
+
+    model: ColumnModel
+    names: tuple[str, ...]
+    tree: GuardedTree
+    points: Points | None
+    is_kind: bool
+    stratum: int | None
+
+    __repr__ = without_values
+
+    def of(self, rows: _Rows, name: str) -> tuple[Change, Floats | None]:
+        """Return the records in the codes of this tree, and their numbers."""
+        n, cells = rows.table.n_rows, rows.cells[name]
+        inputs = inputs_of(rows.cells, self.names, n)
+        kinds, codes, numbers = _parts(cells)
+        takes_part = rows.weights > 0
+        for condition, _ in self.model.fixed:
+            takes_part = takes_part & ~condition.holds(rows.table.columns)
+        if self.stratum is not None:
+            takes_part = takes_part & (inputs.parts[-1].codes == self.stratum)
+        if self.is_kind:
+            assert kinds is not None
+            response = kinds
+        elif self.points is not None:
+            assert numbers is not None
+            response = self.points.grid.cell_of(numbers)
+            takes_part = takes_part if kinds is None else takes_part & (kinds == ORDINARY)
+        else:
+            response = codes
+        sample = Sample(predictor_codes(inputs), np.asarray(response, np.int64), rows.weights)
+        return Change(sample, takes_part), None if self.points is None else numbers
+
+
+def _parts(cells: Cells) -> tuple[Any, Any, Any]:
+    """Return kinds, codes and numbers of cells, where they have them."""
+    if not cells.coding.is_number:
+        return None, cells.codes, None
+    split = cells.as_numbers()
+    return split.kinds, None, split.numbers
+
+
+class GuardedChanges:
+    """The trees of a guarded plan, ready to be changed in one record.
+
+    Parameters
+    ----------
+    worlds
+        The original, the plan and the releases; `is_guarded` must hold.
+    """
+
+    def __init__(self, worlds: Worlds) -> None:
+        self.worlds = worlds
+        self.base = worlds.evidence(worlds.original, ())
+        self.views = [
+            (name, view)
+            for name, model in worlds.base.items()
+            if model.entry.settings.method == "guarded"
+            for view in _views(model, predictors_of(worlds.plan, name))
+        ]
+        original = self._rows(worlds.original)
+        self.held = [_taking_part(*view.of(original, name)) for name, view in self.views]
+        self.released = [self._released(name, view) for name, view in self.views]
+
+    def _rows(self, table: Table) -> _Rows:
+        models = self.worlds.base
+        cells = {n: Cells(m.coding, codes=table[n].codes) for n, m in models.items()}
+        return _Rows(table, cells, self.worlds.plan)
+
+    def _released(self, name: str, view: _View) -> tuple[Floats, Floats | None]:
+        """Return what was released in each leaf of a tree, and the numbers themselves."""
+        total, numbers = np.zeros((len(view.tree.candidate), view.tree.n_codes + 1)), []
+        models = {
+            n: m for n, m in self.worlds.base.items() if m.entry.settings.method != "drop"
+        }
+        for release in self.worlds.releases:
+            cells = {n: recoded(m, release, n) for n, m in models.items()}
+            plain = Table({n: c.column for n, c in cells.items()})
+            rows = _Rows(plain, cells, Plan({}))
+            sample, own = _taking_part(*view.of(rows, name))
+            total += released_codes(view.tree, sample.codes, sample.response)
+            if own is not None:
+                numbers.append(own)
+        return total, np.concatenate(numbers) if numbers else None
+
+    def logs(
+        self,
+        records: Ints,
+        come: Table | None,
+        threads: int | None = None,
+        done: Callable[[float], None] | None = None,
+    ) -> Floats:
+        """Return the log-likelihood of each world.
+
+        Parameters
+        ----------
+        records
+            The record that goes, for each world.
+        come
+            The record that comes instead, one row for each world; None if none does.
+        """
+        items = [
+            (number, start)
+            for start in range(0, len(records), CHUNK)
+            for number in range(len(self.views))
+        ]
+        found = in_threads(
+            lambda item: self._follow(item[0], records, come, item[1]), items, threads, done
+        )
+        total = np.full(len(records), self.base.log_likelihood)
+        for (_, start), changes in zip(items, found, strict=True):
+            total[start : start + CHUNK] += changes
+        return total
+
+    def _follow(self, number: int, records: Ints, come: Table | None, start: int) -> Floats:
+        name, view = self.views[number]
+        (sample, _), (released, numbers) = self.held[number], self.released[number]
+        part = slice(start, start + CHUNK)
+        before = self._rows(self.worlds.original.take(records[part]))
+        gone, old = view.of(before, name)
+        if come is None:
+            after, new = Change(gone.sample, np.zeros(len(gone.takes_part), bool)), old
+        else:
+            after, new = view.of(self._rows(come.take(np.arange(come.n_rows)[part])), name)
+        logs = adjacent_logs(view.tree, sample, released, gone, after)
+        if view.points is not None:
+            assert numbers is not None and old is not None and new is not None  # noqa: PT018
+            weights = [np.where(c.takes_part, c.sample.weights, 0.0) for c in (gone, after)]
+            logs = logs + view.points.changes(numbers, (old, weights[0]), (new, weights[1]))
+        return logs
+
+
+def _views(model: ColumnModel, names: tuple[str, ...]) -> Iterator[_View]:
+    for fitted, is_kind in ((model.kinds, True), (model.values, False)):
+        if fitted is None:
+            continue
+        strata = fitted.models if isinstance(fitted, Stratified) else {None: fitted}
+        for stratum, one in strata.items():
+            guarded = cast(Guarded, one)
+            yield _View(model, names, guarded.tree, guarded.points, is_kind, stratum)
+
+
+def _taking_part(change: Change, numbers: Floats | None) -> tuple[Sample, Floats | None]:
+    on, sample = change.takes_part, change.sample
+    kept = Sample(
+        np.ascontiguousarray(sample.codes[:, on]), sample.response[on], sample.weights[on]
+    )
+    return kept, None if numbers is None else numbers[on]

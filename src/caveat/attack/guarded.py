@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.worlds import Worlds, in_threads
+from caveat.attack.worlds import Worlds, affected_columns, in_threads
 from caveat.discreet import without_values
 from caveat.synthesis import Plan
 from caveat.synthesis.cells import Cells, inputs_of
@@ -167,10 +167,14 @@ class GuardedChanges:
         come
             The record that comes instead, one row for each world; None if none does.
         """
+        hit = set(self.worlds.plan.columns)
+        if come is not None:
+            hit = affected_columns(self.worlds.plan, self._changed(records, come))
         items = [
             (number, start)
             for start in range(0, len(records), CHUNK)
-            for number in range(len(self.views))
+            for number, (name, _) in enumerate(self.views)
+            if name in hit
         ]
         found = in_threads(
             lambda item: self._follow(item[0], records, come, item[1]), items, threads, done
@@ -179,6 +183,11 @@ class GuardedChanges:
         for (_, start), changes in zip(items, found, strict=True):
             total[start : start + CHUNK] += changes
         return total
+
+    def _changed(self, records: Ints, come: Table) -> list[str]:
+        """Return the columns in which a record that comes differs from the one that goes."""
+        original = self.worlds.original
+        return [n for n in original if np.any(come[n].codes != original[n].codes[records])]
 
     def _follow(self, number: int, records: Ints, come: Table | None, start: int) -> Floats:
         name, view = self.views[number]

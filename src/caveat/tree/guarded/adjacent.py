@@ -95,8 +95,25 @@ def _structure(tree: GuardedTree, sample: Sample, gone: Change, come: Change) ->
              gone.takes_part),
             (come.sample.codes, classes[come.sample.response], come.sample.weights,
              come.takes_part),
+            _how(classes, gone, come),
         )
     )  # fmt: skip
+
+
+def _how(
+    classes: NDArray[np.int64], gone: Change, come: Change
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], float]:
+    """Return which worlds a table serves, whose record changes its class alone, and the weight."""
+    old, new = gone.sample, come.sample
+    weight = float(old.weights.max(initial=0.0))
+    same = np.all(old.codes == new.codes, axis=0)
+    tabled = (old.weights == weight) & (new.weights == weight)
+    tabled &= same | (classes[old.response] == classes[new.response])
+    # Worlds of one record stand together; they have the same predictors and the same class.
+    first = np.ones(old.n, bool)
+    first[1:] = np.any(old.codes[:, 1:] != old.codes[:, :-1], axis=0)
+    first[1:] |= old.response[1:] != old.response[:-1]
+    return tabled, np.where(same & tabled, np.cumsum(first), -1), weight
 
 
 def _shares(tree: GuardedTree, released: Floats, gone: Change, come: Change) -> Floats:
@@ -206,19 +223,107 @@ def changed_gain(s, flag, i, gone, come, left, left_n, squares, total, n, splits
     return gain_of(left_squares, left_sum, right_squares, right_sum, n_left, n_right, least)
 
 
+@inner
+def weigh_candidates(left, left_n, total, n, splits, settings, reach, near, squares, powers):
+    """Write the candidates that count, their sums of squares and their weights; return the best."""
+    temperature, _, _, least, _ = settings
+    n_candidates = splits[2][-1]
+    best = -np.inf
+    for s in range(n_candidates):
+        for k in range(4):
+            squares[s, k] = 0.0
+        for k in range(len(total)):
+            c = left[s, k]
+            d = total[k] - c
+            squares[s, 0] += c * c
+            squares[s, 1] += c
+            squares[s, 2] += d * d
+            squares[s, 3] += d
+        powers[s] = gain_of(squares[s, 0], squares[s, 1], squares[s, 2], squares[s, 3], left_n[s],
+                            n - left_n[s], least)  # fmt: skip
+        best = max(best, powers[s])
+    n_near = 0
+    for s in range(n_candidates):
+        if powers[s] > best - NEGLIGIBLE * temperature - reach:
+            near[n_near] = s
+            n_near += 1
+        powers[s] = math.exp((powers[s] - best) / temperature)
+    return best, n_near
+
+
+@inner
+def tabulate(table, n_near, near, best, weight, left, left_n, squares, total, n, settings):
+    """Write the weights of candidates when a record of this weight goes, comes or changes sides.
+
+    Columns 0 and 1 are a record that goes on the left and on the right, 2 and 3 one that comes, 4
+    one that moves from left to right, 5 from right to left; 6 to 9 are the factors of a record
+    that changes its class: the old one on the left and on the right, the new one there.
+    """
+    temperature, _, _, least, _ = settings
+    for q in range(n_near):
+        s = near[q]
+        l2, l1, r2, r1 = squares[s, 0], squares[s, 1], squares[s, 2], squares[s, 3]
+        nl = left_n[s]
+        nr = n - nl
+        for k in range(len(total)):
+            c = left[s, k]
+            d = total[k] - c
+            c_less, c_more = weight * (weight - 2.0 * c), weight * (weight + 2.0 * c)
+            d_less, d_more = weight * (weight - 2.0 * d), weight * (weight + 2.0 * d)
+            gains = (
+                gain_of(l2 + c_less, l1 - weight, r2, r1, nl - 1, nr, least),
+                gain_of(l2, l1, r2 + d_less, r1 - weight, nl, nr - 1, least),
+                gain_of(l2 + c_more, l1 + weight, r2, r1, nl + 1, nr, least),
+                gain_of(l2, l1, r2 + d_more, r1 + weight, nl, nr + 1, least),
+                gain_of(l2 + c_less, l1 - weight, r2 + d_more, r1 + weight, nl - 1, nr + 1, least),
+                gain_of(l2 + c_more, l1 + weight, r2 + d_less, r1 - weight, nl + 1, nr - 1, least),
+            )
+            for j in range(6):
+                table[q, k, j] = math.exp((gains[j] - best) / temperature)
+            table[q, k, 6] = math.exp(c_less / l1 / temperature) if nl else 1.0
+            table[q, k, 7] = math.exp(d_less / r1 / temperature) if nr else 1.0
+            table[q, k, 8] = math.exp(c_more / l1 / temperature) if nl else 1.0
+            table[q, k, 9] = math.exp(d_more / r1 / temperature) if nr else 1.0
+
+
+@inner
+def is_left(s, codes, i, splits):
+    """Say whether a record goes left in a candidate."""
+    ordered, n_levels, first, sides, side_at, of = splits
+    p = of[s]
+    return goes_left(s - first[p], codes[p, i], ordered[p], n_levels[p], sides, side_at[p])
+
+
+@inner
+def tabulated(s, q, flag, i, gone, come, table, power, splits):
+    """Return the weight of a candidate after a change, from the table."""
+    if flag == 1:
+        return table[q, gone[1][i], 0 if is_left(s, gone[0], i, splits) else 1]
+    if flag == 2:
+        return table[q, come[1][i], 2 if is_left(s, come[0], i, splits) else 3]
+    here, there = is_left(s, gone[0], i, splits), is_left(s, come[0], i, splits)
+    a, b = gone[1][i], come[1][i]
+    if a == b:
+        return power if here == there else table[q, a, 4 if here else 5]
+    place = 0 if here else 1
+    return power * table[q, a, 6 + place] * table[q, b, 8 + place]
+
+
 @kernel
-def structure_changes(records, nodes, splits, n_scores, settings, gone, come):
-    """Return for each world the change of the log probability of the structure."""
+def structure_changes(records, nodes, splits, n_scores, settings, gone, come, how):
+    """Return for each world the change of the log probability of the structure.
+
+    ``how`` says of each world whether the weights of candidates can be read from a table, whose
+    record it is if only the class changes (else -1), and the weight that the table is made for.
+    """
+    tabled, owner, weight = how
     codes, scores, weights, order, begin, end = records
     candidate, children, depth = nodes
     ordered, n_levels, first, sides, side_at, _ = splits
     temperature, smallest, softness, least, max_depth = settings
     n_candidates = first[-1]
     starts, worlds, which = visits_of(candidate, children, splits, gone, come)
-    heaviest = 1.0
-    for side in (gone, come):
-        for i in range(len(side[2])):
-            heaviest = max(heaviest, side[2][i])
+    heaviest = max(gone[2].max(), come[2].max())
     # What one record may add to a gain or take from it: three of its weight, and one of penalty.
     reach = 2.0 * (3.0 * heaviest + 1.0)
     cells = np.empty((max(n_levels.max(), 1), n_scores))
@@ -226,8 +331,10 @@ def structure_changes(records, nodes, splits, n_scores, settings, gone, come):
     left = np.empty((n_candidates, n_scores))
     left_n = np.empty(n_candidates, np.int64)
     squares = np.empty((n_candidates, 4))
-    gains = np.empty(n_candidates)
+    powers = np.empty(n_candidates)
     near = np.empty(n_candidates, np.int64)
+    table = np.empty((n_candidates, n_scores, 10))
+    by_class = np.empty(n_scores)
     total = np.empty(n_scores)
     changes = np.zeros(gone[0].shape[1])
     for m in range(len(candidate)):
@@ -235,49 +342,56 @@ def structure_changes(records, nodes, splits, n_scores, settings, gone, come):
             continue
         n = end[m] - begin[m]
         before = log_split(n, smallest, softness)
-        is_split = candidate[m] >= 0
-        if is_split:
-            candidate_counts(codes, scores, weights, order, begin[m], end[m], ordered, n_levels,
-                             first, sides, side_at, cells, sizes, left, left_n, total)  # fmt: skip
-            best = -np.inf
-            for s in range(n_candidates):
-                for k in range(4):
-                    squares[s, k] = 0.0
-                for k in range(n_scores):
-                    c = left[s, k]
-                    d = total[k] - c
-                    squares[s, 0] += c * c
-                    squares[s, 1] += c
-                    squares[s, 2] += d * d
-                    squares[s, 3] += d
-                gains[s] = gain_of(squares[s, 0], squares[s, 1], squares[s, 2], squares[s, 3],
-                                   left_n[s], n - left_n[s], least)  # fmt: skip
-                best = max(best, gains[s])
-            n_near = 0
-            mass = 0.0
-            for s in range(n_candidates):
-                if gains[s] > best - NEGLIGIBLE * temperature - reach:
-                    near[n_near] = s
-                    n_near += 1
-                    mass += math.exp((gains[s] - best) / temperature)
-            chosen = candidate[m]
-            base = (gains[chosen] - best) / temperature - math.log(mass)
+        if candidate[m] < 0:
+            for j in range(starts[m], starts[m + 1]):
+                now = n - (which[j] & 1) + (which[j] >> 1)
+                after = log_split(now, smallest, softness) - (now - smallest) / softness
+                changes[worlds[j]] += after - (before - (n - smallest) / softness)
+            continue
+        candidate_counts(codes, scores, weights, order, begin[m], end[m], ordered, n_levels,
+                         first, sides, side_at, cells, sizes, left, left_n, total)  # fmt: skip
+        best, n_near = weigh_candidates(left, left_n, total, n, splits, settings, reach, near,
+                                        squares, powers)  # fmt: skip
+        usable = False
+        for j in range(starts[m], starts[m + 1]):
+            usable = usable or tabled[worlds[j]]
+        if usable:
+            tabulate(table, n_near, near, best, weight, left, left_n, squares, total, n, settings)
+        whole = 0.0
+        for q in range(n_near):
+            whole += powers[near[q]]
+        chosen = candidate[m]
+        gain = changed_gain(chosen, 0, 0, gone, come, left, left_n, squares, total, n, splits,
+                            least)  # fmt: skip
+        base = (gain - best) / temperature - math.log(whole)
+        known = -1
         for j in range(starts[m], starts[m + 1]):
             i, flag = worlds[j], which[j]
             now = n - (flag & 1) + (flag >> 1)
-            after = log_split(now, smallest, softness)
-            if not is_split:
-                changes[i] += (after - (now - smallest) / softness) - (
-                    before - (n - smallest) / softness
-                )
-                continue
             mass = 0.0
-            for q in range(n_near):
-                gain = changed_gain(near[q], flag, i, gone, come, left, left_n, squares, total, n,
-                                    splits, least)  # fmt: skip
-                mass += math.exp((gain - best) / temperature)
+            if flag == 3 and owner[i] >= 0:
+                if known != owner[i]:
+                    known = owner[i]
+                    by_class[:] = 0.0
+                    for q in range(n_near):
+                        s = near[q]
+                        place = 0 if is_left(s, gone[0], i, splits) else 1
+                        factor = powers[s] * table[q, gone[1][i], 6 + place]
+                        for k in range(n_scores):
+                            by_class[k] += factor * table[q, k, 8 + place]
+                mass = whole if come[1][i] == gone[1][i] else by_class[come[1][i]]
+            elif tabled[i]:
+                for q in range(n_near):
+                    s = near[q]
+                    mass += tabulated(s, q, flag, i, gone, come, table, powers[s], splits)
+            else:
+                for q in range(n_near):
+                    gain = changed_gain(near[q], flag, i, gone, come, left, left_n, squares, total,
+                                        n, splits, least)  # fmt: skip
+                    mass += math.exp((gain - best) / temperature)
             gain = changed_gain(chosen, flag, i, gone, come, left, left_n, squares, total, n,
                                 splits, least)  # fmt: skip
+            after = log_split(now, smallest, softness)
             changes[i] += after - before + (gain - best) / temperature - math.log(mass) - base
     return changes
 

@@ -92,7 +92,9 @@ class Updates:
     def __init__(self, worlds: Worlds) -> None:
         self.worlds = worlds
         table, plan = worlds.original, worlds.plan
-        self.codings = {n: Coding.of(table[n], e.special, n, e.grid) for n, e in plan.columns.items()}
+        self.codings = {
+            n: Coding.of(table[n], e.special, n, e.grid) for n, e in plan.columns.items()
+        }
         self.cells = {n: Cells(c, codes=table[n].codes) for n, c in self.codings.items()}
         self.released = _released_cells(worlds, self.codings)
         modelled = [n for n, e in plan.columns.items() if e.settings.method in MODELLED]

@@ -166,9 +166,7 @@ class Coding:
             return [Part(codes, self.column.n_levels, self.column.kind.has_order)]
         if not self.two_step:
             return [Part(codes, len(self.numbers), True, self.numbers, grid=self.grid)]
-        value = Part(
-            self.value_of[codes], len(self.numbers), True, self.numbers, grid=self.grid
-        )
+        value = Part(self.value_of[codes], len(self.numbers), True, self.numbers, grid=self.grid)
         return [value, Part(self.kind_of[codes], self.n_kinds, False)]
 
     def parts_of_numbers(self, kinds: NDArray[Any], values: NDArray[np.float64]) -> list[Part]:

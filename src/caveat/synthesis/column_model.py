@@ -98,9 +98,7 @@ class ColumnModel:
         if not coding.is_number:
             return Target(none, coding.column.n_levels)
         numbers = coding.numbers
-        return Target(
-            none, len(numbers), numbers, True, decimals=self.decimals, grid=coding.grid
-        )
+        return Target(none, len(numbers), numbers, True, decimals=self.decimals, grid=coding.grid)
 
     def draw(self, inputs: Inputs, before: Mapping[str, Cells], rng: np.random.Generator) -> Cells:
         """Draw the cells of a block of rows."""

@@ -113,11 +113,11 @@ class Grid:
             share = np.expm1(share * math.log(WIDEST)) / (WIDEST - 1)
         edges = np.unique(self.first + np.rint(share * self.n_points).astype(np.int64))
         # A cell of nothing but special values has no point of its own: the next one takes it in.
-        apart = np.searchsorted(self._special_points, edges)
+        apart = np.searchsorted(self.special_points, edges)
         empty = np.flatnonzero(np.diff(edges) == np.diff(apart))
         while len(empty) and len(edges) > 2:
             edges = np.delete(edges, min(empty[0] + 1, len(edges) - 2))
-            apart = np.searchsorted(self._special_points, edges)
+            apart = np.searchsorted(self.special_points, edges)
             empty = np.flatnonzero(np.diff(edges) == np.diff(apart))
         return edges
 
@@ -160,19 +160,20 @@ class Grid:
         below = -(-self.edges[:, None] // self.ladder)  # multiples below each edge
         multiples = np.diff(below, axis=0)
         exact = multiples - np.append(multiples[:, 1:], np.zeros((self.n_cells, 1), int), axis=1)
-        apart = self._special_points
+        apart = self.special_points
         np.subtract.at(exact, (self._cells_of_points(apart), self.roundness_of(apart)), 1)
         return np.asarray(exact)
 
     @cached_property
-    def _special_points(self) -> Ints:
+    def special_points(self) -> Ints:
+        """The points that are special values."""
         values = np.array(self.special, np.float64)
         inside = (values >= self.low - self.step / 2) & (values <= self.high + self.step / 2)
         return np.unique(self.point_of(values[inside]))
 
     def is_special(self, points: Ints) -> NDArray[np.bool_]:
         """Return which points are special values."""
-        return np.isin(points, self._special_points)
+        return np.isin(points, self.special_points)
 
     def _cells_of_points(self, points: Ints) -> Ints:
         return np.searchsorted(self.edges, points, "right") - 1

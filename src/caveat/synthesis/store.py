@@ -116,7 +116,9 @@ def load_columns(folder: Path, key: str, plan: Plan) -> dict[str, ColumnModel]:
                 content = _unpacked(document, arrays)
                 name, state = content["name"], content["state"]
                 entry = plan.columns[name]
-                coding = Coding.of(column_from_state(state["dictionary"]), entry.special, name, entry.grid)
+                coding = Coding.of(
+                    column_from_state(state["dictionary"]), entry.special, name, entry.grid
+                )
                 found[name] = _column_model(state, plan, name, coding)
         except REFUSED:
             warnings.warn(
@@ -162,7 +164,9 @@ def _model(content: State, seed: int) -> Model:
     need(type(n_rows) is int and 0 < n_rows < MOST_ROWS, "no number of rows")
     table = Table({n: column_from_state(state["dictionary"]) for n, state in states.items()})
     check_plan(plan, table)
-    codings = {n: Coding.of(table[n], entry.special, n, entry.grid) for n, entry in plan.columns.items()}
+    codings = {
+        n: Coding.of(table[n], entry.special, n, entry.grid) for n, entry in plan.columns.items()
+    }
     columns = {}
     for name, state in states.items():
         columns[name] = _column_model(state, plan, name, codings[name])

@@ -1,9 +1,9 @@
 """The points of a grid within its cells: round numbers first, then the number itself.
 
-In a cell a degree of roundness r has the share (n_r + ½) / (n + R/2), and a point of it the share
-(n_v + 1) / (n_r + G): n are the records of the whole column in the cell, R the degrees that have
-points there, G the points of this one. So heaps at round numbers come back with their share, and a
-number that only one person has is one among many.
+In a cell a degree of roundness r has the share (n_r + ½) / (n + R/2): n are the records of the
+whole column in the cell, R the degrees that have points there. A point of it is found by halving
+(see :mod:`caveat.synthesis.methods._halving`). So heaps come back with their share, those at round
+numbers first of all, and a number that only one person has is one among many.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.synthesis.grid import Grid
 from caveat.synthesis.methods._checks import check_codes, check_numbers
+from caveat.synthesis.methods._halving import changed_points, draw_points, log_points
 
-__all__ = ["AT_DEGREE", "AT_POINT", "Points"]
+__all__ = ["AT_DEGREE", "Points"]
 
 AT_DEGREE = 0.5
-AT_POINT = 1.0
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Arrays = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +65,10 @@ class Points:
         return cls(grid, points, state["weights"])
 
     @cached_property
-    def _places(self) -> tuple[Ints, Ints]:
-        """Cell and roundness of the points that occur."""
-        cells = np.searchsorted(self.grid.edges, self.points, "right") - 1
-        return cells, self.grid.roundness_of(self.points)
-
-    @cached_property
     def by_degree(self) -> Floats:
         """Weight of each cell (line) and roundness (column)."""
         counts = np.zeros(self.grid.points_in.shape)
-        np.add.at(counts, self._places, self.weights)
+        np.add.at(counts, self._place(self.points), self.weights)
         return counts
 
     @cached_property
@@ -82,20 +77,42 @@ class Points:
         shares = np.where(there, self.by_degree + AT_DEGREE, 0.0)
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), AT_DEGREE))
 
+    @cached_property
+    def _grid(self) -> Arrays:
+        """What the kernels know of the grid: cells, round numbers, special values by roundness."""
+        return (self.grid.edges, self.grid.ladder, *self._by_roundness(self.grid.special_points))
+
+    @cached_property
+    def _held(self) -> Arrays:
+        return self._weighed(self.points, self.weights)
+
+    def _weighed(self, points: Ints, weights: Floats) -> Arrays:
+        """Return points by roundness, their summed weights, and where each roundness begins."""
+        order = np.argsort(self.grid.roundness_of(points), kind="stable")
+        held, at = self._by_roundness(points)
+        return held, np.append(0.0, np.cumsum(weights[order])), at
+
+    def _by_roundness(self, points: Ints) -> tuple[Ints, Ints]:
+        degrees = self.grid.roundness_of(points)
+        order = np.argsort(degrees, kind="stable")
+        return points[order], np.searchsorted(degrees[order], np.arange(len(self.grid.ladder) + 1))
+
     def log_prob(self, values: Floats) -> Floats:
         """Return the log probability of each value within its cell."""
         grid = self.grid
         points = grid.point_of(values)
-        cells = np.searchsorted(grid.edges, points, "right") - 1
-        degree = grid.roundness_of(points)
-        place = np.clip(np.searchsorted(self.points, points), 0, max(len(self.points) - 1, 0))
-        known = self.points[place] == points if len(self.points) else np.zeros(len(points), bool)
-        weight = np.where(known, self.weights[place] if len(self.points) else 0.0, 0.0)
-        size = self.by_degree[cells, degree] + AT_POINT * grid.points_in[cells, degree]
+        cells, degrees = self._place(points)
+        special = grid.is_special(points)
         with np.errstate(divide="ignore"):
-            logs = np.log(self._degree_shares[cells, degree]) + np.log((weight + AT_POINT) / size)
+            logs = np.log(self._degree_shares[cells, degrees])
+        logs = logs + log_points(points, cells, degrees, self._grid, self._held)
         off = ~np.isclose(grid.values_of(points), values, rtol=0, atol=grid.step / 2)
-        return np.where(off | grid.is_special(points), -np.inf, logs)
+        return np.where(off | special, -np.inf, logs)
+
+    def _place(self, points: Ints) -> tuple[Ints, Ints]:
+        """Return cell and roundness of each point."""
+        cells = np.searchsorted(self.grid.edges, points, "right") - 1
+        return cells, self.grid.roundness_of(points)
 
     def changes(
         self, released: Floats, gone: tuple[Floats, Floats], come: tuple[Floats, Floats]
@@ -105,37 +122,27 @@ class Points:
         ``gone`` and ``come`` are their numbers and weights, 0 for one that takes no part.
         """
         grid = self.grid
-        held, times = np.unique(grid.point_of(released), return_counts=True)
-        known = np.union1d(held, self.points)
-        mine, theirs = np.zeros(len(known)), np.zeros(len(known))
-        mine[np.searchsorted(known, self.points)] = self.weights
-        theirs[np.searchsorted(known, held)] = times
-        cells, degrees, _ = self._keys(known, known)
-        points_in = grid.points_in.ravel().astype(np.float64)
-        in_cell = np.bincount(cells, theirs, grid.n_cells)
-        in_degree = np.bincount(degrees, theirs, len(points_in))
-        of_cell, of_degree = self.by_degree.sum(axis=1), self.by_degree.ravel()
-        rounds = (grid.points_in > 0).sum(axis=1) * AT_DEGREE
-        keys = [self._keys(known, grid.point_of(numbers)) for numbers, _ in (gone, come)]
-        # A share is a product of n_r + 1/2 and n_v + 1, divided by n + R/2 and n_r + G.
-        levels = (
-            (0, of_cell, rounds, in_cell, -1.0),
-            (1, of_degree, np.full(len(of_degree), AT_DEGREE), in_degree, 1.0),
-            (1, of_degree, AT_POINT * points_in, in_degree, -1.0),
-            (2, mine, np.full(len(known), AT_POINT), theirs, 1.0),
+        theirs, times = np.unique(grid.point_of(released), return_counts=True)
+        seen = np.zeros(grid.points_in.shape)
+        np.add.at(seen, self._place(theirs), times)
+        sides = []
+        for numbers, weights in (gone, come):
+            points = grid.point_of(numbers)
+            sides.append((points, *self._place(points), weights))
+        changed = changed_points(
+            *sides, self._grid, self._held, self._weighed(theirs, times.astype(np.float64))
         )
-        total = np.zeros(len(gone[0]))
-        for place, counts, extra, seen, sign in levels:
-            sides = [(own[place], moved) for own, (_, moved) in zip(keys, (gone, come), strict=True)]
-            total += sign * _log_changes(counts + extra, counts, seen, *sides)
-        return total
-
-    def _keys(self, known: Ints, points: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return cell, cell with roundness, and place among known points (-1 for others)."""
-        cells = np.searchsorted(self.grid.edges, points, "right") - 1
-        degrees = cells * len(self.grid.ladder) + self.grid.roundness_of(points)
-        place = np.clip(np.searchsorted(known, points), 0, len(known) - 1)
-        return cells, degrees, np.where(known[place] == points, place, -1)
+        # The share of a degree is n_r + 1/2, divided by n + R/2.
+        rounds = (grid.points_in > 0).sum(axis=1) * AT_DEGREE
+        levels = (
+            ([s[1] for s in sides], self.by_degree.sum(axis=1), rounds, seen.sum(axis=1), -1.0),
+            ([s[1] * len(grid.ladder) + s[2] for s in sides], self.by_degree.ravel(),
+             np.full(seen.size, AT_DEGREE), seen.ravel(), 1.0),
+        )  # fmt: skip
+        for (old, new), counts, extra, times_seen, sign in levels:
+            moved = (old, gone[1]), (new, come[1])
+            changed = changed + sign * _log_changes(counts + extra, counts, times_seen, *moved)
+        return np.asarray(changed)
 
     def draw(self, cells: Ints, rng: np.random.Generator) -> Floats:
         """Draw a value in each of these cells."""
@@ -145,53 +152,23 @@ class Points:
         upto = np.cumsum(self._degree_shares, axis=1)
         goal = rng.random(len(cells)) * upto[cells, -1]
         degree = (goal[:, None] >= upto[cells]).sum(axis=1)
-        held = self.by_degree[cells, degree]
-        spread = AT_POINT * grid.points_in[cells, degree]
-        again = rng.random(len(cells)) * (held + spread) < held
-        points = np.empty(len(cells), np.int64)
-        points[again] = self._held(cells[again], degree[again], rng)
-        points[~again] = self._any(cells[~again], degree[~again], rng)
+        points = draw_points(cells, degree, rng.random(len(cells)), self._grid, self._held)
         return grid.values_of(points)
-
-    def _held(self, cells: Ints, degree: Ints, rng: np.random.Generator) -> Ints:
-        """Draw among the points that occur, with their shares."""
-        own_cells, own_degree = self._places
-        order = np.lexsort((self.points, own_degree, own_cells))
-        upto = np.cumsum(self.weights[order])
-        group = own_cells[order] * len(self.grid.ladder) + own_degree[order]
-        wanted = cells * len(self.grid.ladder) + degree
-        start = np.searchsorted(group, wanted, "left")
-        stop = np.searchsorted(group, wanted, "right")
-        base = np.append(0.0, upto)[start]
-        goal = base + rng.random(len(cells)) * (upto[stop - 1] - base)
-        place = np.clip(np.searchsorted(upto, goal, "right"), start, stop - 1)
-        return np.asarray(self.points[order][place])
-
-    def _any(self, cells: Ints, degree: Ints, rng: np.random.Generator) -> Ints:
-        """Draw evenly among all points of a roundness in a cell."""
-        grid = self.grid
-        step = grid.ladder[degree]
-        low = -(-grid.edges[cells] // step)
-        high = -(-grid.edges[cells + 1] // step)
-        points: NDArray[Any] = np.zeros(len(cells), np.int64)
-        left = np.arange(len(cells))
-        while len(left):
-            tried = rng.integers(low[left], high[left]) * step[left]
-            points[left] = tried
-            bad = (grid.roundness_of(tried) != degree[left]) | grid.is_special(tried)
-            left = left[bad]
-        return points
 
 
 def _log_changes(
-    terms: Floats, counts: Floats, seen: Floats, gone: tuple[Ints, Floats], come: tuple[Ints, Floats]
+    terms: Floats,
+    counts: Floats,
+    seen: Floats,
+    gone: tuple[Ints, Floats],
+    come: tuple[Ints, Floats],
 ) -> Floats:
     """Return for each world the change of the sum of seen x log(term) when weights move."""
     (old, down), (new, up) = gone, come
     same = old == new
     total = np.zeros(len(old))
     for keys, weights in ((old, np.where(same, up, 0.0) - down), (new, np.where(same, 0.0, up))):
-        used = (keys >= 0) & (weights != 0)
+        used = weights != 0
         place = keys[used]
         # a count that a weight takes away entirely is 0, whatever rounding leaves of it
         after = terms[place] - counts[place] + np.maximum(counts[place] + weights[used], 0.0)

@@ -90,7 +90,10 @@ class Stratified:
     def _by_stratum(self, inputs: Inputs) -> list[tuple[Fitted, NDArray[np.int64]]]:
         strata = inputs.parts[-1].codes
         return [
-            (self.models[stratum if stratum in self.models else -1], np.flatnonzero(strata == stratum))
+            (
+                self.models[stratum if stratum in self.models else -1],
+                np.flatnonzero(strata == stratum),
+            )
             for stratum in np.unique(strata).tolist()
         ]
 

@@ -137,7 +137,7 @@ class GuardedChanges:
 
     def _released(self, name: str, view: _View) -> tuple[Floats, Floats | None]:
         """Return what was released in each leaf of a tree, and the numbers themselves."""
-        total, numbers = np.zeros((len(view.tree.candidate), view.tree.n_codes + 1)), []
+        total, numbers = np.zeros((len(view.tree.candidate), view.tree.response.n_codes + 1)), []
         models = {n: m for n, m in self.worlds.base.items() if m.entry.settings.method != "drop"}
         for release in self.worlds.releases:
             cells = {n: recoded(m, release, n) for n, m in models.items()}

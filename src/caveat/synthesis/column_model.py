@@ -16,6 +16,7 @@ from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel, Target
 from caveat.synthesis.methods._checks import check_codes, need
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan
+from caveat.table import Kind
 from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
 
 __all__ = ["ColumnModel"]
@@ -96,7 +97,8 @@ class ColumnModel:
         """Return the variable that the values are, without a row."""
         none, coding = np.zeros(0, np.uint8), self.coding
         if not coding.is_number:
-            return Target(none, coding.column.n_levels)
+            ordered = coding.column.kind is Kind.ORDERED
+            return Target(none, coding.column.n_levels, ordered=ordered)
         numbers = coding.numbers
         return Target(none, len(numbers), numbers, True, decimals=self.decimals, grid=coding.grid)
 

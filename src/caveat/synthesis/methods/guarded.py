@@ -18,7 +18,7 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods._points import Points
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
-from caveat.tree.guarded import Candidates, Guard, GuardedTree, Sample, grow_guarded
+from caveat.tree.guarded import Candidates, Guard, GuardedTree, Response, Sample, grow_guarded
 
 __all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]
 
@@ -55,9 +55,8 @@ class Guarded:
     ) -> Self:
         """Draw the structure of the tree and count the records in it."""
         sample = sample_of(inputs, target)
-        is_number = target.grid is not None
-        tree = grow_guarded(sample, candidates_of(inputs), _n_codes(target), guard_of(settings),
-                            rng, is_number=is_number)  # fmt: skip
+        guard, found = guard_of(settings), candidates_of(inputs)
+        tree = grow_guarded(sample, found, _response(target), guard, rng)
         return cls(tree, _points(target, sample))
 
     def counted_on(self, inputs: Inputs, target: Target) -> Self:
@@ -88,8 +87,7 @@ class Guarded:
         own, other = self.tree.candidates, candidates_of(inputs)
         need(np.array_equal(own.n_levels, other.n_levels), "other predictors")
         need(np.array_equal(own.ordered, other.ordered), "other predictors")
-        need(self.tree.n_codes == _n_codes(target), "a tree for another response")
-        need(self.tree.is_number == (target.grid is not None), "a tree for another response")
+        need(self.tree.response == _response(target), "a tree for another response")
         need((None if self.points is None else self.points.grid) == target.grid, "another range")
 
     def state(self) -> State:
@@ -104,8 +102,10 @@ class Guarded:
         return cls(GuardedTree.from_arrays(state["tree"]), points)
 
 
-def _n_codes(target: Target) -> int:
-    return target.n_levels if target.grid is None else target.grid.n_cells
+def _response(target: Target) -> Response:
+    if target.grid is None:
+        return Response(target.n_levels, has_order=target.ordered)
+    return Response(target.grid.n_cells, is_number=True, has_order=True)
 
 
 def _points(target: Target, sample: Sample) -> Points | None:

@@ -1,6 +1,6 @@
 """Guarded trees: structure drawn with known probability, shares that back off."""
 
 from caveat.tree.guarded.candidates import Candidates
-from caveat.tree.guarded.tree import Guard, GuardedTree, Sample, grow_guarded
+from caveat.tree.guarded.tree import Guard, GuardedTree, Response, Sample, grow_guarded
 
-__all__ = ["Candidates", "Guard", "GuardedTree", "Sample", "grow_guarded"]
+__all__ = ["Candidates", "Guard", "GuardedTree", "Response", "Sample", "grow_guarded"]

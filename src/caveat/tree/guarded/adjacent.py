@@ -17,6 +17,7 @@ from caveat.discreet import without_values
 from caveat.kernel import inner, kernel
 from caveat.tree.guarded._grow import candidate_counts, gain_of, goes_left, log_split, walk
 from caveat.tree.guarded.hierarchy import root_share, share
+from caveat.tree.guarded.ranking import ranking_changes
 from caveat.tree.guarded.tree import GuardedTree, Sample
 
 __all__ = ["Change", "adjacent_logs", "released_codes"]
@@ -61,26 +62,33 @@ def adjacent_logs(
     gone, come
         The record that each world lacks, and the one that it has instead.
     """
-    return _structure(tree, sample, gone, come) + _shares(tree, released, gone, come)
+    logs = _structure(tree, sample, gone, come) + _shares(tree, released, gone, come)
+    if tree.response.is_ranked:
+        sides = [
+            (np.where(s.takes_part, s.sample.response, -1), s.sample.weights) for s in (gone, come)
+        ]
+        counts = tree.response.count(sample)
+        logs = logs + ranking_changes(counts, tree.place, *sides)
+    return logs
 
 
 def released_codes(
     tree: GuardedTree, codes: NDArray[np.uint16], response: NDArray[np.int64]
 ) -> Floats:
     """Return for each node how often each code was released in it, summed up from code 0 on."""
-    counts = np.zeros((len(tree.candidate), tree.n_codes + 1))
-    np.add.at(counts, (tree.apply(codes), response + 1), 1.0)
+    counts = np.zeros((len(tree.candidate), tree.response.n_codes + 1))
+    np.add.at(counts, (tree.apply(codes), tree.place[response] + 1), 1.0)
     return np.asarray(np.cumsum(counts, axis=1))
 
 
 def _structure(tree: GuardedTree, sample: Sample, gone: Change, come: Change) -> Floats:
-    found, classes = tree.candidates, tree.scores
+    found, classes = tree.candidates, tree.response.scores
     order = np.arange(sample.n)
     given = tree.candidate
     _, _, _, _, begin, end, _ = walk(
         sample.codes, classes[sample.response], sample.weights, order, found.ordered,
         found.n_levels, found.first, found.sides, found.side_at,
-        int(classes.max(initial=0)) + 1, tree.guard.numbers, np.uint64(0), given,
+        tree.response.n_scores, tree.guard.numbers, np.uint64(0), given,
     )  # fmt: skip
     if not found.n:
         return np.zeros(gone.sample.n)
@@ -90,7 +98,7 @@ def _structure(tree: GuardedTree, sample: Sample, gone: Change, come: Change) ->
             (sample.codes, classes[sample.response], sample.weights, order, begin, end),
             (tree.candidate, tree.children, tree.depth),
             (found.ordered, found.n_levels, found.first, found.sides, found.side_at, of),
-            int(classes.max(initial=0)) + 1, tree.guard.numbers,
+            tree.response.n_scores, tree.guard.numbers,
             (gone.sample.codes, classes[gone.sample.response], gone.sample.weights,
              gone.takes_part),
             (come.sample.codes, classes[come.sample.response], come.sample.weights,
@@ -123,7 +131,7 @@ def _shares(tree: GuardedTree, released: Floats, gone: Change, come: Change) -> 
         on = side.takes_part
         leaves = np.where(on, tree.apply(side.sample.codes), -1)
         weights = np.where(on, side.sample.weights, 0.0).view(np.int64)
-        sides += [leaves, np.where(on, side.sample.response, -1), weights]
+        sides += [leaves, np.where(on, tree.place[side.sample.response], -1), weights]
     lines, kind = np.unique(np.stack(sides, axis=1), axis=0, return_inverse=True)
     whole = [np.ascontiguousarray(lines[:, i]) for i in range(6)]
     changes = share_changes(

@@ -14,9 +14,10 @@ from caveat.discreet import without_values
 from caveat.kernel import kernel
 from caveat.tree.guarded._grow import goes_left, walk
 from caveat.tree.guarded.candidates import Candidates
+from caveat.tree.guarded.ranking import MOST_RANKED, draw_ranking, log_ranking
 from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
 
-__all__ = ["Guard", "GuardedTree", "Sample", "grow_guarded"]
+__all__ = ["Guard", "GuardedTree", "Response", "Sample", "grow_guarded"]
 
 MOST_LEVELS = 1 << 16
 MOST_SCORES = 64
@@ -66,6 +67,44 @@ class Guard:
                 int(self.depth))  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Response:
+    """What is drawn.
+
+    Parameters
+    ----------
+    n_codes
+        Number of codes.
+    is_number
+        Whether they are cells of a number.
+    has_order
+        Whether their order has a meaning.
+    """
+
+    n_codes: int
+    is_number: bool = False
+    has_order: bool = False
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the places of the codes are drawn."""
+        return not self.has_order and 2 < self.n_codes <= MOST_RANKED
+
+    @property
+    def n_scores(self) -> int:
+        """Number of classes that splits are judged by."""
+        return min(NUMBER_SCORES if self.is_number else MOST_SCORES, self.n_codes)
+
+    @property
+    def scores(self) -> NDArray[np.int64]:
+        """The class of each code that splits are judged by: codes beside each other share one."""
+        return np.arange(self.n_codes) * self.n_scores // self.n_codes
+
+    def count(self, sample: Sample) -> Floats:
+        """Return the weight of each code."""
+        return np.bincount(sample.response, sample.weights, self.n_codes).astype(np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """The records that a tree is counted on.
@@ -102,23 +141,23 @@ class GuardedTree:
         The splits that a node may take.
     guard
         The settings.
-    n_codes
-        Codes of the response.
-    is_number
-        Whether they are cells of a number.
+    response
+        The kind of response.
+    place
+        The place of each code in the hierarchy.
     candidate, children, parent, depth
         Of each node: the candidate it takes (-1 for a leaf), its left child (the right one is the
         next), its parent, its distance from the root.
     counts
-        Of each node: the weight of codes below each.
+        Of each node: the weight of the codes before each place.
     log_structure
         Log probability that these records give this structure.
     """
 
     candidates: Candidates
     guard: Guard
-    n_codes: int
-    is_number: bool
+    response: Response
+    place: NDArray[np.int64]
     candidate: NDArray[np.int32]
     children: NDArray[np.int32]
     parent: NDArray[np.int32]
@@ -131,7 +170,7 @@ class GuardedTree:
     @cached_property
     def ranges(self) -> NDArray[np.int64]:
         """The codes of every branch."""
-        return halves(self.n_codes)
+        return halves(self.response.n_codes)
 
     @cached_property
     def shares(self) -> Floats:
@@ -140,11 +179,6 @@ class GuardedTree:
             back_off(self.counts, self.parent, self.ranges, float(self.guard.backoff),
                      float(self.guard.floor))
         )  # fmt: skip
-
-    @property
-    def scores(self) -> NDArray[np.int64]:
-        """The class of each code that splits are judged by."""
-        return scores_of(self.n_codes, self.is_number)
 
     def apply(self, codes: NDArray[np.uint16]) -> NDArray[np.int64]:
         """Return the leaf of each row."""
@@ -157,12 +191,13 @@ class GuardedTree:
     def draw(self, codes: NDArray[np.uint16], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw a code for each row."""
         leaves = self.apply(codes)
-        return np.asarray(draw_codes(self.shares, leaves, rng.random(len(leaves))))
+        places = draw_codes(self.shares, leaves, rng.random(len(leaves)))
+        return np.asarray(np.argsort(self.place)[places])
 
     def log_prob(self, codes: NDArray[np.uint16], response: NDArray[Any]) -> Floats:
         """Return the log probability of the response of each row."""
         leaves = self.apply(codes)
-        return np.asarray(log_shares(self.shares, leaves, np.asarray(response, np.int64)))
+        return np.asarray(log_shares(self.shares, leaves, self.place[response]))
 
     def arrays(self) -> dict[str, Any]:
         """Return what a file has to hold."""
@@ -170,8 +205,8 @@ class GuardedTree:
             "n_levels": self.candidates.n_levels,
             "ordered": self.candidates.ordered.astype(np.uint8),
             "guard": [float(v) for v in astuple(self.guard)],
-            "n_codes": self.n_codes,
-            "is_number": self.is_number,
+            "response": list(astuple(self.response)),
+            "place": self.place,
             "candidate": self.candidate,
             "counts": self.counts,
             "log_structure": self.log_structure,
@@ -189,7 +224,14 @@ class GuardedTree:
         *numbers, depth = state["guard"]
         guard = Guard(*map(float, numbers), depth=int(depth))
         candidate, counts = np.asarray(state["candidate"]), np.asarray(state["counts"])
-        n_codes, logs = int(state["n_codes"]), float(state["log_structure"])
+        response, place = Response(*state["response"]), np.asarray(state["place"])
+        n_codes, logs = response.n_codes, float(state["log_structure"])
+        if type(n_codes) is not int or not 1 <= n_codes <= MOST_LEVELS:
+            raise ValueError("no response")
+        if type(response.is_number) is not bool or type(response.has_order) is not bool:
+            raise ValueError("no response")
+        if place.dtype != np.int64 or not np.array_equal(np.sort(place), np.arange(n_codes)):
+            raise ValueError("no places")
         splits = int((candidate >= 0).sum())
         if candidate.dtype != np.int32 or candidate.shape != (2 * splits + 1,):
             raise ValueError("no nodes")
@@ -206,12 +248,12 @@ class GuardedTree:
                 and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
             raise ValueError("no guard")
         links = _links(candidate)
-        return cls(found, guard, n_codes, bool(state["is_number"]), candidate, *links, counts, logs)
+        return cls(found, guard, response, place, candidate, *links, counts, logs)
 
     def counted_on(self, sample: Sample) -> GuardedTree:
         """Return the same structure with the counts, and the probability, of other records."""
-        return _walked(sample, self.candidates, self.guard, self.n_codes, self.is_number, 0,
-                       self.candidate)  # fmt: skip
+        given = self.place, 0, self.candidate
+        return _walked(sample, self.candidates, self.guard, self.response, *given)
 
 
 def _links(candidate: NDArray[np.int32]) -> tuple[NDArray[np.int32], ...]:
@@ -229,47 +271,45 @@ def _links(candidate: NDArray[np.int32]) -> tuple[NDArray[np.int32], ...]:
     return children, parent, depth
 
 
-def scores_of(n_codes: int, is_number: bool) -> NDArray[np.int64]:
-    """Return the class of each code that splits are judged by: neighbouring codes share one."""
-    most = NUMBER_SCORES if is_number else MOST_SCORES
-    return np.arange(n_codes) * min(most, n_codes) // max(n_codes, 1)
-
-
 def grow_guarded(
     sample: Sample,
     candidates: Candidates,
-    n_codes: int,
+    response: Response,
     guard: Guard,
     rng: np.random.Generator,
-    *,
-    is_number: bool = False,
 ) -> GuardedTree:
     """Draw the structure of a tree and count the records in it."""
+    place = np.arange(response.n_codes)
+    if response.is_ranked:
+        place = draw_ranking(response.count(sample), rng)
     key = int(rng.integers(1 << 63))
-    return _walked(sample, candidates, guard, n_codes, is_number, key, np.zeros(0, np.int32))
+    return _walked(sample, candidates, guard, response, place, key, np.zeros(0, np.int32))
 
 
 def _walked(
     sample: Sample,
     found: Candidates,
     guard: Guard,
-    n_codes: int,
-    is_number: bool,
+    response: Response,
+    place: NDArray[np.int64],
     key: int,
     given: NDArray[np.int32],
 ) -> GuardedTree:
     order = np.arange(sample.n)
-    classes = scores_of(n_codes, is_number)
+    classes = response.scores
     candidate, children, parent, depth, begin, end, logs = walk(
         sample.codes, classes[sample.response], sample.weights, order, found.ordered,
         found.n_levels, found.first, found.sides, found.side_at,
-        int(classes.max(initial=0)) + 1, guard.numbers, np.uint64(key), given,
+        response.n_scores, guard.numbers, np.uint64(key), given,
     )  # fmt: skip
     counts = count_nodes(
-        sample.response, sample.weights, order, begin, end, children, parent, n_codes
-    )
+        place[sample.response], sample.weights, order, begin, end, children, parent,
+        response.n_codes,
+    )  # fmt: skip
+    if response.is_ranked:
+        logs += log_ranking(response.count(sample), place)
     return GuardedTree(
-        found, guard, n_codes, is_number, candidate, children, parent, depth, counts, float(logs)
+        found, guard, response, place, candidate, children, parent, depth, counts, float(logs)
     )
 
 

@@ -1,0 +1,66 @@
+# mypy: disable-error-code="no-untyped-def"
+"""The order in which classes without one stand in the hierarchy: common ones first, but drawn.
+
+So rare classes are decided together. The order is drawn class by class, each with probability
+proportional to exp(n / scale) among those that are left, and that probability is part of the
+structure's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.kernel import inner, kernel
+
+__all__ = ["MOST_RANKED", "draw_ranking", "log_ranking", "ranking_changes"]
+
+SCALE = 5.0
+"""Records by which a class must lead to come e times as often before another."""
+
+MOST_RANKED = 300
+"""Classes beyond which their order is that of the dictionary."""
+
+
+def draw_ranking(counts: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the place of each class. Noise by Gumbel's law and sorting gives just this draw."""
+    order = np.argsort(-(counts / SCALE + rng.gumbel(size=len(counts))), kind="stable")
+    place = np.empty(len(counts), np.int64)
+    place[order] = np.arange(len(counts))
+    return place
+
+
+@inner
+def log_of(counts, order, gone, down, come, up):
+    """Return the log probability of an order after a record has gone and one has come."""
+    total, left = 0.0, -np.inf
+    for i in range(len(order) - 1, -1, -1):
+        n = counts[order[i]]
+        if order[i] == gone:
+            n -= down
+        if order[i] == come:
+            n += up
+        x = n / SCALE
+        top = max(x, left)
+        left = top + math.log(math.exp(x - top) + math.exp(left - top))
+        total += x - left
+    return total
+
+
+@kernel
+def log_ranking(counts, place):
+    """Return the log probability of the places of classes."""
+    return log_of(counts, np.argsort(place), -1, 0.0, -1, 0.0)
+
+
+@kernel
+def ranking_changes(counts, place, gone, come):
+    """Return the change of the log probability for records that go and come (class, weight)."""
+    order = np.argsort(place)
+    base = log_of(counts, order, -1, 0.0, -1, 0.0)
+    changes = np.zeros(len(gone[0]))
+    for i in range(len(changes)):
+        changes[i] = log_of(counts, order, gone[0][i], gone[1][i], come[0][i], come[1][i]) - base
+    return changes

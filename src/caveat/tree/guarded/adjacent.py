@@ -136,7 +136,7 @@ def _shares(tree: GuardedTree, released: Floats, gone: Change, come: Change) -> 
     whole = [np.ascontiguousarray(lines[:, i]) for i in range(6)]
     changes = share_changes(
         tree.counts, tree.shares, tree.parent, tree.children, released,
-        float(tree.guard.backoff), float(tree.guard.floor),
+        tree.guard.shrinkage,
         (whole[0], whole[1], whole[2].view(np.float64)),
         (whole[3], whole[4], whole[5].view(np.float64)),
     )  # fmt: skip
@@ -413,7 +413,7 @@ def moved(code, weight, low, middle, high):
 
 
 @kernel
-def share_changes(counts, shares, parent, children, released, alpha, beta, gone, come):
+def share_changes(counts, shares, parent, children, released, settings, gone, come):
     """Return for each change the difference of the log probability of the release."""
     n_nodes, n_codes = len(parent), shares.shape[1] + 1
     changes = np.zeros(len(gone[0]))
@@ -445,10 +445,6 @@ def share_changes(counts, shares, parent, children, released, alpha, beta, gone,
                     for m in range(n_nodes):
                         top = parent[m]
                         p = shares[m, b]
-                        here = going[m] == i or coming[m] == i
-                        if not here and top >= 0 and now[top] == shares[top, b]:
-                            now[m] = p
-                            continue
                         left = counts[m, middle] - counts[m, low]
                         both = counts[m, high] - counts[m, low]
                         if going[m] == i:
@@ -460,7 +456,7 @@ def share_changes(counts, shares, parent, children, released, alpha, beta, gone,
                         if top < 0:
                             now[m] = root_share(left, both)
                         else:
-                            now[m] = share(left, both, now[top], alpha, beta)
+                            now[m] = share(left, both, now[top], now[0], settings)
                         if children[m] < 0:
                             z_left = released[m, middle] - released[m, low]
                             z_both = released[m, high] - released[m, low]

@@ -50,9 +50,10 @@ def root_share(left, both):
 
 
 @inner
-def share(left, both, parent, alpha, beta):
-    """Return the share of the left half at a node, given that of its parent node."""
-    return (left + alpha * parent + beta) / (both + alpha + 2.0 * beta)
+def share(left, both, parent, root, settings):
+    """Return the share of the left half at a node, given those of its parent and of the root."""
+    alpha, gamma, beta = settings
+    return (left + alpha * parent + gamma * root + beta) / (both + alpha + gamma + 2.0 * beta)
 
 
 @kernel
@@ -73,7 +74,7 @@ def count_nodes(response, weights, order, begin, end, children, parent, n_codes)
 
 
 @kernel
-def back_off(counts, parent, ranges, alpha, beta):
+def back_off(counts, parent, ranges, settings):
     """Return the share of the left half of every branch at every node."""
     shares = np.empty((len(parent), len(ranges)))
     for m in range(len(parent)):
@@ -84,7 +85,7 @@ def back_off(counts, parent, ranges, alpha, beta):
             if parent[m] < 0:
                 shares[m, b] = root_share(left, both)
             else:
-                shares[m, b] = share(left, both, shares[parent[m], b], alpha, beta)
+                shares[m, b] = share(left, both, shares[parent[m], b], shares[0, b], settings)
     return shares
 
 

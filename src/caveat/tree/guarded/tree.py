@@ -38,6 +38,8 @@ class Guard:
         Number of records at which a node is split in half of the cases.
     backoff
         Records' worth of the parent node's share in that of a node (α).
+    anchor
+        Records' worth of the share in the whole table (γ).
     floor
         Records' worth of an even share at every branch (β).
     depth
@@ -47,6 +49,7 @@ class Guard:
     temperature: float = 1.0
     smallest: float = 100.0
     backoff: float = 10.0
+    anchor: float = 2.0
     floor: float = 0.1
     depth: int = 12
 
@@ -59,6 +62,11 @@ class Guard:
     def least(self) -> float:
         """Records below which a child costs its split one unit of gain each."""
         return self.smallest * 0.3
+
+    @property
+    def shrinkage(self) -> tuple[float, float, float]:
+        """Records' worth of other shares: the parent's, the root's, an even one."""
+        return float(self.backoff), float(self.anchor), float(self.floor)
 
     @property
     def numbers(self) -> tuple[float, float, float, float, int]:
@@ -176,9 +184,8 @@ class GuardedTree:
     def shares(self) -> Floats:
         """The share of the left half of every branch at every node."""
         return np.asarray(
-            back_off(self.counts, self.parent, self.ranges, float(self.guard.backoff),
-                     float(self.guard.floor))
-        )  # fmt: skip
+            back_off(self.counts, self.parent, self.ranges, self.guard.shrinkage)
+        )
 
     def apply(self, codes: NDArray[np.uint16]) -> NDArray[np.int64]:
         """Return the leaf of each row."""
@@ -245,7 +252,7 @@ class GuardedTree:
         if not math.isfinite(logs) or logs > 0:
             raise ValueError("no probability")
         if not (guard.temperature > 0 and guard.smallest > 0 and guard.backoff >= 0
-                and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
+                and guard.anchor >= 0 and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
             raise ValueError("no guard")
         links = _links(candidate)
         return cls(found, guard, response, place, candidate, *links, counts, logs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from caveat.report.blocks import Block, Code, Column, Heading, Items, Section, Table, Text, cell
 from caveat.report.numbers import NBSP, count, percent
-from caveat.report.reading import Evidence, about, and_list, listed, risks, scenarios
+from caveat.report.reading import Evidence, about, and_list, listed, notes_of, risks, scenarios
 
 __all__ = ["done_section", "limits_section"]
 
@@ -117,7 +117,7 @@ def _protection(steps: list[Mapping[str, Any]]) -> Iterator[Block]:
                 cell(place, place),
                 cell(step["name"].replace("_", " ")),
                 cell(_value(step["arguments"]) or "–"),
-                cell(_value(step["counts"]) or "–", None, " ".join(step["notes"])),
+                cell(_value(step["counts"]) or "–", None, " ".join(notes_of(step))),
             ]
             for place, step in enumerate(steps, start=1)
         ],
@@ -243,7 +243,7 @@ def _undefined(evidence: Evidence) -> Iterator[Block]:
         f"{count(len(rows), 'value')} without a number. None counts as low, or as a limit met.",
         [Column("Where"), Column("Measure"), Column("About"), Column("Reason", wide=True)],
         [
-            [cell(where), cell(m["measure"]), cell(about(m) or "–"), cell("; ".join(m["notes"]))]
+            [cell(where), cell(m["measure"]), cell(about(m) or "–"), cell("; ".join(notes_of(m)))]
             for where, m in rows
         ],
     )

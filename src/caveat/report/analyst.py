@@ -18,7 +18,7 @@ from caveat.report.blocks import (
     cell,
 )
 from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
-from caveat.report.reading import Evidence, and_list, entry_of, unit_of
+from caveat.report.reading import Evidence, and_list, entry_of, notes_of, unit_of
 
 __all__ = ["analyst_section"]
 
@@ -58,7 +58,7 @@ def _measures(evidence: Evidence) -> Table:
         name = m["measure"]
         unit = m["unit"] or unit_of(evidence, name)
         entry = entry_of(evidence, name)
-        reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
+        reason = next(iter(notes_of(m)), "") if m["value"] is None else ""
         limit = limit_text(m["limit"], name, unit)
         rows.append(
             [
@@ -272,7 +272,7 @@ def _models(models: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         ],
         [
             [
-                cell(m["formula"], None, and_list(m["notes"])),
+                cell(m["formula"], None, and_list(notes_of(m))),
                 cell(m["family"]),
                 cell(number(m["mean_overlap"], "", ""), m["mean_overlap"]),
                 cell(number(m["lack_of_fit"], "", ""), m["lack_of_fit"], f"df {m['df']}"),

@@ -29,6 +29,7 @@ from caveat.report.reading import (
     entry_of,
     is_probability_or_share,
     is_reference,
+    notes_of,
     scenarios,
     shown,
     unit_of,
@@ -169,12 +170,12 @@ def _name(m: Measured) -> str:
 
 def _how(m: Measured) -> str:
     """Return how a number was found, as the run noted it."""
-    return "; ".join(m["notes"]) if m["value"] is not None else ""
+    return "; ".join(notes_of(m)) if m["value"] is not None else ""
 
 
 def _compared(evidence: Evidence, m: Measured) -> list[Cell]:
     name, unit = m["measure"], unit_of(evidence, m["measure"])
-    reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
+    reason = next(iter(notes_of(m)), "") if m["value"] is None else ""
     limit = limit_text(m["limit"], name, unit)
     return [
         cell(shown(evidence, m), m["value"], span(m["interval"], name, unit) or reason),

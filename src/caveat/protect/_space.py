@@ -63,7 +63,7 @@ def space_of(original: Table, metric: Metric, columns: Sequence[str] | None) -> 
             if original[name] is not None and name not in usable:
                 raise CaveatError(
                     f"the {metric} distance cannot take it",
-                    where=f"column {name}",
+                    column=name,
                     do='leave it out, or use metric = "gower" for mixed columns',
                 )
         usable, left_out = list(columns), []

@@ -103,7 +103,7 @@ def without_value(
 
 def refusal(error: CaveatError) -> Note:
     """Return the reason that an error gives, without the advice for a command."""
-    return Note("refused", f"{error.where}: {error.what}" if error.where else error.what)
+    return Note("refused", f"{error.place}: {error.what}" if error.place else error.what)
 
 
 def entries_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -234,7 +234,7 @@ def _known(attacker: Scenario, original: Table) -> Scenario:
         if name not in original:
             raise CaveatError(
                 "the original has no such column",
-                where=f"column {name}",
+                column=name,
                 do=f"choose among {', '.join(original.names)}",
             )
     return attacker

@@ -169,7 +169,7 @@ class Comparison:
             if name not in self.names:
                 raise CaveatError(
                     "there is no such column to compare",
-                    where=f"column {name}",
+                    column=name,
                     do=f"choose among {', '.join(self.names)}",
                 )
         return tuple(names)

@@ -259,7 +259,7 @@ def check_options(kind: str, options: Options) -> None:
     if kind in ("classifier", "inference"):
         for name in set(options.tolerance) - {options.target}:
             raise CaveatError(
-                "here only the target can have a tolerance", where=f"column {name}", do="drop it"
+                "here only the target can have a tolerance", column=name, do="drop it"
             )
 
 

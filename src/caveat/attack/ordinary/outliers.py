@@ -80,7 +80,7 @@ def outlier_links(
     radius = {key: _spread(tables.original[key]) * DEFAULT_TOLERANCE for key in numbers}
     for key, width in (tolerance or {}).items():
         if key not in numbers:
-            raise CaveatError("a tolerance needs numbers", where=f"column {key}")
+            raise CaveatError("a tolerance needs numbers", column=key)
         radius[key] = width
     flags = outliers(tables, numbers, rule, limit, seed)
     if not flags[0].any():

@@ -7,7 +7,7 @@ from typing import Any
 from caveat.attack.ordinary import run_kind
 from caveat.errors import CaveatError
 from caveat.notes import Note
-from caveat.release.collect import Done, entry, refusal, without_value
+from caveat.release.collect import Done, entry, plain, refusal, without_value
 from caveat.release.collected import Collected
 from caveat.release.making import Material
 from caveat.seeds import child_seed
@@ -36,11 +36,7 @@ def collect_ordinary(
         done(1 / len(jobs))
     return Collected(
         {
-            "attacks": list(scenario.attacks),
-            "n_attacks": scenario.n_attacks,
-            "second": list(scenario.second),
-            "neighbours": scenario.neighbours,
-            "columns": scenario.columns,
+            **plain(scenario.told),
             "tolerance": dict(scenario.circumstances.get("tolerance", {})),
         },
         measurements,

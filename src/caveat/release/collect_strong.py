@@ -74,11 +74,7 @@ def collect_strong(
     asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
     targets = (scenario.targets or ()) if asked else ()
     members = "membershipShare" in scenario.measures
-    circumstances = {
-        "records": scenario.records,
-        "prior": scenario.prior,
-        "membership": members,
-    }
+    circumstances = {**scenario.told, "membership": members}
     plan = material.plan
     if plan is None:
         nothing = [m for t in targets for m in without_value(asked, ELSEWHERE, scenario.limits,

@@ -30,6 +30,7 @@ __all__ = [
     "Text",
     "Whole",
     "dotted",
+    "frozen",
 ]
 
 
@@ -53,6 +54,11 @@ class Kind(Protocol):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema."""
+
+
+def frozen(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return entries that were read with their lists as tuples, for objects that do not change."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
 
 
 def dotted(entry: Entry) -> str:
@@ -186,7 +192,7 @@ class Plain:
     words = "a single value"
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
-        return _wrong(self, entry) if isinstance(value, list | dict) else None
+        return _wrong(self, entry) if isinstance(value, list | tuple | dict) else None
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["string", "number", "boolean"]}
@@ -205,7 +211,7 @@ class Many:
         return f"a list of {self.noun}" + (" that is not empty" if self.least else "")
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
-        if not isinstance(value, list) or len(value) < self.least:
+        if not isinstance(value, list | tuple) or len(value) < self.least:
             return _wrong(self, entry)
         problems = (self.item.problem(item, (*entry, i)) for i, item in enumerate(value))
         return next(filter(None, problems), None)

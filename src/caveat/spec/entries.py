@@ -6,7 +6,7 @@ Validation, the JSON schema for editors and the reference page of the documentat
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
@@ -33,7 +33,7 @@ from caveat.table import Kind as ColumnKind
 from caveat.table.files import WRITABLE
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ACCESS", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION"]
+__all__ = ["ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE"]
 
 ACCESS = ("public", "registered", "secure")
 FORMATS = tuple(suffix.removeprefix(".") for suffix in WRITABLE)
@@ -250,6 +250,8 @@ _SCENARIO = {
     "fraction": Key(Number(share=True), "membership: share of the population that is in the data, "
                     "for F1.", otherwise="no F1", only=ORDINARY),
 }  # fmt: skip
+CIRCUMSTANCES = {name: key for name, key in _SCENARIO.items() if "release" in key.only}
+"""Entries of a scenario that are arguments of :class:`caveat.risk.Scenario`."""
 SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 
 EDIT_RULE = Group(
@@ -305,8 +307,8 @@ TUNE = Group(
         "settings": Key(TRIED, "As in [map].", required=True),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",
                       otherwise="none"),
-        "scenario": Key(Group({}, open=True),
-                        "Further entries of a scenario: groups, tolerance …", otherwise="none"),
+        "scenario": Key(Group({name: replace(key, only=()) for name, key in CIRCUMSTANCES.items()}),
+                        "Further entries of a scenario.", otherwise="none"),
         "attacker": Key(
             Group(
                 {

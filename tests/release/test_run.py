@@ -16,7 +16,7 @@ from caveat.cli import app
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
 from caveat.release.collect_strong import allot
-from caveat.release.making import hold_out
+from caveat.release.material import hold_out
 from caveat.risk import audit
 from caveat.table import Table, read, write
 from caveat.utility import compare

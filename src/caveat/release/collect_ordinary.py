@@ -9,7 +9,7 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.release.collect import Done, entry, plain, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.attackers import MEASURES_OF_ATTACK
 from caveat.spec.scenarios import NEEDS_TARGETS, ScenarioSpec

@@ -27,7 +27,7 @@ from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec

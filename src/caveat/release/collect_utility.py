@@ -8,7 +8,7 @@ from typing import Any
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.release.collect import Done, held_to, limits_of, plain, refusal
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare

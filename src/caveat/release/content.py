@@ -13,7 +13,7 @@ from caveat.notes import Note
 from caveat.release.collect import entries_of, limits_of, plain
 from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.column_model import ColumnModel

@@ -18,10 +18,10 @@ from caveat.spec.lines import Entry
 __all__ = [
     "Choice",
     "Either",
+    "EntryKind",
     "Flag",
     "Group",
     "Key",
-    "Kind",
     "Many",
     "Named",
     "Number",
@@ -42,7 +42,7 @@ class Problem(NamedTuple):
     do: str | None = None
 
 
-class Kind(Protocol):
+class EntryKind(Protocol):
     """What an entry may hold."""
 
     @property
@@ -66,7 +66,7 @@ def dotted(entry: Entry) -> str:
     return ".".join(part for part in entry if isinstance(part, str))
 
 
-def _wrong(kind: Kind, entry: Entry) -> Problem:
+def _wrong(kind: EntryKind, entry: Entry) -> Problem:
     last = entry[-1] if entry else ""
     item = f": item {last + 1}" if isinstance(last, int) else ""
     return Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")
@@ -202,7 +202,7 @@ class Plain:
 class Many:
     """A list; ``least`` items at least."""
 
-    item: Kind
+    item: EntryKind
     noun: str
     least: int = 0
 
@@ -226,7 +226,7 @@ class Many:
 class Named:
     """A table with the same kind of value for each name; some have a list of allowed names."""
 
-    item: Kind
+    item: EntryKind
     noun: str
     names: Choice | None = None
 
@@ -255,7 +255,7 @@ class Named:
 class Either:
     """One of several kinds; the first one that has the right form says what is wrong."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[EntryKind, ...]
 
     @property
     def words(self) -> str:
@@ -292,7 +292,7 @@ class Key:
         In a scenario: the attackers that have it; all if empty.
     """
 
-    kind: Kind
+    kind: EntryKind
     says: str
     default: Any = None
     otherwise: str = ""

@@ -14,10 +14,10 @@ from caveat.protect.pipeline import PROTECTIONS
 from caveat.spec._kinds import (
     Choice,
     Either,
+    EntryKind,
     Flag,
     Group,
     Key,
-    Kind,
     Many,
     Named,
     Number,
@@ -29,7 +29,7 @@ from caveat.spec.attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
 from caveat.spec.limits import ATTACKS
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.plan import WITHOUT_MODEL
-from caveat.table import Kind as ColumnKind
+from caveat.table import Kind
 from caveat.table.files import WRITABLE
 from caveat.utility import MEASURES as UTILITIES
 
@@ -104,7 +104,7 @@ DATA = Group(
 
 COLUMN = Group(
     {
-        "kind": Key(Choice(tuple(ColumnKind), "kind"), "Kind of the column.",
+        "kind": Key(Choice(tuple(Kind), "kind"), "Kind of the column.",
                     otherwise="found by itself"),
         "missing": Key(
             Either((VALUES, Named(TEXT, "codes with what they mean"))),
@@ -121,7 +121,7 @@ COLUMN = Group(
 )  # fmt: skip
 
 _METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
-_SETTINGS: dict[str, tuple[Kind, str]] = {
+_SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
     "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),

@@ -17,7 +17,7 @@ from caveat.attack import posterior, vulnerable
 from caveat.attack.worlds import Worlds
 from caveat.findings import look
 from caveat.protect import round_numbers
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk.pair import pair
 from caveat.risk.scenario import Scenario
 from caveat.synthesis import Synthesizer

@@ -22,7 +22,7 @@ from caveat.spec.attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
 from caveat.spec.entries import SCENARIO, SPECIFICATION, SYNTHESIS
 from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
-from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, Purpose, ScenarioSpec, UtilitySpec
+from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import TOP_LEVEL, make_plan
 from caveat.table.schema import ColumnSchema
@@ -42,7 +42,7 @@ def test_every_key_is_read_and_nothing_else() -> None:
     def names(kind: type) -> set[str]:
         return {item.name for item in fields(kind)}
 
-    assert set(section("release").keys) == names(Purpose)
+    assert set(section("release").keys) == names(ReleasePart)
     assert set(section("data").keys) == names(DataSpec) - {"name"}
     assert set(section("output").keys) == names(OutputSpec)
     assert set(section("map").keys) == names(MapSpec)
@@ -55,8 +55,8 @@ def test_every_key_is_read_and_nothing_else() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     for name, kind in (
-        ("release", Purpose), ("output", OutputSpec), ("map", MapSpec), ("scenario", ScenarioSpec),
-        ("synthesis", Settings),
+        ("release", ReleasePart), ("output", OutputSpec), ("map", MapSpec),
+        ("scenario", ScenarioSpec), ("synthesis", Settings),
     ):  # fmt: skip
         defaults = {item.name: item.default for item in fields(kind)}
         for key, entry in section(name).keys.items():

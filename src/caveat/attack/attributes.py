@@ -152,13 +152,13 @@ def _check_target(target: str, plan: Plan, table: Table) -> None:
     if method == "copy":
         raise CaveatError(
             "it is copied into the release: its risk is 1 by construction",
-            where=f"column {target}",
+            column=target,
             do="synthesise it",
         )
     if method in ("derived", "drop", "constant"):
         raise CaveatError(
             "it is not drawn from a model, so that there is nothing to attack",
-            where=f"column {target}",
+            column=target,
             do="attack the columns that it is made from",
         )
 

@@ -48,7 +48,7 @@ def _check_columns(plan: Plan, original: Table) -> None:
     if absent:
         raise CaveatError(
             "the plan has a column that the original has not",
-            where=f"column {absent[0]}",
+            column=absent[0],
             do="give the table that the plan was made for",
         )
 
@@ -102,7 +102,8 @@ def releases_of(synthetic: Any, plan: Plan, original: Table) -> list[Table]:
         if absent:
             raise CaveatError(
                 "the release lacks a column that the generator makes",
-                where=f"copy {number}, column {absent[0]}",
+                where=f"copy {number}",
+                column=absent[0],
                 do="give the release as it came out of the generator",
             )
         if not table.n_rows:

@@ -127,7 +127,7 @@ def refuse_copies(plan: Plan) -> None:
     if copied:
         raise CaveatError(
             "a copied column shows every member by construction",
-            where=f"column {copied[0]}",
+            column=copied[0],
             do="synthesise it; there is nothing to test",
         )
 

@@ -225,7 +225,7 @@ def check_exact(plan: Plan) -> None:
     if drawn := drawn_columns(plan):
         raise CaveatError(
             "the parameters of the model are drawn, so that there is no single refit",
-            where=f"column {drawn[0]}",
+            column=drawn[0],
             do="use caveat.attack.proper_posterior, which averages over them",
         )
 

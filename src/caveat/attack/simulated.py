@@ -134,7 +134,7 @@ def _by_column(model: Any, releases: Sequence[Table]) -> Floats:
         for name, reason in result.unknown.items():
             raise CaveatError(
                 f"there is no probability: {reason}",
-                where=f"column {name}",
+                column=name,
                 do="use caveat.attack.simulated_posterior",
             )
         out += [float(logs.sum()) for logs in result.columns.values()]

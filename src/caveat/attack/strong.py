@@ -21,6 +21,7 @@ from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.attack.simulated import Maker, posterior_by_runs
 from caveat.errors import CaveatError
 from caveat.generators import Made
+from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.synthesis import Plan, make_plan
 from caveat.table import Table
@@ -32,8 +33,12 @@ MOST_CELLS = 400_000_000
 FIT, FEWEST_CELLS = 10, 20_000  # a small table takes time as well
 
 AVERAGED = "simulated: averaged over {n} draws of the parameters"
-BEFORE = "of the release before its protections, which do not look at the original: a bound"
-FILTERED = "exact, for an attacker who knows the filter"
+BEFORE = Note(
+    "before-protection",
+    "of the release before its protections, which do not look at the original: a bound",
+    public=True,
+)
+FILTERED = Note("exact-filter", "exact, for an attacker who knows the filter", public=True)
 RUNS = (
     "simulated: {n} releases in each world; she looks at how often each candidate's whole record "
     "occurs, and a stronger attack may exist"
@@ -81,7 +86,7 @@ class Attacked:
 
     values: Mapping[str, float]
     errors: Mapping[str, float]
-    how: str
+    how: tuple[Note, ...]
 
 
 def attack_release(
@@ -107,26 +112,28 @@ def attack_release(
     if not any(step.reads_original for step in changing):
         one, how = _of_a_draw(original, made, plan, attack)
         if changing:
-            how = f"{how}; {BEFORE}" if how else BEFORE
+            how = (*how, BEFORE)
     elif _only_filtered(changing, plan, original):
-        one, how = _of_a_filter(original, made, attack), FILTERED
+        one, how = _of_a_filter(original, made, attack), (FILTERED,)
     else:
         one, how = _of_runs(original, made, plan, maker, attack)
     return _worst([one(record) for record in records], how)
 
 
-def _of_a_draw(original: Table, made: Made, plan: Plan, attack: Attack) -> tuple[One, str]:
+def _of_a_draw(
+    original: Table, made: Made, plan: Plan, attack: Attack
+) -> tuple[One, tuple[Note, ...]]:
     """Return the attack on a release without protections."""
     known: dict[str, Any] = {"unknown": attack.unknown, "prior": attack.prior, "threads": 1}
     if not drawn_columns(plan):
-        return lambda i: posterior(original, made.drawn, i, generator=plan, **known), ""
+        return lambda i: posterior(original, made.drawn, i, generator=plan, **known), ()
     draws = attack.simulations
     _refuse_long(original, plan, attack, fits=draws, draws=0)
     return (
         lambda i: proper_posterior(
             original, made.drawn, i, generator=plan, draws=draws, seed=attack.seed, **known
         ),
-        AVERAGED.format(n=draws),
+        (Note("averaged", AVERAGED, public=True, n=draws),),
     )
 
 
@@ -150,7 +157,7 @@ def _of_a_filter(original: Table, made: Made, attack: Attack) -> One:
 
 def _of_runs(
     original: Table, made: Made, plan: Plan, maker: Maker, attack: Attack
-) -> tuple[One, str]:
+) -> tuple[One, tuple[Note, ...]]:
     """Return the attack that makes the release again in every world."""
     n = attack.simulations
     _refuse_long(original, plan, attack, fits=n if drawn_columns(plan) else 1, draws=n)
@@ -159,7 +166,7 @@ def _of_runs(
             original, made.release, i, maker, simulations=n, unknown=attack.unknown,
             prior=attack.prior, seed=attack.seed,
         ),
-        RUNS.format(n=n),
+        (Note("releases-compared", RUNS, public=True, n=n),),
     )  # fmt: skip
 
 
@@ -176,7 +183,7 @@ def _refuse_long(original: Table, plan: Plan, attack: Attack, fits: int, draws: 
         )
 
 
-def _worst(found: Sequence[Posterior], how: str) -> Attacked:
+def _worst(found: Sequence[Posterior], how: tuple[Note, ...]) -> Attacked:
     values: dict[str, float] = {}
     errors: dict[str, float] = {}
     for name in ("posterior", "gain"):

@@ -269,7 +269,7 @@ def _released_cells(worlds: Worlds, codings: dict[str, Coding]) -> dict[str, Cel
             raise CaveatError(
                 f"the generator cannot have made this release: {unknown:,} cells have values that "
                 "the original has not",
-                where=f"column {name}",
+                column=name,
                 do="check that original, release and generator belong together",
             )
         cells[name] = Cells(coding, codes=np.minimum(codes, coding.column.n_levels - 1))

@@ -170,7 +170,7 @@ def evidence_of(model: Model, releases: Iterable[Table]) -> Evidence:
         for name, reason in result.unknown.items():
             raise CaveatError(
                 f"there is no exact probability: {reason}",
-                where=f"column {name}",
+                column=name,
                 do="attack it by simulation (caveat.attack.simulated_posterior)",
             )
         for name, logs in result.columns.items():
@@ -200,6 +200,6 @@ def refuse_impossible(evidence: Sequence[Evidence], when: str) -> None:
     raise CaveatError(
         f"the generator cannot have made this release: {n:,} "
         f"{'cell has' if n == 1 else 'cells have'} probability 0 {when}",
-        where=f"column {name}",
+        column=name,
         do="check that original, release and generator belong together",
     )

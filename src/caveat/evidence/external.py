@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from caveat.notes import Note
+
 __all__ = ["external"]
 
 # What the external version takes over as it stands, by part. Everything else is left out: a field
@@ -51,28 +53,7 @@ _LABELS = re.compile(
     r"\d+ columns?|one column|\d+ nearest|z|mad|depth|"
     r"(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
 )
-# Notes that say how a number was found or why there is none, and hold no value of the data.
-_NOTES = re.compile(
-    "|".join(
-        (
-            r"of [\d,]+ records drawn at random",
-            r"of these and the [\d,]+ most vulnerable records",
-            r"of the [\d,]+ most vulnerable records",
-            r"of all records",
-            r"the first table alone",
-            r"original and control were cut at random to the same size",
-            r"exact, for an attacker who knows the filter",
-            r"of the release before its protections, which do not look at the original: a bound",
-            r"simulated: averaged over [\d,]+ draws of the parameters",
-            r"simulated: [\d,]+ releases in each world; she looks at how often each candidate's "
-            r"whole record occurs, and a stronger attack may exist",
-            rf"no exact likelihood: (?:{'|'.join(_PROTECTIONS)}) looks at the original: the "
-            r"release is no plain draw",
-            r"there is no record to count",
-            r"the tables were synthesised elsewhere: how is not known, and this attacker knows it",
-        )
-    )
-)
+_UNSAID = Note("reason-withheld", "it could not be computed", public=True)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
 _WITHHELD = "withheld"
@@ -162,10 +143,10 @@ def _pick(entry: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     return {name: entry[name] for name in fields if name in entry}
 
 
-def _public_notes(measurement: dict[str, Any]) -> list[str]:
-    """Return the notes that are known to hold no value; a missing value always has a reason."""
-    known = [note for note in measurement["notes"] if _NOTES.fullmatch(note)]
-    return known or (["it could not be computed"] if measurement["value"] is None else [])
+def _public_notes(measurement: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the notes that were written to be published; a missing value always has a reason."""
+    public = [note for note in measurement["notes"] if note["public"]]
+    return public or ([_UNSAID.to_dict()] if measurement["value"] is None else [])
 
 
 def _rounded(value: Any) -> Any:

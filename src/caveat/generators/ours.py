@@ -156,6 +156,7 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
             raise CaveatError(
                 "a setting needs a list of values to try",
                 where=f"tune, settings, {name}",
+                entry=(name,),
                 do=f"write {name} = [5, 20, 50]",
             )
     protections = grid.get("protect", [[]])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.nearest import TIE, Mixed
+from caveat.notes import Note
 from caveat.protect._space import Metric, Points, Space, space_of
 from caveat.protect.record import Protected, Step
 from caveat.table import Table, concat
@@ -135,7 +136,8 @@ def distance_filter(
         )
     notes = space.notes
     if refill is not None and n_kept < wanted:
-        notes += (f"{n_kept:,} of {wanted:,} records after {rounds} rounds of refilling",)
+        says = "{kept:,} of {wanted:,} records after {rounds} rounds of refilling"
+        notes += (Note("not-refilled", says, kept=n_kept, wanted=wanted, rounds=rounds),)
         warnings.warn(f"distance filter: {notes[-1]}", CaveatWarning, stacklevel=2)
     step = Step(
         "distance_filter",

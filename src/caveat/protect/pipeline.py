@@ -107,6 +107,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> None:
                     f"{argument!r} is no argument of {name}",
                     where="protect",
                     do=f"use {', '.join(known)}",
+                    entry=(argument,),
                 )
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, complete_matrix, with_numbers
 from caveat.seeds import rng_of
@@ -20,9 +21,10 @@ from caveat.table import Table
 __all__ = ["disturb", "spectral"]
 
 Way = Literal["P", "J", "O"]
-REFLECTED = (
+REFLECTED = Note(
+    "reflected",
     "J releases reflections of the original rows: a share of about 2^-p are exact copies, and all "
-    "2^p candidates of any row can be listed from the release itself; not for release"
+    "2^p candidates of any row can be listed from the release itself; not for release",
 )
 
 
@@ -72,7 +74,7 @@ def spectral(table: Table, columns: Sequence[str], *, way: Way = "O", seed: int 
         raise CaveatError("spectral anonymisation needs two rows or more", where="spectral")
     rng = rng_of(seed)
     disturbed = disturb(points, way, rng)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if way == "J":
         disturbed = rng.permutation(disturbed)
         notes = (REFLECTED,)

@@ -7,7 +7,7 @@ import numpy as np
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, plain
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk import Audit, audit
 from caveat.spec.scenarios import ScenarioSpec
 

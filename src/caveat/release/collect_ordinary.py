@@ -6,9 +6,10 @@ from typing import Any
 
 from caveat.attack.ordinary import run_kind
 from caveat.errors import CaveatError
-from caveat.release.collect import Done, entry, said, without_value
+from caveat.notes import Note
+from caveat.release.collect import Done, entry, plain, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.attackers import MEASURES_OF_ATTACK
 from caveat.spec.scenarios import NEEDS_TARGETS, ScenarioSpec
@@ -35,11 +36,7 @@ def collect_ordinary(
         done(1 / len(jobs))
     return Collected(
         {
-            "attacks": list(scenario.attacks),
-            "n_attacks": scenario.n_attacks,
-            "second": list(scenario.second),
-            "neighbours": scenario.neighbours,
-            "columns": scenario.columns,
+            **plain(scenario.told),
             "tolerance": dict(scenario.circumstances.get("tolerance", {})),
         },
         measurements,
@@ -67,12 +64,12 @@ def _attack(
     try:
         found = run_kind(kind, material.fitted, material.releases[copy - 1], options)
     except CaveatError as error:
-        return without_value(asked, said(error), scenario.limits, **about)
+        return without_value(asked, refusal(error), scenario.limits, **about)
     made = [
         entry(one.measure, one.result, scenario.limits, label=one.label, **about)
         for one in found
         if one.measure in asked
     ]
     absent = [name for name in asked if name not in {one["measure"] for one in made}]
-    reason = "it needs people who were not in the data: nobody was held out"
+    reason = Note("no-control", "it needs people who were not in the data: nobody was held out")
     return made + without_value(absent, reason, scenario.limits, **about)

@@ -23,10 +23,11 @@ from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.errors import CaveatError
 from caveat.generators import Made, Setting
+from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.collect import Done, entry, said, without_value
+from caveat.release.collect import Done, entry, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec
@@ -52,7 +53,12 @@ FROM_SCRATCH = 16
 
 SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
 ABOUT_TARGETS = ("strongShare", "strongWorst", "strongGain")
-ELSEWHERE = "the tables were synthesised elsewhere: how is not known, and this attacker knows it"
+ALL = Note("all-records", "of all records", public=True)
+ELSEWHERE = Note(
+    "synthesised-elsewhere",
+    "the tables were synthesised elsewhere: how is not known, and this attacker knows it",
+    public=True,
+)
 
 
 def collect_strong(
@@ -68,11 +74,7 @@ def collect_strong(
     asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
     targets = (scenario.targets or ()) if asked else ()
     members = "membershipShare" in scenario.measures
-    circumstances = {
-        "records": scenario.records,
-        "prior": scenario.prior,
-        "membership": members,
-    }
+    circumstances = {**scenario.told, "membership": members}
     plan = material.plan
     if plan is None:
         nothing = [m for t in targets for m in without_value(asked, ELSEWHERE, scenario.limits,
@@ -128,13 +130,23 @@ class _Run:
         self.unit = fitted.n_rows * (1 if can_update(worlds) else FROM_SCRATCH)
         steps = [step for step in self.material.steps[0] if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
-        self.reason = ""
+        self.reason: Note | None = None
         drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]
         if drawn:
-            self.reason = f"the parameters of the models are drawn (column {drawn[0]})"
+            self.reason = Note(
+                "parameters-drawn",
+                "no exact likelihood: the parameters of the models are drawn (column {column})",
+                column=drawn[0],
+            )
         reading = [step.name for step in steps if step.reads_original]
         if reading:
-            self.reason = f"{reading[0]} looks at the original: the release is no plain draw"
+            self.reason = Note(
+                "protection-reads-original",
+                "no exact likelihood: {protection} looks at the original: the release is no plain "
+                "draw",
+                public=True,
+                protection=reading[0],
+            )
 
     def targets(
         self, targets: Sequence[str], asked: Sequence[str]
@@ -156,7 +168,7 @@ class _Run:
         share = (0.5 if "membershipShare" in self.scenario.measures else 1.0) / max(len(targets), 1)
         for target, n in zip(targets, numbers, strict=True):
             if self.reason:
-                measurements += self._simulated(target, asked)
+                measurements += self._simulated(target, asked, self.reason)
                 self.done(share)
                 continue
             found, risky = self._exact(target, asked, n, n < wanted, share)
@@ -189,7 +201,7 @@ class _Run:
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip
         except CaveatError as error:
-            return without_value(asked, said(error), limits, target=target), []
+            return without_value(asked, refusal(error), limits, target=target), []
         if fewer:
             self.remarks.append(
                 f"{target}: {len(both):,} records are attacked and not more, since each has "
@@ -197,10 +209,10 @@ class _Run:
                 "everyone"
             )
         random = _only(found, sample)
-        of_sample = (f"of {len(sample):,} records drawn at random", *self.notes)
+        of_sample = (_drawn(len(sample)), *self.notes)
         of_all = (
-            f"of these and the {len(exposed):,} most vulnerable records" if len(exposed)
-            else "of all records",
+            Note("with-most-vulnerable", "of these and the {n:,} most vulnerable records",
+                 public=True, n=len(exposed)) if len(exposed) else ALL,
             *self.notes,
         )  # fmt: skip
         everyone = len(sample) == len(self.order)
@@ -219,16 +231,16 @@ class _Run:
         ]  # fmt: skip
         return [entry(name, results[name], limits, target=target) for name in asked], at_risk
 
-    def _simulated(self, target: str, asked: Sequence[str]) -> list[dict[str, Any]]:
+    def _simulated(self, target: str, asked: Sequence[str], reason: Note) -> list[dict[str, Any]]:
         """Simulate the worst over a few records; shares over so few would say nothing."""
-        limits, reason = self.scenario.limits, f"no exact likelihood: {self.reason}"
+        limits = self.scenario.limits
         out = without_value([n for n in asked if n != "strongWorst"], reason, limits, target=target)
         if "strongWorst" not in asked:
             return out
         try:
             result = self._worst_by_simulation(target)
         except CaveatError as error:
-            why = f"{reason}; {said(error)}"
+            why = Note("not-simulated", f"{reason}; {refusal(error)}")
             return out + without_value(["strongWorst"], why, limits, target=target)
         return [entry("strongWorst", result, limits, target=target), *out]
 
@@ -247,9 +259,10 @@ class _Run:
         )
         found = attack_release(material.fitted, made, records, again, attack)
         value, error = 100 * found.values["posterior"], 100 * found.errors.get("posterior", 0.0)
-        notes = [f"of the {len(records)} most vulnerable records", found.how]
+        says = "of the {n} most vulnerable records"
+        notes = [Note("most-vulnerable", says, public=True, n=len(records)), *found.how]
         if len(material.releases) > 1:
-            notes.append("the first table alone")
+            notes.append(Note("first-table", "the first table alone", public=True))
         return Measurement(
             value,
             interval=(max(value - 1.96 * error, 0.0), min(value + 1.96 * error, 100.0)),
@@ -262,7 +275,7 @@ class _Run:
         """Ask of all records, or of a sample, whether they were in the data."""
         limits, names = self.scenario.limits, ["membershipShare"]
         if self.reason:
-            return without_value(names, f"no exact likelihood: {self.reason}", limits)
+            return without_value(names, self.reason, limits)
         everyone = len(self.order)
         n = everyone
         if self.scenario.records != "all":
@@ -275,8 +288,8 @@ class _Run:
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip
         except CaveatError as error:
-            return without_value(names, said(error), limits)
-        whom = f"of {n:,} records drawn at random" if n < everyone else "of all records"
+            return without_value(names, refusal(error), limits)
+        whom = _drawn(n) if n < everyone else ALL
         return [entry(names[0], _noted(members_of(found), (whom, *self.notes)), limits)]
 
 
@@ -290,5 +303,9 @@ def _only(found: Attributes, records: NDArray[np.int64]) -> Attributes:
     )
 
 
-def _noted(result: Measurement, notes: tuple[str, ...]) -> Measurement:
+def _drawn(n: int) -> Note:
+    return Note("random-sample", "of {n:,} records drawn at random", public=True, n=n)
+
+
+def _noted(result: Measurement, notes: tuple[Note, ...]) -> Measurement:
     return replace(result, notes=(*notes, *result.notes))

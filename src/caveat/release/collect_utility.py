@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.release.collect import Done, held_to, limits_of, plain, said
-from caveat.release.making import Material
+from caveat.notes import Note
+from caveat.release.collect import Done, held_to, limits_of, plain, refusal
+from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare
@@ -25,14 +26,15 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
     apart = [weights] if weights else []
     fitted = material.fitted.select([*material.columns(apart), *apart])
     releases = list(material.releases)
-    models, refused = [], {}
+    models: list[str] = []
+    refused: dict[str, Note] = {}
     for model in spec.utility.models:
         # A model that cannot be fitted to the release is a finding, not the end of the run.
         try:
             compare(fitted, releases, models=[model], measures=[], resamples=0, weights=weights)
             models.append(model)
         except CaveatError as error:
-            refused[model] = said(error)
+            refused[model] = refusal(error)
     jobs = max(len(spec.utility.measures), 1)
     found = compare(
         fitted,
@@ -76,13 +78,13 @@ def _measurements(found: Utility, spec: ReleaseSpec) -> list[dict[str, Any]]:
                 "best": BEST[measure.name],
                 "unit": measure.unit,
                 **held_to(spec.utility.limits, measure.name, result.value),
-                "notes": list(whole.notes),
+                "notes": plain(whole.notes),
             }
         )
     return entries
 
 
-def _without_model(refused: dict[str, str], spec: ReleaseSpec) -> list[dict[str, Any]]:
+def _without_model(refused: dict[str, Note], spec: ReleaseSpec) -> list[dict[str, Any]]:
     """Return the measures of models that could not be fitted, with the reason."""
     names = [name for name in spec.utility.measures if "model" in MEASURES[name].needs]
     return [
@@ -99,7 +101,7 @@ def _without_model(refused: dict[str, str], spec: ReleaseSpec) -> list[dict[str,
             "best": BEST[name],
             "unit": MEASURES[name].unit,
             **held_to(spec.utility.limits, name, None),
-            "notes": [why],
+            "notes": plain([why]),
         }
         for model, why in refused.items()
         for name in names
@@ -163,7 +165,8 @@ def _model(model: ModelComparison) -> dict[str, Any]:
         rows.append({"term": row["term"], **numbers, **same})
     notes = list(model.notes)
     if left_out:
-        notes.append(f"{len(left_out)} coefficients have no finite standard error")
+        says = "{n} coefficients have no finite standard error"
+        notes.append(Note("no-standard-error", says, n=len(left_out)))
     return {
         "formula": model.formula,
         "family": model.family,
@@ -173,7 +176,7 @@ def _model(model: ModelComparison) -> dict[str, Any]:
         "lack_of_fit": plain(model.lack_of_fit),
         "df": model.df,
         "coefficients": rows,
-        "notes": notes,
+        "notes": plain(notes),
     }
 
 

@@ -33,7 +33,7 @@ from caveat.release.content import (
     software,
 )
 from caveat.release.folder import release_folder, sha256_of, write_manifest
-from caveat.release.making import Material, synthesise
+from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
@@ -335,10 +335,10 @@ class _Run:
                     write(table.compact(), self.draft / name, escape_formulas=escape)
                     self._list(self.draft / name, form, copy, table)
                     confidential[name] = False
-        said = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
+        warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         # Threads may warn in any order.
-        content["remarks"] += sorted(said - set(known))
+        content["remarks"] += sorted(warned - set(known))
         self._text("evidence.json", evidence.text_of(content))
         (self.draft / "release.toml").write_bytes(self.spec.text)
         confidential |= {"evidence.json": True, "release.toml": True}

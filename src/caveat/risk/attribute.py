@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from caveat.notes import Note
 from caveat.risk.disclosure import denominators
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
@@ -45,11 +46,14 @@ def di_s(pair: Pair) -> Measurement:
 def di_s_co(pair: Pair) -> Measurement:
     """Return the share of original records whose keys show one target only, and it is theirs."""
     largest, mean = denominators(pair.joint, pair.counted, pair.rules)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if not pair.counted.DiSCO.any():
         notes = (
-            "0 also when every cell shows two targets, one of them a copied outlier: "
-            "it says that no cell is homogeneous, not that nobody is disclosed",
+            Note(
+                "no-homogeneous-cell",
+                "0 also when every cell shows two targets, one of them a copied outlier: "
+                "it says that no cell is homogeneous, not that nobody is disclosed",
+            ),
         )
     return _share(
         pair,

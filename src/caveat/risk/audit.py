@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.checks import one_way, two_way
 from caveat.risk.measure import MEASURES, Measure
 from caveat.risk.measurement import Measurement
@@ -172,8 +173,10 @@ class _Runs:
 
     def _doubted(self, result: Measurement, attacker: Scenario) -> Measurement:
         """Add to a result what puts its columns in doubt."""
-        said = [str(alarm) for alarm in self.alarms if alarm.column in attacker.columns]
-        return replace(result, notes=(*result.notes, *said)) if said else result
+        doubts = [
+            Note("tables-differ", str(a)) for a in self.alarms if a.column in attacker.columns
+        ]
+        return replace(result, notes=(*result.notes, *doubts)) if doubts else result
 
     def _pair(self, side: tuple[Table, Table], attacker: Scenario, cells: KeyCells) -> Pair:
         return Pair(side[0], self.sides[1][0], attacker, cells, rows=(side[1], self.sides[1][1]))
@@ -186,10 +189,10 @@ def _measured(measure: Measure, pair: Pair, control: Pair | None) -> Measurement
     notes = result.notes
     if measure.by_size and not 0.9 <= control.n / pair.n <= 1.1:
         reason = "it depends on the number of records: give a control of the original's size"
-        return replace(result, notes=(*notes, f"no control: {reason}"))
+        return replace(result, notes=(*notes, Note("no-control", f"no control: {reason}")))
     outside = measure(control)
     if outside.value is None:
-        notes = (*notes, f"no control: {outside.notes[0]}")
+        notes = (*notes, Note("no-control", f"no control: {outside.notes[0]}"))
     return replace(result, control=outside.value, control_n=outside.n, notes=notes)
 
 
@@ -231,7 +234,7 @@ def _known(attacker: Scenario, original: Table) -> Scenario:
         if name not in original:
             raise CaveatError(
                 "the original has no such column",
-                where=f"column {name}",
+                column=name,
                 do=f"choose among {', '.join(original.names)}",
             )
     return attacker

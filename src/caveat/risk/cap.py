@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from caveat.nearest import Floats, cell_pools, nearest_pools
+from caveat.notes import Note
 from caveat.risk.attribute import UNLINKED, chance_of_disco
 from caveat.risk.disclosure import matched
 from caveat.risk.identity import RAAB
@@ -95,7 +96,7 @@ def tcap(pair: Pair) -> Measurement:
     return _tcap(
         pair,
         n,
-        "no original record has keys that occur in the release",
+        Note("no-known-keys", "no original record has keys that occur in the release"),
         baseline=None if chance is None or not n else chance * pair.n / n,
         reference=pair.disclosure.Dorig,
     )
@@ -107,7 +108,9 @@ def tcap_disclosive(pair: Pair) -> Measurement:
     return _tcap(
         pair,
         n,
-        "no original record has keys that are disclosive in the release",
+        Note(
+            "no-disclosive-keys", "no original record has keys that are disclosive in the release"
+        ),
         baseline=pair.disclosure.baseCAPd,
         reference=100.0,
     )
@@ -118,7 +121,7 @@ def tcap_all(pair: Pair) -> Measurement:
     return _tcap(
         pair,
         pair.n,
-        "there is no original record",
+        Note("no-original-record", "there is no original record"),
         baseline=chance_of_disco(pair),
         reference=pair.disclosure.Dorig,
     )
@@ -149,7 +152,7 @@ def _cell_credit(pair: Pair) -> Floats:
 
 def _nearest(pair: Pair, which: Literal[0, 1], **more: Any) -> Measurement:
     if not len(pair.cells.synthetic):
-        return undefined("the release has no record")
+        return undefined(Note("empty-release", "the release has no record"))
     *found, distance = gcap_pools(pair)
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     d = pair.counted.original
@@ -175,7 +178,9 @@ def _mean_of_matched(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     d = pair.counted.iS
     if not d.any():
-        return undefined("no original record has keys that occur in the release")
+        return undefined(
+            Note("no-known-keys", "no original record has keys that occur in the release")
+        )
     return rate(
         float((of_pairs(pair) * d).sum()),
         int(d.sum()),
@@ -189,7 +194,7 @@ def _share(pair: Pair, value: float | None, **more: Any) -> Measurement:
     return rate(0 if value is None else value / 100 * pair.n, pair.n, **more)
 
 
-def _tcap(pair: Pair, n: int, reason: str, **more: Any) -> Measurement:
+def _tcap(pair: Pair, n: int, reason: Note, **more: Any) -> Measurement:
     if not n:
         return undefined(reason)
     found = pair.counted.DiSCO
@@ -206,8 +211,8 @@ def _scaled(pair: Pair, raw: Measurement) -> Measurement:
     base = pair.disclosure.baseCAPd
     value = None if base is None else scaled(raw.value, base)
     if value is None:
-        reason = raw.notes[0] if raw.value is None else "the target has one value: nothing to guess"
-        return undefined(reason)
+        one_value = Note("one-value", "the target has one value: nothing to guess")
+        return undefined(raw.notes[0] if raw.value is None else one_value)
     limits = None
     if raw.interval is not None and base is not None:
         ends = [scaled(end, base) for end in raw.interval]

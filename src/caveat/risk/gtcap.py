@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caveat.nearest import Floats, within
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Z95, Measurement, rate, undefined
 from caveat.risk.near import split
@@ -73,10 +74,12 @@ def gtcap(pair: Pair) -> Measurement:
     """Return how much of what the original tells about the uniques' targets the release tells."""
     uniques = gtcap_uniques(pair)
     if not len(uniques.row):
-        return undefined("no original record is unique on these keys")
+        return undefined(Note("no-unique", "no original record is unique on these keys"))
     gain, room = uniques.synthetic - uniques.marginal, uniques.original - uniques.marginal
     if not room.mean() > 0:
-        return undefined("the keys tell nothing about the target in the original itself")
+        return undefined(
+            Note("nothing-to-tell", "the keys tell nothing about the target in the original itself")
+        )
     share = float(gain.mean() / room.mean())
     # Standard error of a ratio of two means over the same records.
     spread = float(np.std(gain - share * room)) / math.sqrt(len(room)) / float(room.mean())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate
 from caveat.risk.pair import Pair
@@ -91,11 +92,12 @@ def _once(pair: Pair, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
     return n_s * w * np.exp((n_s - 1) * np.log1p(-w)) if n_s else w
 
 
-def _no_uniques(pair: Pair) -> tuple[str, ...]:
+def _no_uniques(pair: Pair) -> tuple[Note, ...]:
     """Say what a value of 0 does not mean."""
     if (pair.key_counts[0] == 1).any():
         return ()
-    return ("no original record is unique on these keys, so this is 0 whatever the release holds",)
+    says = "no original record is unique on these keys, so this is 0 whatever the release holds"
+    return (Note("no-unique", says),)
 
 
 def _percent(parts: NDArray[np.float64], n: int) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.identity import margin_probability
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
@@ -70,7 +71,9 @@ def isolation_gain(pair: Pair) -> Measurement:
     if found.value is None or found.baseline is None:
         return undefined(found.notes[0])
     if not found.baseline:
-        return undefined("the chance without the release is too small to divide by")
+        return undefined(
+            Note("tiny-baseline", "the chance without the release is too small to divide by")
+        )
     low, high = found.interval or (found.value, found.value)
     return Measurement(
         found.value / found.baseline,
@@ -90,10 +93,11 @@ def _predicates(pair: Pair) -> NDArray[np.bool_]:
     return np.asarray(chosen)
 
 
-def _no_predicate(pair: Pair) -> str:
+def _no_predicate(pair: Pair) -> Note:
     if not (pair.cells.s == 1).any():
-        return "no synthetic record is unique on these keys"
-    return "no unique synthetic record is rare enough to be unique in the population"
+        return Note("no-unique", "no synthetic record is unique on these keys")
+    says = "no unique synthetic record is rare enough to be unique in the population"
+    return Note("no-rare-unique", says)
 
 
 _TRIES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined
 from caveat.risk.pair import Pair
@@ -19,7 +20,7 @@ def match_precision(pair: Pair) -> Measurement:
     matched, right = _right(pair)
     n = int(matched.sum())
     if not n:
-        return undefined("no original unique is a synthetic unique as well")
+        return undefined(Note("no-match", "no original unique is a synthetic unique as well"))
     return rate(
         int(right.sum()),
         n,
@@ -37,7 +38,7 @@ def precision_improvement(pair: Pair) -> Measurement:
         return undefined(found.notes[0])
     ends = [scaled(x, found.baseline) for x in (found.value, *found.interval)]
     if ends[0] is None:
-        return undefined("the target has one value: nothing to learn")
+        return undefined(Note("one-value", "the target has one value: nothing to learn"))
     return Measurement(
         ends[0],
         interval=(ends[1] or 0.0, ends[2] or 0.0),

@@ -36,7 +36,7 @@ def harmonise(
             if name not in table:
                 raise CaveatError(
                     f"table {position} of those compared with the original lacks a column",
-                    where=f"column {name}",
+                    column=name,
                     do=f"it has {', '.join(table.names)}",
                 )
     ours, theirs = original.select(columns), [table.select(columns) for table in others]
@@ -161,7 +161,7 @@ def _flags(column: Column, levels: Sequence[Any], name: str) -> Flags:
         if not any(hit):
             raise CaveatError(
                 "a level that is to be excluded does not occur",
-                where=f"column {name}",
+                column=name,
                 do="check its spelling; with groups=, levels are intervals",
             )
         flags |= hit

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from caveat.nearest import within
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.near import split
@@ -52,7 +53,7 @@ def new_rows(pair: Pair, tolerance: float = TOLERANCE) -> Measurement:
     """
     original, synthetic = pair.rows
     if not len(synthetic) or not len(original):
-        return undefined("one of the tables has no row")
+        return undefined(Note("empty-table", "one of the tables has no row"))
     names = sorted(original.names, key=lambda name: -original[name].n_levels)
     numeric = dict.fromkeys((n for n in names if original[n].kind.is_number), 0.0)
     query, data = split(synthetic, names, numeric), split(original, names, numeric)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.pair import KeyCells, Pair
@@ -79,7 +80,10 @@ def group_disclosure(pair: Pair) -> Measurement:
     there = sum(t.original for t in tables)
     details = {"tables": len(tables), "disclosive": seen, "true": true, "in the original": there}
     if not seen:
-        return undefined("no table of the release has a disclosive cell", details=details)
+        return undefined(
+            Note("no-disclosive-cell", "no table of the release has a disclosive cell"),
+            details=details,
+        )
     return rate(true, seen, reference=100.0, details=details)
 
 
@@ -88,7 +92,10 @@ def tcap_ratio(pair: Pair) -> Measurement:
     found = _table_risk(pair, pair.scenario.keys, np.zeros(pair.n_targets, bool))
     details = {"disclosive": found.synthetic, "true": found.common}
     if not found.synthetic:
-        return undefined("no combination of keys is disclosive in the release", details=details)
+        return undefined(
+            Note("no-disclosive-keys", "no combination of keys is disclosive in the release"),
+            details=details,
+        )
     return rate(found.common, found.synthetic, reference=100.0, details=details)
 
 
@@ -154,7 +161,9 @@ def msu_risk(pair: Pair) -> Measurement:
         carries[rows[1][np.isin(there, here)]] = True
     details = {"with a minimal unique": int(any_unique.sum()), "shared": int(common.sum())}
     if not any_unique.any():
-        return undefined("the release has no minimal sample unique", details=details)
+        return undefined(
+            Note("no-minimal-unique", "the release has no minimal sample unique"), details=details
+        )
     return rate(
         int(common.sum()),
         int(any_unique.sum()),

@@ -6,7 +6,7 @@ Validation, the JSON schema for editors and the reference page of the documentat
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
@@ -14,10 +14,10 @@ from caveat.protect.pipeline import PROTECTIONS
 from caveat.spec._kinds import (
     Choice,
     Either,
+    EntryKind,
     Flag,
     Group,
     Key,
-    Kind,
     Many,
     Named,
     Number,
@@ -29,11 +29,11 @@ from caveat.spec.attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
 from caveat.spec.limits import ATTACKS
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.plan import WITHOUT_MODEL
-from caveat.table import Kind as ColumnKind
+from caveat.table import Kind
 from caveat.table.files import WRITABLE
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ACCESS", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION"]
+__all__ = ["ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE"]
 
 ACCESS = ("public", "registered", "secure")
 FORMATS = tuple(suffix.removeprefix(".") for suffix in WRITABLE)
@@ -104,7 +104,7 @@ DATA = Group(
 
 COLUMN = Group(
     {
-        "kind": Key(Choice(tuple(ColumnKind), "kind"), "Kind of the column.",
+        "kind": Key(Choice(tuple(Kind), "kind"), "Kind of the column.",
                     otherwise="found by itself"),
         "missing": Key(
             Either((VALUES, Named(TEXT, "codes with what they mean"))),
@@ -121,7 +121,7 @@ COLUMN = Group(
 )  # fmt: skip
 
 _METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
-_SETTINGS: dict[str, tuple[Kind, str]] = {
+_SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
     "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
@@ -250,6 +250,8 @@ _SCENARIO = {
     "fraction": Key(Number(share=True), "membership: share of the population that is in the data, "
                     "for F1.", otherwise="no F1", only=ORDINARY),
 }  # fmt: skip
+CIRCUMSTANCES = {name: key for name, key in _SCENARIO.items() if "release" in key.only}
+"""Entries of a scenario that are arguments of :class:`caveat.risk.Scenario`."""
 SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 
 EDIT_RULE = Group(
@@ -305,8 +307,8 @@ TUNE = Group(
         "settings": Key(TRIED, "As in [map].", required=True),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",
                       otherwise="none"),
-        "scenario": Key(Group({}, open=True),
-                        "Further entries of a scenario: groups, tolerance …", otherwise="none"),
+        "scenario": Key(Group({name: replace(key, only=()) for name, key in CIRCUMSTANCES.items()}),
+                        "Further entries of a scenario.", otherwise="none"),
         "attacker": Key(
             Group(
                 {

@@ -10,6 +10,7 @@ from caveat.attack.ordinary import Options
 from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
 from caveat.errors import hint
 from caveat.risk import MEASURES, Scenario
+from caveat.spec._kinds import frozen
 from caveat.spec.attackers import (
     ATTACKERS,
     MEASURES_OF_ATTACK,
@@ -17,14 +18,11 @@ from caveat.spec.attackers import (
     measures_of,
 )
 from caveat.spec.document import Document
-from caveat.spec.entries import SCENARIO
+from caveat.spec.entries import CIRCUMSTANCES, SCENARIO
 from caveat.spec.limits import Limit, read_limits
 from caveat.spec.lines import Entry
 
 __all__ = ["NEEDS_TARGETS", "ScenarioSpec", "limits_at", "read_scenarios"]
-
-CIRCUMSTANCES = ("groups", "tolerance", "exclude_levels", "exclude_missing", "exclude_pairs",
-                 "limit", "denominator", "population")  # fmt: skip
 
 NEEDS_TARGETS = ("classifier", "inference")
 """Ordinary attacks that ask about one target at a time."""
@@ -81,6 +79,13 @@ class ScenarioSpec:
         """Return the attacker after one target, for measures of risk."""
         return Scenario(self.keys, target, **self.circumstances)
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What only this sort of attacker is told, by the table of entries; None is left out."""
+        own = [name for name, key in SCENARIO.keys.items() if key.only == (self.attacker,)]
+        given = {name: getattr(self, name) for name in own if name not in CIRCUMSTANCES}
+        return {name: value for name, value in given.items() if value is not None}
+
     def options(self, target: str | None, control: Any, seed: int) -> Options:
         """Return what an ordinary attack is told."""
         return Options(
@@ -136,20 +141,17 @@ class _Reading:
         self._check_measures(possible)
         limits = limits_at(self.document, (*self.entry, "limits"), self.given.get("limits", {}))
         chosen = self.given.get("measures", self._usual(possible))
-        single = ("records", "prior", "membership", "n_attacks", "neighbours", "columns", "subsets",
-                  "fraction")  # fmt: skip
-        return ScenarioSpec(
-            name=self.given["name"],
-            attacker=self.attacker,
-            keys=tuple(self.given.get("keys", ())),
-            targets=tuple(self.given["targets"]) if "targets" in self.given else None,
-            limits=limits,
-            measures=tuple(dict.fromkeys([*chosen, *(limit.measure for limit in limits)])),
-            circumstances={k: self.given[k] for k in CIRCUMSTANCES if k in self.given},
-            attacks=attacks,
-            second=tuple(self.given.get("second", ())),
-            **{key: self.given[key] for key in single if key in self.given},
-        )
+        decided = {
+            "limits": limits,
+            "measures": tuple(dict.fromkeys([*chosen, *(limit.measure for limit in limits)])),
+            "attacks": attacks,
+        }
+        rest = {k: v for k, v in self.given.items() if k not in CIRCUMSTANCES}
+        return ScenarioSpec(**{**frozen(rest), **decided}, circumstances=self.circumstances)
+
+    @property
+    def circumstances(self) -> dict[str, Any]:
+        return {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
 
     def _fail(self, key: str, what: str, do: str | None = None) -> None:
         self.document.fail((*self.entry, key), f"scenario.{key}: {what}", do)
@@ -186,15 +188,14 @@ class _Reading:
         if self.attacker != "strong" and "keys" not in self.given:
             self._fail("keys", "no key is named", "say which columns an attacker may know")
         keys = self.given.get("keys", ())
-        circumstances = {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
         if keys:
             with self.document.at(*self.entry, "keys"):
                 Scenario(tuple(keys))
-            for key, value in circumstances.items():
+            for key, value in self.circumstances.items():
                 with self.document.at(*self.entry, key):
                     Scenario(tuple(keys), **{key: value})
             with self.document.at(*self.entry):
-                Scenario(tuple(keys), **circumstances)
+                Scenario(tuple(keys), **self.circumstances)
         for i, target in enumerate(self.given.get("targets", ())):
             if keys:
                 with self.document.at(*self.entry, "targets", i):

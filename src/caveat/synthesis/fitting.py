@@ -73,8 +73,9 @@ def fit_columns(
         try:
             model = task.fit(name)
         except CaveatError as error:
-            where = error.where or f"synthesis, column {name}"
-            raise CaveatError(error.what, where=where, do=error.do) from error
+            if error.place:
+                raise
+            raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
         if done is not None:
             done(name, model)
         return model

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, about
 from caveat.expressions import Expression
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
 from caveat.synthesis.methods import METHODS, Settings
@@ -133,7 +133,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
-    _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS), "synthesis")
+    _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = _named(table, options.get("weights", ""), "weights")
     strata = _named(table, options.get("strata", ""), "strata")
     single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
@@ -208,22 +208,28 @@ def _check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
             f"{strata} is not drawn, so that nothing can be drawn within its levels",
             where="synthesis, strata",
             do="name another column",
+            entry=("strata",),
         )
     block = [n for n, entry in columns.items() if entry.settings.method == "ipf"]
     if strata and block:
         raise CaveatError(
             "a block with the method ipf cannot be fitted within strata",
-            where=f"synthesis, column {block[0]}",
+            where="synthesis",
+            column=block[0],
             do="give the strata column the method ipf too, and put it into the margins",
         )
 
 
-def _refuse_unknown(options: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def _refuse_unknown(
+    options: Mapping[str, Any], known: Sequence[str], column: str | None = None
+) -> None:
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}" if near else f"use {', '.join(known)}"
-            raise CaveatError(f"{name!r} is no setting", where=where, do=hint)
+            raise CaveatError(
+                f"{name!r} is no setting", where="synthesis", do=hint, column=column, entry=(name,)
+            )
 
 
 def _derivation(value: Any, name: str) -> dict[str, Any]:
@@ -236,6 +242,7 @@ def _derivation(value: Any, name: str) -> dict[str, Any]:
         "a derived column has a formula or a lookup",
         where=f"synthesis, derived, {name}",
         do='write "weight / 2" or { lookup = "age" }',
+        entry=("derived", name),
     )
 
 
@@ -245,6 +252,7 @@ def _named(table: Table, name: str, where: str) -> str:
             f"there is no column {name!r}",
             where=f"synthesis, {where}",
             do=f"choose among {', '.join(table.names)}",
+            entry=(where,) if where in TOP_LEVEL else (),
         )
     return name
 
@@ -255,7 +263,10 @@ def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str)
     repeated = [name for name in given if given.count(name) > 1]
     if repeated:
         raise CaveatError(
-            f"{repeated[0]!r} is listed twice", where="synthesis, order", do="list it once"
+            f"{repeated[0]!r} is listed twice",
+            where="synthesis, order",
+            do="list it once",
+            entry=("order",),
         )
     whole = [*given, *(name for name in table if name not in given)]
     first = [strata] if strata else []
@@ -277,17 +288,20 @@ def _column_plan(
     before: Mapping[str, ColumnPlan],
     remarks: list[str],
 ) -> ColumnPlan:
-    column, where = table[name], f"synthesis, column {name}"
-    _refuse_unknown(given, (*SETTINGS, "predictors", "special"), where)
-    settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, where)
+    column = table[name]
+    _refuse_unknown(given, (*SETTINGS, "predictors", "special"), name)
+    settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
     if settings.method not in (*METHODS, *WITHOUT_MODEL):
         choices = ", ".join((*METHODS, *WITHOUT_MODEL))
         raise CaveatError(
-            f"there is no method {settings.method!r}", where=where, do=f"use {choices}"
+            f"there is no method {settings.method!r}",
+            where="synthesis",
+            column=name,
+            do=f"use {choices}",
         )
     if "method" not in given:
         settings = _usual_method(column, name, settings, remarks)
-    _check_leaves(settings, column, where)
+    _check_leaves(settings, column, name)
     if settings.method == "copy":
         remarks.append(f"{name} is copied from the original: it is not protected at all")
     usable = [
@@ -305,7 +319,10 @@ def _column_plan(
         chosen = [chosen]
     if settings.method == "lookup" and "predictors" not in given:
         raise CaveatError(
-            "a lookup needs its predictors", where=where, do='name them: predictors = ["age"]'
+            "a lookup needs its predictors",
+            where="synthesis",
+            column=name,
+            do='name them: predictors = ["age"]',
         )
     _check_predictors(chosen, usable, name)
     if settings.method in ("sample", *WITHOUT_MODEL):
@@ -318,24 +335,26 @@ def _column_plan(
         if sorted(given.get("predictors", chosen)) != sorted(chosen):
             raise CaveatError(
                 f"a {settings.method} column is drawn from its whole block",
-                where=where,
+                where="synthesis",
+                column=name,
                 do="leave its predictors out",
             )
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
 
 
-def _check_leaves(settings: Settings, column: Column, where: str) -> None:
+def _check_leaves(settings: Settings, column: Column, name: str) -> None:
     """Refuse smoothing within leaves where there are none."""
     without_leaves = settings.method not in ("cart", *WITHOUT_MODEL)
     if settings.smoothing == "density" and without_leaves and column.kind.is_number:
         raise CaveatError(
             f"the method {settings.method} has no leaves to smooth within",
-            where=where,
+            where="synthesis",
+            column=name,
             do='use smoothing = "kernel", which smooths the column as a whole',
         )
 
 
-def _settings(given: Mapping[str, Any], where: str) -> Settings:
+def _settings(given: Mapping[str, Any], column: str) -> Settings:
     margins = tuple(tuple(margin) for margin in given.get("margins", ()))
     settings = replace(Settings(), **{**given, "margins": margins})
     for name, least in (("minbucket", 1), ("minsplit", 2), ("max_depth", 1), ("trees", 1)):
@@ -343,24 +362,30 @@ def _settings(given: Mapping[str, Any], where: str) -> Settings:
         if value is None and name == "minsplit":
             continue
         if not isinstance(value, int | np.integer) or not least <= value < MOST_WHOLE:
-            raise CaveatError(f"{name} must be a whole number, {least} or more", where=where)
+            raise CaveatError(
+                f"{name} must be a whole number, {least} or more", where="synthesis", column=column
+            )
     for name in ("cp", "pseudo_count"):
         value = getattr(settings, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
-            raise CaveatError(f"{name} must be a number, 0 or more", where=where)
+            raise CaveatError(
+                f"{name} must be a number, 0 or more", where="synthesis", column=column
+            )
     if settings.smoothing not in ("", "kernel", "density", "spline"):
         raise CaveatError(
             f"there is no smoothing {settings.smoothing!r}",
-            where=where,
+            where="synthesis",
+            column=column,
             do="use kernel, density or spline",
         )
     for name in ("method", "within", "formula"):
         if not isinstance(getattr(settings, name), str):
-            raise CaveatError(f"{name} must be text", where=where)
+            raise CaveatError(f"{name} must be text", where="synthesis", column=column)
     if not isinstance(settings.proper, bool):
-        raise CaveatError("proper must be true or false", where=where)
+        raise CaveatError("proper must be true or false", where="synthesis", column=column)
     if settings.method == "derived":
-        Expression(settings.formula)
+        with about(column, "formula"):
+            Expression(settings.formula)
     return settings
 
 
@@ -382,7 +407,8 @@ def _check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -
         if other not in usable:
             raise CaveatError(
                 f"{name} cannot be drawn from {other}",
-                where=f"synthesis, column {name}",
+                where="synthesis",
+                column=name,
                 do="predictors must come before it in the order and be synthesised themselves",
             )
 
@@ -397,7 +423,8 @@ def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
         if absent:
             raise CaveatError(
                 f"the formula needs {absent[0]}, which is not synthesised",
-                where=f"synthesis, column {name}",
+                where="synthesis",
+                column=name,
                 do="use columns of the output",
             )
     while waiting:
@@ -408,6 +435,7 @@ def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
                 f"{circle} are derived from each other",
                 where="synthesis, derived",
                 do="synthesise one of them",
+                entry=("derived",),
             )
         plain |= {name: waiting.pop(name) for name in ready}
     return plain
@@ -421,10 +449,12 @@ def _check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
             if len(table[name].levels) and table[name].levels.dtype.kind not in "biufM":
                 raise CaveatError(
                     "a formula gives numbers, and the column holds text",
-                    where=f"synthesis, column {name}",
+                    where="synthesis",
+                    column=name,
                     do='use { lookup = "column" }, or synthesise it',
                 )
-            Expression(entry.settings.formula).evaluate(head.columns)
+            with about(name):
+                Expression(entry.settings.formula).evaluate(head.columns)
 
 
 def _check_rules(
@@ -433,30 +463,33 @@ def _check_rules(
     table: Table,
     remarks: list[str],
 ) -> None:
-    place = {name: i for i, name in enumerate(columns)}
-    for rule in rules:
-        sources, target = _involved(rule)
-        for name in (*sources, target):
-            _named(table, name, f"rule {str(rule)!r}")
-            if name not in place or columns[name].settings.method == "drop":
-                raise CaveatError(f"{name} is not synthesised", where=f"rule {str(rule)!r}")
-        late = [name for name in sources if place[name] >= place[target]]
-        if late:
-            raise CaveatError(
-                f"{target} must come after {late[0]} in the order",
-                where=f"rule {str(rule)!r}",
-                do="change the order",
-            )
-        if isinstance(rule, Order) and not all(
-            table[n].kind.is_number for n in _involved(rule)[0] + (target,)
-        ):
-            raise CaveatError("only numbers and dates can be compared", where=f"rule {str(rule)!r}")
-        contradictions = rule.contradictions(table)
+    for i, rule in enumerate(rules):
+        with about("rules", i):
+            contradictions = _checked(rule, columns, table)
         if contradictions:
             remarks.append(
                 f"rule {str(rule)!r} does not hold for {contradictions:,} of {table.n_rows:,} "
-                f"original records; they take no part in the model of {target}"
+                f"original records; they take no part in the model of {_involved(rule)[1]}"
             )
+
+
+def _checked(rule: Fixed | Order, columns: Mapping[str, ColumnPlan], table: Table) -> int:
+    """Return how many records contradict a rule; a rule that cannot be kept is an error."""
+    sources, target = _involved(rule)
+    place = {name: i for i, name in enumerate(columns)}
+    where = f"rule {str(rule)!r}"
+    for name in (*sources, target):
+        _named(table, name, where)
+        if name not in place or columns[name].settings.method == "drop":
+            raise CaveatError(f"{name} is not synthesised", where=where)
+    late = [name for name in sources if place[name] >= place[target]]
+    if late:
+        raise CaveatError(
+            f"{target} must come after {late[0]} in the order", where=where, do="change the order"
+        )
+    if isinstance(rule, Order) and not all(table[n].kind.is_number for n in (*sources, target)):
+        raise CaveatError("only numbers and dates can be compared", where=where)
+    return rule.contradictions(table)
 
 
 def _involved(rule: Fixed | Order) -> tuple[tuple[str, ...], str]:

@@ -308,7 +308,9 @@ def _plan(shape: _Plan, entry: ColumnSchema | None, name: str, path: Path) -> _P
     if shape.infinite_row:
         raise CaveatError(
             "a value is infinite",
-            where=f"{path}, column {name}, row {shape.infinite_row:,}",
+            where=str(path),
+            column=name,
+            row=shape.infinite_row,
             do="replace it by a number or leave the cell empty",
         )
     return shape

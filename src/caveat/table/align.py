@@ -171,7 +171,7 @@ def common_levels(columns: Sequence[Column], name: str) -> list[Column]:
     if len(families) > 1:
         raise CaveatError(
             "the tables store it as different kinds of values",
-            where=f"column {name}",
+            column=name,
             do="declare its kind in the schema",
         )
     typed = next((c for c in columns if len(c.levels)), first)

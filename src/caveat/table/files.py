@@ -106,7 +106,7 @@ def _in_file(error: CaveatError, path: Path) -> CaveatError:
     where = error.where or ""
     if not where.startswith(str(path)):
         where = f"{path}, {where}" if where else str(path)
-    return CaveatError(error.what, where=where, do=error.do)
+    return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
 
 
 def _unreadable(error: OSError, path: Path) -> CaveatError:

@@ -227,7 +227,7 @@ class Workbench:
         found.values.update({name: result.values[name] for name in names})
         found.errors.update({n: e for n, e in result.errors.items() if n in names})
         if result.how:
-            found.how.update(dict.fromkeys(names, result.how))
+            found.how.update(dict.fromkeys(names, "; ".join(result.how)))
 
     def _records(self, setting: Setting) -> Sequence[int]:
         records = self.question.records

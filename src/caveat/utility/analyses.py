@@ -13,10 +13,11 @@ from scipy.stats import chi2
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
+from caveat.notes import Note
 from caveat.utility.combining import Rule, combine
 from caveat.utility.comparison import Comparison
 from caveat.utility.fitting import FAMILIES, fit_all
-from caveat.utility.weighting import UNWEIGHTED, WEIGHTED
+from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = [
     "Coefficients",
@@ -153,7 +154,7 @@ class ModelComparison:
     p_value: float | None
     n_original: int
     n_synthetic: float
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @property
     def mean_overlap(self) -> float:
@@ -214,11 +215,13 @@ def compare_model(
     family, fits, notes = fit_all(formula, copies)
     weights = copies[0].weights
     if weights is not None:
-        notes.append(WEIGHTED if family != "multinomial" else f"{UNWEIGHTED}: a multinomial model")
+        notes.append(WEIGHTED if family != "multinomial" else unweighted("a multinomial model"))
     terms = [term for term in fits[0].estimate if all(term in fit.estimate for fit in fits)]
     lost = sorted({term for fit in fits for term in fit.estimate} - set(terms))
     if lost:
-        notes.append(f"not estimable everywhere, left out: {', '.join(lost)}")
+        notes.append(
+            Note("not-estimable", f"not estimable everywhere, left out: {', '.join(lost)}")
+        )
     if not terms:
         raise CaveatError("no term can be estimated everywhere", where=model, do="simplify it")
     ours, theirs = fits[0], fits[1:]

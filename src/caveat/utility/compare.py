@@ -337,9 +337,7 @@ def _prepare(
     if holdout is not None:
         lacking = [n for n in names if n not in holdout]
         if lacking:
-            raise CaveatError(
-                "the holdout lacks a column", where=f"column {lacking[0]}", do="add it"
-            )
+            raise CaveatError("the holdout lacks a column", column=lacking[0], do="add it")
         every.append(align(original.select(names), holdout.select(names)).synthetic)
     columns = {name: common_levels([table[name] for table in every], name) for name in names}
     united = [

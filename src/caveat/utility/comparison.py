@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.table import Column, Difference, Kind, Table, align
 from caveat.table.column import Codes
 from caveat.table.groups import Style, breaks, cut, interval_labels
@@ -83,7 +84,11 @@ class Comparison:
         free = [n for n in original if original[n].kind in (Kind.TEXT, Kind.ID)]
         self.original = original.drop(free)
         self.synthetic = synthetic.drop(free)
-        self.doubts = tuple(str(d) for d in differences if d.is_alarm and d.column not in free)
+        self.doubts = tuple(
+            Note("tables-differ", str(d))
+            for d in differences
+            if d.is_alarm and d.column not in free
+        )
         self.remarks = (
             *map(str, differences),
             *(f"{n}: left out, {original[n].kind} values are not compared" for n in free),
@@ -164,7 +169,7 @@ class Comparison:
             if name not in self.names:
                 raise CaveatError(
                     "there is no such column to compare",
-                    where=f"column {name}",
+                    column=name,
                     do=f"choose among {', '.join(self.names)}",
                 )
         return tuple(names)

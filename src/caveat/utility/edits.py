@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.notes import Note
 from caveat.table import Table
 from caveat.utility.comparison import Comparison
-from caveat.utility.weighting import UNWEIGHTED, WEIGHTED, Weights
+from caveat.utility.weighting import WEIGHTED, Weights, unweighted
 
 __all__ = ["EditRule", "RuleResult", "check_rule", "check_rules", "rule_notes"]
 
@@ -85,12 +86,12 @@ def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[s
     return found
 
 
-def rule_notes(comparison: Comparison, rules: Mapping[str, EditRule]) -> tuple[str, ...]:
+def rule_notes(comparison: Comparison, rules: Mapping[str, EditRule]) -> tuple[Note, ...]:
     """Say against what the rules of records and those of groups are measured."""
     if comparison.weights is None:
         return ()
     groups = [name for name, rule in rules.items() if rule.group is not None]
-    grouped = (f"{UNWEIGHTED}: {', '.join(groups)}, groups have no weight",) if groups else ()
+    grouped = (unweighted(f"{', '.join(groups)}, groups have no weight"),) if groups else ()
     return grouped if len(groups) == len(rules) else (WEIGHTED, *grouped)
 
 

@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
-from caveat.utility.weighting import UNWEIGHTED, WEIGHTED
+from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = ["BEST", "MEASURES", "ONE_AT_A_TIME", "add", "find_measure", "measured", "rows_of"]
 
@@ -75,7 +76,7 @@ def _noted(
     found = function(comparison, **more)
     if comparison.weights is None or found.value is None:
         return found
-    note = WEIGHTED if weighted else f"{UNWEIGHTED}: it has no weighted form"
+    note = WEIGHTED if weighted else unweighted("it has no weighted form")
     return replace(found, notes=(*found.notes, note))
 
 
@@ -94,7 +95,7 @@ def rows_of(comparison: Comparison) -> int:
     return comparison.n_original + comparison.n_synthetic
 
 
-def measured(comparison: Comparison, value: float | None, why: str, **more: Any) -> Measurement:
+def measured(comparison: Comparison, value: float | None, why: Note, **more: Any) -> Measurement:
     """Return a measurement, or the reason why there is none."""
     if value is None or not math.isfinite(value):
         return undefined(why, n=rows_of(comparison))

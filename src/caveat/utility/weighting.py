@@ -14,16 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.table import Table
 from caveat.table.weights import survey_weights
 
-__all__ = ["UNWEIGHTED", "WEIGHTED", "Weights", "effective_size", "redraw", "split_weights"]
+__all__ = ["WEIGHTED", "Weights", "effective_size", "redraw", "split_weights", "unweighted"]
 
 Floats = NDArray[np.float64]
 Weights = Floats | None
 
-WEIGHTED = "against the weighted original"
-UNWEIGHTED = "against the unweighted original"
+WEIGHTED = Note("weighted", "against the weighted original")
+
+
+def unweighted(reason: str) -> Note:
+    """Return the note on a figure that has no weighted form."""
+    return Note("unweighted", "against the unweighted original: {reason}", reason=reason)
 
 
 def split_weights(original: Table, weights: Any) -> tuple[Table, Weights]:

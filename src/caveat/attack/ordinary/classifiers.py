@@ -146,7 +146,7 @@ def prediction(
     if not keys:
         raise CaveatError("no key is named", do="say which columns an attacker may know")
     if target in keys:
-        raise CaveatError("a key is also the target", where=f"column {target}", do="drop one")
+        raise CaveatError("a key is also the target", column=target, do="drop one")
     if not 1 <= (size or 1) <= len(keys):
         raise CaveatError(f"there are no subsets of {size} among {len(keys)} keys")
     tables = prepare(original, synthetic, control, [*keys, target])
@@ -272,9 +272,9 @@ def _shared(weights: Floats, truth: Any) -> float:
 def _numeric(original: Table, target: str, tolerance: float) -> Callable[..., Scores]:
     """Return the same question for a number that may be missed by a tolerance."""
     if not original[target].kind.is_number:
-        raise CaveatError("a tolerance needs numbers", where=f"column {target}", do="drop it")
+        raise CaveatError("a tolerance needs numbers", column=target, do="drop it")
     if tolerance < 0:
-        raise CaveatError("a tolerance is a number from 0 up", where=f"column {target}")
+        raise CaveatError("a tolerance is a number from 0 up", column=target)
 
     def ask(
         train: Table, people: Table, keys: Sequence[str], target: str, stream: Any, trees: int

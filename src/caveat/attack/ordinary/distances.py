@@ -17,6 +17,7 @@ from caveat.attack.ordinary.rates import cut_note
 from caveat.attack.ordinary.vectors import Part, categories_first, place
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Vectors, euclid_nearest
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, rate
 from caveat.table import Column, Table
 from caveat.table.cells import key_cells
@@ -216,7 +217,7 @@ def _median_closest(tables: Tables) -> float:
     return float(np.median(_closest(tables.synthetic, tables.original)))
 
 
-def _whole(whole: Tables, cut: Tables, value: Callable[[Tables], str]) -> tuple[str, ...]:
+def _whole(whole: Tables, cut: Tables, value: Callable[[Tables], str]) -> tuple[Note, ...]:
     """Say what the value is for all originals, if some were left out to compare with the control.
 
     A copy of the original would else look like a copy of a part of it.

@@ -57,7 +57,7 @@ def inference(
     released secrets; the best single guess is among the details.
     """
     if target in keys:
-        raise CaveatError("a key is also the target", where=f"column {target}")
+        raise CaveatError("a key is also the target", column=target)
     if relative < 0 or absolute < 0:
         raise CaveatError("a tolerance is a number from 0 up", where="tolerance")
     tables = prepare(original, synthetic, control, [*keys, target])

@@ -15,6 +15,7 @@ from caveat.attack.ordinary.linkage import closer_than_neighbour
 from caveat.attack.ordinary.outliers import outlier_links
 from caveat.attack.ordinary.singling_out import singling_out
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement
 from caveat.table import Table, align
 from caveat.table.overlap import refuse_other_table
@@ -95,21 +96,22 @@ def run_kind(kind: str, original: Any, synthetic: Any, options: Options) -> tupl
         raise CaveatError(
             f"there is no attack of kind {kind!r}", do=f"choose among {', '.join(KINDS)}"
         ) from None
-    said = tuple(_doubts(original, synthetic, options))
+    doubts = tuple(_doubts(original, synthetic, options))
     found = run(original, synthetic, options)
     return tuple(
-        one._replace(result=replace(one.result, notes=(*one.result.notes, *said))) for one in found
+        one._replace(result=replace(one.result, notes=(*one.result.notes, *doubts)))
+        for one in found
     )
 
 
-def _doubts(original: Any, synthetic: Any, options: Options) -> Iterator[str]:
+def _doubts(original: Any, synthetic: Any, options: Options) -> Iterator[Note]:
     """Say in which columns of the attack the two tables hardly belong together."""
     both = align(Table.from_frame(original), Table.from_frame(synthetic))
     named = {*options.keys, *options.second, *([options.target] if options.target else [])}
     refuse_other_table(both.original, [both.synthetic])
     for difference in both.differences:
         if difference.is_alarm and (not named or difference.column in named):
-            yield str(difference)
+            yield Note("tables-differ", str(difference))
 
 
 def _classifier(original: Any, synthetic: Any, options: Options) -> list[Finding]:
@@ -257,7 +259,7 @@ def check_options(kind: str, options: Options) -> None:
     if kind in ("classifier", "inference"):
         for name in set(options.tolerance) - {options.target}:
             raise CaveatError(
-                "here only the target can have a tolerance", where=f"column {name}", do="drop it"
+                "here only the target can have a tolerance", column=name, do="drop it"
             )
 
 

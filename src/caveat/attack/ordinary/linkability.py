@@ -55,9 +55,7 @@ def linkability(
     """
     both = set(first) & set(second)
     if both or not first or not second:
-        raise CaveatError(
-            "each party needs columns of its own", where=f"column {min(both)}" if both else None
-        )
+        raise CaveatError("each party needs columns of its own", column=min(both) if both else None)
     if neighbours < 1:
         raise CaveatError("the number of neighbours is at least 1", where="neighbours")
     tables = prepare(original, synthetic, control, [*first, *second])

@@ -18,6 +18,7 @@ from caveat.attack.ordinary.encoding import Tables, dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, within
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.risk.near import split
 from caveat.table import Column, Table
@@ -79,11 +80,11 @@ def outlier_links(
     radius = {key: _spread(tables.original[key]) * DEFAULT_TOLERANCE for key in numbers}
     for key, width in (tolerance or {}).items():
         if key not in numbers:
-            raise CaveatError("a tolerance needs numbers", where=f"column {key}")
+            raise CaveatError("a tolerance needs numbers", column=key)
         radius[key] = width
     flags = outliers(tables, numbers, rule, limit, seed)
     if not flags[0].any():
-        return undefined("no original record is an outlier by this rule")
+        return undefined(Note("no-outlier", "no original record is an outlier by this rule"))
     results = [
         _links(table.take(np.flatnonzero(flag)), tables.synthetic, keys, target, radius)
         for table, flag in zip(tables.people, flags, strict=True)

@@ -17,6 +17,7 @@ from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
 from caveat.errors import CaveatError
 from caveat.kernel import kernel
 from caveat.nearest import Codes
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table
 
@@ -119,12 +120,12 @@ def singling_out(
             )
         found = describe(tables.synthetic, columns, attacks, search)
     if not found.n:
-        return undefined("no description fits exactly one synthetic record")
+        return undefined(Note("no-description", "no description fits exactly one synthetic record"))
     width = 1 if columns == "one" else columns
     guesses = _at_random(tables.synthetic, width, found.n, blind)
     ours = Index.of(tables.original)
     whole = isolated(found, ours)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     details: dict[str, float | int | None] = {
         "people singled out": len(np.unique(whole[whole >= 0])),
         "wanted": attacks,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement
 from caveat.utility.analyses import ModelComparison, compare_model
 from caveat.utility.comparison import Comparison
@@ -33,18 +34,22 @@ def _model(comparison: Comparison, model: str, figure: str) -> Measurement:
             "sign": float(found.coefficients.same_sign.mean()),
             "significance": float(found.coefficients.same_significance.mean()),
         }[figure]
-    return measured(comparison, value, "the covariance matrix is singular", notes=found.notes)
+    why = Note("singular", "the covariance matrix is singular")
+    return measured(comparison, value, why, notes=found.notes)
 
 
 def _tstr(
     comparison: Comparison, target: str, holdout: Any = None, holdout_weights: Weights = None
 ) -> Measurement:
     found = train_on_synthetic(comparison, target, holdout=holdout, holdout_weights=holdout_weights)
-    notes = () if found.outside else ("tested on a third of the original: the release saw it",)
+    seen = Note("no-holdout", "tested on a third of the original: the release saw it")
     return Measurement(
         found.trained_on_synthetic - found.trained_on_original,
         n=found.n_test,
-        notes=(f"score: {found.score}", *notes),
+        notes=(
+            Note("score", "score: {score}", score=found.score),
+            *(() if found.outside else (seen,)),
+        ),
         details={
             "trained on synthetic": found.trained_on_synthetic,
             "trained on original": found.trained_on_original,
@@ -59,10 +64,8 @@ def _rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> Measurement
     details = {f"{name}, synthetic": r.synthetic for name, r in found.items()}
     details |= {f"{name}, original": r.original for name, r in found.items()}
     value = 100 * float(np.mean(shares)) if shares else None
-    notes = rule_notes(comparison, rules)
-    return measured(
-        comparison, value, "no record falls under any of the rules", details=details, notes=notes
-    )
+    why = Note("no-record-for-rules", "no record falls under any of the rules")
+    return measured(comparison, value, why, details=details, notes=rule_notes(comparison, rules))
 
 
 def register() -> None:

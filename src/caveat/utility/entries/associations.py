@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement
 from caveat.utility.associations import Associations, associations, kendall_difference, pca_ks
 from caveat.utility.comparison import Comparison
@@ -21,19 +22,28 @@ def associations_of(comparison: Comparison) -> Associations:
 
 def _correlations(comparison: Comparison, figure: str) -> Measurement:
     value = getattr(associations_of(comparison), figure)
-    return measured(comparison, value, "there are no two variables that vary")
+    return measured(
+        comparison, value, Note("no-varying-pair", "there are no two variables that vary")
+    )
 
 
 def _kendall(comparison: Comparison) -> Measurement:
     value = comparison.once("kendall", lambda: kendall_difference(comparison))
-    return measured(comparison, value, "there are no two variables with an order")
+    return measured(
+        comparison, value, Note("no-ordered-pair", "there are no two variables with an order")
+    )
 
 
 def _pca(comparison: Comparison) -> Measurement:
     found = comparison.once("pca", lambda: pca_ks(comparison))
     value = float(np.mean(found)) if found else None
     details = {f"component {i}": ks for i, ks in enumerate(found, 1)}
-    return measured(comparison, value, "there are no two variables with an order", details=details)
+    return measured(
+        comparison,
+        value,
+        Note("no-ordered-pair", "there are no two variables with an order"),
+        details=details,
+    )
 
 
 def register() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
 from caveat.utility.detection import Detection, detection
@@ -48,7 +49,7 @@ def _pmse(comparison: Comparison) -> Measurement:
 def _s_pmse(comparison: Comparison) -> Measurement:
     found, null = cart_of(comparison), _null(comparison)
     if null.mean == 0:
-        return undefined("no tree on permuted rows splits", n=rows_of(comparison))
+        return undefined(Note("no-split", "no tree on permuted rows splits"), n=rows_of(comparison))
     return Measurement(
         found.pMSE / null.halved,
         n=rows_of(comparison),
@@ -66,7 +67,9 @@ def _s_pmse_pairs(comparison: Comparison, copies: Sequence[Comparison]) -> Measu
     null: Null = copies[0].once(("pairs", len(copies)), lambda: pairs_null(copies))
     found = cart_of(comparison)
     if null.mean == 0:
-        return undefined("the copies cannot be told apart at all", n=rows_of(comparison))
+        return undefined(
+            Note("copies-alike", "the copies cannot be told apart at all"), n=rows_of(comparison)
+        )
     return Measurement(
         found.pMSE / null.halved,
         n=rows_of(comparison),
@@ -78,11 +81,13 @@ def _s_pmse_logit(comparison: Comparison) -> Measurement:
     try:
         found = _logit(comparison)
     except CaveatError as error:  # long factors on many rows
-        return undefined(error.what, n=rows_of(comparison))
+        return undefined(Note("refused", error.what), n=rows_of(comparison))
     if found.df == 0:
-        return undefined("the columns are constant", n=rows_of(comparison))
+        return undefined(
+            Note("constant-columns", "the columns are constant"), n=rows_of(comparison)
+        )
     expected = expected_pmse(found.df, comparison.n_original, comparison.n_synthetic)
-    notes = () if found.converged else ("the logistic model did not settle",)
+    notes = () if found.converged else (Note("not-converged", "the logistic model did not settle"),)
     return Measurement(
         found.pMSE / expected,
         n=rows_of(comparison),
@@ -100,13 +105,18 @@ def _from_scores(comparison: Comparison, figure: str) -> Measurement:
 
 def _auc(comparison: Comparison) -> Measurement:
     if min(comparison.n_original, comparison.n_synthetic) < 3:
-        return undefined("there are too few rows for three folds", n=rows_of(comparison))
+        return undefined(
+            Note("few-rows", "there are too few rows for three folds"), n=rows_of(comparison)
+        )
     found: Detection = comparison.once("detection", lambda: detection(comparison))
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if found.leaks:
         notes = (
-            "clearly below ½: many synthetic rows have a twin in the original; a hint of copies, "
-            "not of quality",
+            Note(
+                "twins",
+                "clearly below ½: many synthetic rows have a twin in the original; a hint of "
+                "copies, not of quality",
+            ),
         )
     return Measurement(found.auc, n=rows_of(comparison), notes=notes)
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
 from caveat.utility.distances import aitchison, count_errors, k_marginal_score
@@ -25,32 +26,37 @@ def tables_of(comparison: Comparison, ways: int, groups: int = 5) -> Tables:
     )
 
 
+def _too_few(comparison: Comparison, ways: str) -> Measurement:
+    note = Note("few-variables", "there are fewer than {ways} variables", ways=ways)
+    return undefined(note, n=rows_of(comparison))
+
+
 def _mean_of_tables(comparison: Comparison, ways: int, statistic: str) -> Measurement:
     if len(comparison.names) < ways:
-        return undefined(f"there are fewer than {ways} variables", n=rows_of(comparison))
+        return _too_few(comparison, str(ways))
     found = tables_of(comparison, ways)
     values = found.columns[statistic]
     if not np.isfinite(values).any():
-        return undefined("no table has more than one cell", n=rows_of(comparison))
+        return undefined(Note("one-cell", "no table has more than one cell"), n=rows_of(comparison))
     worst, largest = found.ranked(statistic)[0]
     return Measurement(
         found.mean(statistic),
         n=len(found),
         details={"median": float(np.nanmedian(values)), "largest": largest},
-        notes=(f"largest for {' × '.join(worst)}",),
+        notes=(Note("largest-for", "largest for {columns}", columns=" × ".join(worst)),),
     )
 
 
 def _k_marginal(comparison: Comparison) -> Measurement:
     if len(comparison.names) < 2:
-        return undefined("there are fewer than two variables", n=rows_of(comparison))
+        return _too_few(comparison, "two")
     found = tables_of(comparison, 2, groups=20)
     return Measurement(k_marginal_score(found), n=len(found))
 
 
 def _count_distance(comparison: Comparison, figure: str) -> Measurement:
     if len(comparison.names) < 2:
-        return undefined("there are fewer than two variables", n=rows_of(comparison))
+        return _too_few(comparison, "two")
     values = []
     for names in tables_of(comparison, 2).tables:
         table = cross_table(comparison, names)

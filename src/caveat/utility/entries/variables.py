@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.comparison import Comparison
 from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
@@ -23,7 +24,10 @@ def _over_variables(comparison: Comparison, figure: str, total: bool = False) ->
     found = {v.name: getattr(v, figure) for v in variables_of(comparison)}
     held = {name: value for name, value in found.items() if value is not None}
     if not held:
-        return undefined("no variable is of a kind that has this figure", n=rows_of(comparison))
+        return undefined(
+            Note("no-such-kind", "no variable is of a kind that has this figure"),
+            n=rows_of(comparison),
+        )
     values = np.array(list(held.values()))
     return Measurement(
         float(values.sum() if total else values.mean()),

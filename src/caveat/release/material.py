@@ -117,9 +117,9 @@ def synthesise(
     drawn = model.tables(spec.release.rows, spec.release.copies, threads)
     ready = step("protect")
     releases, steps = [], []
-    making = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
+    fitted_setting = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
     for copy, table_drawn in enumerate(drawn):
-        made = making.protect(table_drawn, copy)
+        made = fitted_setting.protect(table_drawn, copy)
         releases.append(made.release)
         steps.append(tuple(made.steps))
         ready(1 / len(drawn))

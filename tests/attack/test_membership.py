@@ -177,7 +177,7 @@ class TestPrivacyLoss:
         first = max(abs(math.log(base / q)) for q in ((2 / 5) ** 2 * (3 / 5), 1 / 8))
         last = max(abs(math.log(base / q)) for q in ((4 / 5) ** 2 * (1 / 5), 9 / 64))
         assert loss.observed == pytest.approx([first, last], abs=1e-12)
-        assert loss.neighbours.tolist() == [2, 2]
+        assert loss.adjacent.tolist() == [2, 2]
 
     def test_simulated_losses_are_infinite_when_the_unique_record_reappears(self):
         loss = privacy_loss(buyer_beware(), [999], simulations=12, seed=2)

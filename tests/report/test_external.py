@@ -127,7 +127,7 @@ def test_notes_and_labels_are_shown_only_in_forms_that_are_known():
     m = content["scenarios"][0]["measurements"][1]
     known = ["of 1,234 records drawn at random", BEFORE, RUNS.format(n=100), AVERAGED.format(n=20)]
     m["notes"] = [known[0], "the level MARKER is rare", *known[1:], f"{known[0]}: MARKER"]
-    m["label"] = "4 columns"
+    m["label"], m["label_is_public"] = "4 columns", True
     content["scenarios"][0]["measurements"][0]["label"] = "MARKER columns"
     first, second = external(content)["scenarios"][0]["measurements"][:2]
     assert second["notes"] == known

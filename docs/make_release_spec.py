@@ -14,8 +14,8 @@ HEAD = """\
 
 `release.toml` says everything about a release: the data, how they are synthesised, which attackers
 it must withstand, what analysts need, and what is written. `caveat run release.toml` carries it
-out; `caveat synth --spec`, `caveat attack --spec`, `caveat audit --schema`, `caveat look --schema`
-and `caveat tune` take their own parts from the same file.
+out; `caveat synth --spec`, `caveat attack NAME --spec`, `caveat audit --schema`,
+`caveat look --schema` and `caveat tune` take their own parts from the same file.
 
 Nobody need begin with an empty file:
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.attack import attributes, membership, posterior
+from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.generator import plan_of
-from caveat.attack.neighbours import with_each_value, without_each
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds
 from caveat.datasets import buyer_beware, survey

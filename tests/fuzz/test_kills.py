@@ -102,7 +102,7 @@ COMMANDS = {
         kept=("tune.tune.json",),
     ),
     "attack": Command(
-        ("attack", "survey.csv", "first.csv", "--model", "first.caveat", "--all",
+        ("attack", "strong", "survey.csv", "first.csv", "--model", "first.caveat",
          "--target", "sex", "--json", "found.json", "--records", "records.csv", "--force"),
         ("found.json", "records.csv"),
     ),

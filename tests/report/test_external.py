@@ -131,7 +131,7 @@ def test_notes_are_shown_by_their_flag_and_labels_in_forms_that_are_known():
     # Neither a text that looks as a public one nor the code of one makes a note public.
     inside = [Note("rare", "the level MARKER is rare"), Note("random-sample", drawn, n=1)]
     m["notes"] = [known[0], *(note.to_dict() for note in inside), known[1]]
-    m["label"] = "4 columns"
+    m["label"], m["label_is_public"] = "4 columns", True
     content["scenarios"][0]["measurements"][0]["label"] = "MARKER columns"
     first, second = external(content)["scenarios"][0]["measurements"][:2]
     assert second["notes"] == known

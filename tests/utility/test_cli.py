@@ -46,11 +46,11 @@ def run(*arguments: object) -> tuple[int, str]:
 def test_summary_json_and_charts(files: Path) -> None:
     code, text = run(
         files / "original.csv", files / "first.csv", files / "second.csv",
-        "--holdout", files / "holdout.csv", "--model", "height ~ age + sex",
+        "--control", files / "holdout.csv", "--model", "height ~ age + sex",
         "--json", files / "out.json", "--charts", files / "charts",
     )  # fmt: skip
     assert code == 0
-    for word in ("2nd copy", "holdout", "S_pMSE two-way", "height ~ age + sex", "fare worst"):
+    for word in ("2nd copy", "control", "S_pMSE two-way", "height ~ age + sex", "fare worst"):
         assert word in text
     content = json.loads((files / "out.json").read_text())
     assert content["n_synthetic"] == [400, 400]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.adjacent import Done, with_each_value
 from caveat.attack.candidates import with_released_levels
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.membership import chosen_records
-from caveat.attack.neighbours import Done, with_each_value
 from caveat.attack.posterior import bayes, check_exact
 from caveat.attack.priors import DEFAULT_PRIOR, PSEUDO_RECORDS, named_prior
 from caveat.attack.worlds import Worlds

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+from caveat.attack.adjacent import Done, without_each
 from caveat.attack.generator import Generator, plan_of, releases_of
-from caveat.attack.neighbours import Done, without_each
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
 from caveat.discreet import without_values

@@ -31,7 +31,7 @@ def compare(
         list[str] | None,
         typer.Option(help="A model to fit on both sides: 'income ~ age + sex'. Repeat it."),
     ] = None,
-    holdout: Annotated[
+    control: Annotated[
         Path | None, typer.Option(help="Records that were not used to make the release.")
     ] = None,
     weights: Annotated[
@@ -56,11 +56,11 @@ def compare(
     json_path = Path(json) if json not in (None, "-") else None
     targets = [] if charts is None else _chart_files(charts, len(models))
     outputs = [json_path, *targets]
-    check_outputs(outputs, force=force, inputs=[original, *synthetic, holdout, schema])
+    check_outputs(outputs, force=force, inputs=[original, *synthetic, control, schema])
     reader = Reader.of(schema)
     check_outputs(outputs, force=force, inputs=reader.inputs)
     tables = [reader.original(original), *(reader.release(path) for path in synthetic)]
-    outside = None if holdout is None else reader.original(holdout)
+    outside = None if control is None else reader.original(control)
     # scikit-learn, statsmodels and Altair take a second to load: not for `caveat --help`.
     from caveat.utility import compare as run_compare
 
@@ -172,7 +172,7 @@ def _measures(found: Utility) -> Grid:
     columns = ["measure", "release", "resample"]
     second, outside = len(found.comparisons) > 1, found.holdout_rows is not None
     columns += ["2nd copy"] if second else []
-    columns += ["holdout"] if outside else []
+    columns += ["control"] if outside else []
     grid = _grid(*columns, "ideal")
     for family, results in groupby(found.results, key=lambda result: result.measure.family):
         grid.add_row(Text(family, style="underline"))

@@ -20,8 +20,8 @@ _RELEASE = (
     "original_rows", "fitted_rows", "control_rows", "synthesised_by",
 )  # fmt: skip
 _MEASUREMENT = (
-    "measure", "copy", "limit", "excess", "value", "interval", "baseline", "reference", "control",
-    "beyond_control", "beyond_control_interval", "n", "excluded",
+    "measure", "label_is_public", "copy", "limit", "excess", "value", "interval", "baseline",
+    "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded",
 )  # fmt: skip
 _UTILITY = (
     "measure", "value", "interval", "copies", "resample", "second_copy", "holdout", "best", "unit",
@@ -49,10 +49,6 @@ _PROTECTIONS = (
     "add_noise", "code_extremes", "distance_filter", "group_rare_levels", "label", "microaggregate",
     "pram", "remove_replicated_uniques", "round_numbers", "smooth", "spectral",
 )  # fmt: skip
-_LABELS = re.compile(
-    r"\d+ columns?|one column|\d+ nearest|z|mad|depth|"
-    r"(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
-)
 _UNSAID = Note("reason-withheld", "it could not be computed", public=True)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
@@ -173,9 +169,10 @@ class _Public:
     def known(self, names: list[str]) -> list[str]:
         return [name for name in names if name in self.names]
 
-    def label(self, label: str) -> str:
-        """Return what tells results of one attack apart, if it is of a form that is known."""
-        return label if label in self.names or _LABELS.fullmatch(label) else ""
+    def label(self, m: dict[str, Any]) -> str:
+        """Return what tells results of one attack apart, if the attack lets it be published."""
+        public = m.get("label_is_public") is True or m["label"] in self.names
+        return m["label"] if public else ""
 
     def formula(self, formula: str | None) -> str | None:
         """Return a formula that is made of released columns and signs only."""
@@ -234,7 +231,7 @@ class _Public:
             "measurements": [
                 {
                     **_pick(m, _MEASUREMENT),
-                    "label": self.label(m["label"]),
+                    "label": self.label(m),
                     "target": m["target"] if m["target"] in self.names else None,
                     "notes": _public_notes(m),
                     "details": {},

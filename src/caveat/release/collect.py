@@ -78,8 +78,12 @@ def entry(
     target: str | None = None,
     copy: int | None = None,
     label: str = "",
+    label_is_public: bool = False,
 ) -> dict[str, Any]:
-    """Return one measurement of risk as the evidence holds it."""
+    """Return one measurement of risk as the evidence holds it.
+
+    A label that is not made of data is marked, so that it may be published.
+    """
     content = result.to_dict()
     safe = plain(content)
     if any(v is None and content["details"][k] is not None for k, v in safe["details"].items()):
@@ -87,6 +91,7 @@ def entry(
     return {
         "measure": measure,
         "label": label,
+        **({"label_is_public": True} if label_is_public else {}),
         "target": target,
         "copy": copy,
         **held_to(limits, measure, result.value),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from caveat.attack import Attributes, attributes, membership
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
-from caveat.attack.strong import BEFORE, Attack, attack_release
+from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.errors import CaveatError
@@ -151,7 +151,7 @@ class _Run:
     def targets(
         self, targets: Sequence[str], asked: Sequence[str]
     ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
-        """Attack every target."""
+        """StrongAttacker every target."""
         measurements: list[dict[str, Any]] = []
         at_risk: list[AtRisk] = []
         fitted = self.material.fitted
@@ -254,10 +254,10 @@ class _Run:
         )  # fmt: skip
         again = Setting(self.spec.synthesis, tuple(protect)).again
         records = self.signs.first(SIMULATED).tolist()
-        attack = Attack(
+        attacker = StrongAttacker(
             (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
         )
-        found = attack_release(material.fitted, made, records, again, attack)
+        found = attack_release(material.fitted, made, records, again, attacker)
         value, error = 100 * found.values["posterior"], 100 * found.errors.get("posterior", 0.0)
         says = "of the {n} most vulnerable records"
         notes = [Note("most-vulnerable", says, public=True, n=len(records)), *found.how]

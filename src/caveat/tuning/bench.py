@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from caveat.attack import vulnerable
-from caveat.attack.strong import Attack, attack_release
+from caveat.attack.strong import StrongAttacker, attack_release
 from caveat.errors import CaveatError
 from caveat.generators import Made, Setting
 from caveat.protect.record import Step
@@ -213,12 +213,12 @@ class Workbench:
     ) -> None:
         """Run the strong attacker on each record; the worst counts."""
         question = self.question
-        attack = Attack(
+        attacker = StrongAttacker(
             question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
         )
         try:
             result = attack_release(
-                self.original, made, self._records(setting), self._judged(setting).again, attack
+                self.original, made, self._records(setting), self._judged(setting).again, attacker
             )
         except CaveatError as error:
             found.values.update(dict.fromkeys(names))

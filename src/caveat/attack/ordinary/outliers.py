@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 from threadpoolctl import threadpool_limits
 
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, attack_measure
 from caveat.attack.ordinary.encoding import Tables, dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
@@ -23,7 +25,7 @@ from caveat.risk.measurement import Measurement, undefined
 from caveat.risk.near import split
 from caveat.table import Column, Table
 
-__all__ = ["Rule", "outlier_links", "outliers"]
+__all__ = ["ATTACK", "Rule", "outlier_links", "outliers"]
 
 Rule = Literal["z", "mad", "depth"]
 Flags = NDArray[np.bool_]
@@ -177,3 +179,47 @@ def _spread_out(flags: Flags, unique: Flags) -> Floats:
     out = np.zeros(len(flags))
     out[np.flatnonzero(flags)[unique]] = 1
     return out
+
+
+def _run(original: Any, synthetic: Any, **told: Any) -> list[Finding]:
+    rules: tuple[Rule, ...] = ("z", "mad", "depth")
+    return [
+        Finding("outlierLinks", rule, outlier_links(original, synthetic, rule=rule, **told))
+        for rule in rules
+    ]
+
+
+ATTACK = Attack(
+    name="outliers",
+    does="links unusual people to the one synthetic record like them",
+    run=_run,
+    options=(
+        KEYS,
+        Option("target", "column", "A column that a link may tell."),
+        Option("tolerance", "numbers by column", "How far a number may lie off.", {}),
+        CONTROL,
+        SEED,
+    ),
+    measures=(
+        attack_measure(
+            "keys",
+            name="outlierLinks",
+            function=outlier_links,
+            says="outliers of the original that exactly one synthetic record agrees with",
+            attacker="knows the keys of unusual people, numbers nearly",
+            formula="100/#outliers · #(outliers with one synthetic record within the tolerance)",
+            source="Trindade, Antunes, Carvalho, Moniz (2024), Synthetic Data Outliers; "
+            "control added",
+            blind_spot="A link is no disclosure: see how often it tells the target. The "
+            "outliers of the z rule are those that the largest outliers leave over. "
+            "More links can mean fewer unique ones: the share does not rise with "
+            "what is given away.",
+            blind="a link is no disclosure; more links can mean fewer unique ones",
+            baseline="0: no links without a release; the control says what chance links",
+            by_size=True,
+        ),
+    ),
+    example="--keys age,income,sex --tolerance age=10 --tolerance income=2000",
+    labels="z|mad|depth",
+    usual=True,
+)

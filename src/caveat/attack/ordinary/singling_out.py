@@ -12,6 +12,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import (
+    CONTROL,
+    GIOMI,
+    N_ATTACKS,
+    ONE_ATTACK,
+    ONE_ATTACK_SHORT,
+    SEED,
+    attack_measure,
+)
 from caveat.attack.ordinary.encoding import code_matrix, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
 from caveat.errors import CaveatError
@@ -21,7 +31,15 @@ from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table
 
-__all__ = ["Descriptions", "Index", "describe", "describe_one_column", "isolated", "singling_out"]
+__all__ = [
+    "ATTACK",
+    "Descriptions",
+    "Index",
+    "describe",
+    "describe_one_column",
+    "isolated",
+    "singling_out",
+]
 
 Ints = NDArray[np.int64]
 
@@ -273,3 +291,45 @@ def _isolated(columns, low, high, codes, order, starts, out):  # type: ignore[no
                 if found > 1:
                     break
         out[q] = last if found == 1 else -1
+
+
+def _run(
+    original: Any, synthetic: Any, *, columns: int, n_attacks: int, **told: Any
+) -> list[Finding]:
+    sizes: dict[str, int | Literal["one"]] = {f"{columns} columns": columns, "one column": "one"}
+    return [
+        Finding(
+            "singlingOut",
+            label,
+            singling_out(original, synthetic, columns=size, attacks=n_attacks, **told),
+        )
+        for label, size in sizes.items()
+    ]
+
+
+ATTACK = Attack(
+    name="singling-out",
+    does="looks for descriptions that fit one person only",
+    run=_run,
+    options=(Option("columns", "whole", "Columns in a description.", 4), CONTROL, N_ATTACKS, SEED),
+    measures=(
+        attack_measure(
+            "columns",
+            name="singlingOut",
+            function=singling_out,
+            says="descriptions of one synthetic record that fit exactly one original record",
+            attacker="has the release only; describes a synthetic record by some columns, numbers "
+            "open to the outside",
+            formula="100/k · #(descriptions that fit one record of the original)",
+            source=f"{GIOMI}, section 4.1",
+            blind_spot=ONE_ATTACK + " That a record is alone in the sample says nothing about the "
+            "population: about 37 % of good guesses isolate without any release.",
+            blind=ONE_ATTACK_SHORT,
+            baseline="random columns, levels of the release and directions",
+            by_size=True,
+        ),
+    ),
+    example="--control control.csv",
+    labels=r"\d+ columns?|one column",
+    usual=True,
+)

@@ -1,6 +1,6 @@
-"""The log-likelihood of the release in every data set that differs in one record.
+"""The log-likelihood of the release in every adjacent data set: those that differ in one record.
 
-Records that are equal in all columns of the plan have equal neighbours; each kind is done once.
+Records that are equal in all columns of the plan have equal adjacent data sets: one is done.
 Plans made of plain trees are done by updating the trees (see :mod:`caveat.attack.updates`), all
 others by fitting the generator again in every world. Both give the same numbers.
 """

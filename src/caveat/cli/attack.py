@@ -20,7 +20,6 @@ from caveat.risk.scenario import DEFAULT_PRIOR, NamedPrior
 from caveat.synthesis import Model, Plan, load, make_plan
 from caveat.table import Table, write
 from caveat.table.atomic import check_outputs, write_text
-from caveat.tree import compile_all_ahead
 
 __all__ = ["attack"]
 
@@ -136,7 +135,6 @@ def attack(
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]
     generator = load(model) if model else make_plan(table, reader.synthesis)
-    compile_all_ahead(neighbours=True)
     with _watched() as done:
         if record is not None:
             figures, lines = _one(

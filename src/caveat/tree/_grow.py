@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.compiling import announce
 from caveat.tree._control import DEFAULT, Control
 from caveat.tree._growing import (
     FEATURE,
@@ -17,12 +18,11 @@ from caveat.tree._growing import (
     grow_classes,
     grow_numbers,
 )
-from caveat.tree._kernel import announce
 from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes, check_kind
 from caveat.tree._pruning import COLLAPSED, LEVEL_SET, finish
 from caveat.tree._response import encode_response, exact_weights
-from caveat.tree._room import make_room, most_nominal
 from caveat.tree._tree import Tree
+from caveat.tree._workspace import make_workspace, most_nominal
 
 __all__ = ["grow", "grow_tree"]
 
@@ -114,7 +114,7 @@ def grow_tree(
     if risk < 0:
         check_codes(answers, n_levels, "response_codes", n_rows)
     table, features = predictors.table, predictors.features
-    room = make_room(len(fitted), table.codes.shape[1], features, response, control)
+    workspace = make_workspace(len(fitted), table.codes.shape[1], features, response, control)
     alpha = control.cp * risk
     rules = (
         control.minbucket, control.smallest_split, control.max_depth, alpha,
@@ -127,9 +127,11 @@ def grow_tree(
     if predictors.start:
         fitted += np.uint32(predictors.start)
     grow_nodes = grow_classes if response.as_classes else grow_numbers
-    n_nodes = grow_nodes(table.codes, features, tuple(response), rules, fitted, random, tuple(room))
-    nodes, measures = room.nodes, room.measures
-    del room, response  # likewise
+    n_nodes = grow_nodes(
+        table.codes, features, tuple(response), rules, fitted, random, tuple(workspace)
+    )
+    nodes, measures = workspace.nodes, workspace.measures
+    del workspace, response  # likewise
     most = min(n_levels * (n_nodes // 2 + 1), len(fitted))
     leaf_offsets = np.empty(n_nodes // 2 + 2, np.int64)
     leaf_codes, leaf_weights = np.empty(most, np.int32), np.empty(most)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, kernel
+from caveat.compiling.lanes import in_lanes
 from caveat.tree._all_subsets import MOST, SPARE
-from caveat.tree._kernel import inner, kernel
-from caveat.tree._lanes import in_lanes
 from caveat.tree._numbers import best_of_numbers
 from caveat.tree._subsets import best_of_profiles, best_subset
 

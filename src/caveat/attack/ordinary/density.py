@@ -15,9 +15,9 @@ import numpy as np
 
 from caveat.attack.ordinary.encoding import mixed, nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import chosen
+from caveat.compiling import kernel
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.kernel import kernel
 from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from caveat.attack.ordinary.encoding import code_matrix, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
+from caveat.compiling import kernel
 from caveat.errors import CaveatError
-from caveat.kernel import kernel
 from caveat.nearest import Codes
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table

@@ -75,6 +75,8 @@ def grow_numbers(codes, features, response, rules, rows, random, workspace):
     return grow_nodes(None, True, codes, features, response, rules, rows, random, workspace)
 
 
+# Longer than a screen: the loop's state (the stack, and the blocks that are open) changes in nearly
+# every line, and a function that hands it back and forth is compiled to slower code.
 @inner
 def grow_nodes(classes, numbers, codes, features, response, rules, rows, random, workspace):
     """Grow a tree for `classes` or `numbers`; the other one is None.

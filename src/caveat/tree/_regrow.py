@@ -81,6 +81,23 @@ def again_numbers(*given):
 
 
 @inner
+def choose_rows(codes, features, rows, added, gone, come, chosen):
+    """List the rows after a change; the one that comes is written behind all others."""
+    size = 0
+    for i in range(len(rows)):
+        if rows[i] != gone:
+            chosen[size] = rows[i]
+            size += 1
+    if come >= 0:
+        scratch = codes.shape[1] - 1
+        for f in range(features.shape[1]):
+            codes[features[0, f], scratch] = added[f, come]
+        chosen[size] = scratch
+        size += 1
+    return size
+
+
+@inner
 def grow_again(
     classes, numbers, codes, features, rows, response, answers, added, added_coded, added_answers,
     changes, alphas, rules, workspace, release, released, released_answers, logs, by_risk, n_levels,
@@ -106,16 +123,7 @@ def grow_again(
     falling = np.empty(len(released), np.int64)
     for item in range(len(changes)):
         gone, come = changes[item, 0], changes[item, 1]
-        size = 0
-        for i in range(n):
-            if rows[i] != gone:
-                chosen[size] = rows[i]
-                size += 1
-        if come >= 0:
-            for f in range(features.shape[1]):
-                codes[features[0, f], scratch] = added[f, come]
-            chosen[size] = scratch
-            size += 1
+        size = choose_rows(codes, features, rows, added, gone, come, chosen)
         for i in range(size):
             row = chosen[i]
             local[i] = added_coded[come] if row == scratch else coded[row]

@@ -105,6 +105,14 @@ def _mean_of_matched(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any
 
 
 _MODE = "always guessing the most frequent target of the release"
+_GUESSES: dict[str, Any] = {
+    "family": "attribution",
+    "blind_spot": AVERAGE + " Rare values are never the most frequent: they seem safe.",
+    "blind": "an average; rare values are never guessed",
+    "baseline": _MODE,
+    "fails": frozenset({Property.CERTAINTY, Property.GAIN}),
+    "default": False,
+}
 
 ENTRIES = (
     Measure(
@@ -152,43 +160,28 @@ ENTRIES = (
     Measure(
         name="R_0CAP",
         function=accuracy_zero,
-        family="attribution",
         says="how often the most frequent target of the cell is right; no cell counts as wrong",
         attacker=DRAWS + ": the most frequent value, one at random if several are",
         formula="100/N_d · Σ_j 1{t_j = argmax_t s_tq}, ties shared",
         source=f"{HITTMEIR}, section 4, R after eq. 2.1",
-        blind_spot=AVERAGE + " Rare values are never the most frequent: they seem safe.",
-        blind="an average; rare values are never guessed",
-        baseline=_MODE,
-        fails=frozenset({Property.CERTAINTY, Property.GAIN}),
-        default=False,
+        **_GUESSES,
     ),
     Measure(
         name="R_ICAP",
         function=accuracy_ignored,
-        family="attribution",
         says="how often the most frequent target of the cell is right, where there is a cell",
         attacker=DRAWS + ": the most frequent value, one at random if several are",
         formula="Σ_j 1{t_j = argmax_t s_tq} / Σ_q d_q 1{s_q > 0} · 100, ties shared",
         source=f"{HITTMEIR}, section 4",
-        blind_spot=AVERAGE + " Rare values are never the most frequent: they seem safe.",
-        blind="an average; rare values are never guessed",
-        baseline=_MODE,
-        fails=frozenset({Property.CERTAINTY, Property.GAIN}),
-        default=False,
+        **_GUESSES,
     ),
     Measure(
         name="R_GCAP",
         function=accuracy_nearest,
-        family="attribution",
         says="how often the most frequent target among the nearest synthetic records is right",
         attacker=DRAWS + " or with the most keys in common: the most frequent value",
         formula="100/N_d · Σ_j 1{t_j = argmax_t of the nearest pool}, ties shared",
         source=f"{HITTMEIR}, section 4; the accuracy of the classifier of Algorithm 3.1",
-        blind_spot=AVERAGE + " Rare values are never the most frequent: they seem safe.",
-        blind="an average; rare values are never guessed",
-        baseline=_MODE,
-        fails=frozenset({Property.CERTAINTY, Property.GAIN}),
-        default=False,
+        **_GUESSES,
     ),
 )

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from caveat.compiling.background import ALONE
 from caveat.datasets import survey
-from caveat.elsewhere import ALONE
 from caveat.release.folder import write_manifest
 from caveat.table import write
 

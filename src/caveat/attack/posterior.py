@@ -157,17 +157,14 @@ def posterior(
 
     Parameters
     ----------
-    original
-        The original table.
-    synthetic
-        The released copy, or a list of copies (their log-likelihoods add up).
+    original, synthetic
+        The original table, and the released copy or a list of copies (log-likelihoods add up).
     record
         Position of the record in the original, from 0.
     unknown
         The columns whose values in this record the attacker does not know; all by default.
     generator
-        How the release was made: a Synthesizer, a plan, its options, or a fitted model. The usual
-        synthesiser by default.
+        How the release was made: a Synthesizer (by default the usual), a plan, options or a model.
     candidates
         The values to consider, a frame with the unknown columns. By default all combinations of
         levels, or, when these are too many, those that occur (with a warning).
@@ -197,18 +194,13 @@ def posterior(
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
     beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     codes = np.stack([rows[name].codes for name in names], axis=1)
+    changed = [dict(zip(names, row, strict=True)) for row in codes.tolist()]
     evidence = in_threads(
-        lambda row: worlds.evidence(
-            worlds.changed(record, dict(zip(names, row.tolist(), strict=True))), names
-        ),
-        list(codes),
-        threads,
-        done,
+        lambda cells: worlds.evidence(worlds.changed(record, cells), names), changed, threads, done
     )
     refuse_impossible(evidence, "whatever the unknown values are")
     logs = np.array([item.log_likelihood for item in evidence])
-    notes += remarks_on(names, plan)
-    return Posterior(record, rows, beliefs, logs, truth, notes)
+    return Posterior(record, rows, beliefs, logs, truth, notes + remarks_on(names, plan))
 
 
 def check_record(record: int, table: Table) -> None:

@@ -105,28 +105,29 @@ def privacy_loss(
     if synthetic is None and not simulations:
         raise CaveatError("there is no release to measure", do="give one, or simulate some")
     names = unknown_columns(unknown, table, plan)
-    if records is None and sample is not None:
-        drawn = np.random.default_rng(seed).permutation(table.n_rows)[:sample]
-        records = np.sort(drawn).tolist()
-    chosen = chosen_records(records, table)
+    chosen = _chosen(records, sample, seed, table)
     released = [] if synthetic is None else releases_of(synthetic, plan, table)
     worlds = Worlds(table, plan, released)
     base = worlds.model(table, ())
     copies = [draw_release(base, rows or table.n_rows, seed, copy) for copy in range(simulations)]
     sets = ([tuple(released)] if released else []) + [(copy,) for copy in copies]
 
-    def one(record: int) -> tuple[list[float], int]:
-        return _losses(worlds, record, names, sets, base)
-
-    results = in_threads(one, chosen.tolist(), threads, done)
+    results = in_threads(
+        lambda record: _losses(worlds, record, names, sets, base), chosen.tolist(), threads, done
+    )
     losses = np.array([loss for loss, _ in results])
     first = 1 if released else 0
-    return PrivacyLoss(
-        chosen,
-        losses[:, 0] if released else None,
-        losses[:, first:],
-        np.array([n for _, n in results]),
-    )
+    counts = np.array([n for _, n in results])
+    return PrivacyLoss(chosen, losses[:, 0] if released else None, losses[:, first:], counts)
+
+
+def _chosen(
+    records: Sequence[int] | None, sample: int | None, seed: int, table: Table
+) -> NDArray[np.int64]:
+    if records is None and sample is not None:
+        drawn = np.random.default_rng(seed).permutation(table.n_rows)[:sample]
+        records = np.sort(drawn).tolist()
+    return chosen_records(records, table)
 
 
 def _losses(

@@ -83,8 +83,7 @@ def compare(
         write_text(json_path, content + "\n", force=force)
         console.remark(f"written: {json_path}")
     if charts is not None:
-        _draw(found, targets, force=force)
-        console.remark(f"written: {len(targets)} files in {charts}")
+        _draw(found, charts, targets, force=force)
 
 
 def _chart_files(folder: Path, n_models: int) -> list[Path]:
@@ -97,7 +96,7 @@ def _chart_files(folder: Path, n_models: int) -> list[Path]:
     return [folder / f"{name}.{kind}" for name in names for kind in FORMATS]
 
 
-def _draw(found: Utility, targets: list[Path], *, force: bool) -> None:
+def _draw(found: Utility, folder: Path, targets: list[Path], *, force: bool) -> None:
     from caveat.utility import charts as draw
     from caveat.utility.entries.general import cart_of
 
@@ -111,6 +110,7 @@ def _draw(found: Utility, targets: list[Path], *, force: bool) -> None:
     for target in targets:
         if target.stem in drawn:
             draw.save(drawn[target.stem], target, force=force)
+    console.remark(f"written: {len(targets)} files in {folder}")
 
 
 def _print(found: Utility, title: str) -> None:

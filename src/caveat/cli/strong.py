@@ -20,7 +20,6 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import load, make_plan
 from caveat.table import Table, write
 from caveat.table.atomic import write_text
-from caveat.tree import compile_all_ahead
 
 __all__ = ["attack_with_the_generator"]
 
@@ -47,7 +46,6 @@ def attack_with_the_generator(
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]
     generator = load(model) if model else make_plan(table, reader.synthesis)
-    compile_all_ahead(neighbours=True)
     with _watched() as done:
         figures, lines = attack.run(table, releases, generator, **told, done=done)
     for name, value in figures.items():

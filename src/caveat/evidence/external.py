@@ -69,27 +69,9 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         Evidence, or the result of this function, which is returned as it is.
     """
     public = _Public(content["release"]["columns"])
-    utility = content["utility"]
     result = {
         "format": content["format"],
-        "release": {
-            **_pick(content["release"], _RELEASE),
-            "not_released": [],
-            "identifying": [
-                {**_pick(found, ("column", "code", "is")), "reason": ""}
-                for found in content["release"].get("identifying", ())
-                if found["column"] in public.names
-            ],
-            "private_numbers": [
-                found
-                for found in content["release"].get("private_numbers", ())
-                if found["column"] in public.names
-            ],
-            "files": [
-                _pick(file, ("name", "copy", "format", "rows", "sha256"))
-                for file in content["release"]["files"]
-            ],
-        },
+        "release": public.release(content["release"]),
         "software": _pick(content["software"], ("caveat", "python", "packages")),
         "inputs": None,
         "seed": None,
@@ -98,36 +80,7 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "measures": {name: _pick(m, _MEASURE) for name, m in content["measures"].items()},
         "scenarios": [public.scenario(scenario) for scenario in content["scenarios"]],
         "records_at_risk": [],
-        "utility": {
-            "limits": utility["limits"],
-            "measurements": [
-                {
-                    **_pick(m, _UTILITY),
-                    "label": "",
-                    "model": public.formula(m["model"]),
-                    "notes": _public_notes(m),
-                }
-                for m in utility["measurements"]
-            ],
-            "variables": [
-                {**_pick(v, _VARIABLE), "vanished": None, "groups": []}
-                for v in utility["variables"]
-                if v["name"] in public.names
-            ],
-            "pairs": [p for p in utility["pairs"] if public.names.issuperset(p["names"])],
-            "models": [
-                {
-                    **_pick(m, _MODEL),
-                    "formula": public.formula(m["formula"]),
-                    "n_original": None,
-                    "coefficients": [],
-                    "notes": [],
-                }
-                for m in utility["models"]
-            ],
-            "rules": [],
-            "remarks": [],
-        },
+        "utility": public.utility(content["utility"]),
         "map": public.map(content["map"]),
         "remarks": [],
     }
@@ -165,6 +118,58 @@ class _Public:
     def __init__(self, columns: list[str]) -> None:
         self.names = frozenset(columns)
         self.models: dict[str, str] = {}
+
+    def release(self, release: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **_pick(release, _RELEASE),
+            "not_released": [],
+            "identifying": [
+                {**_pick(found, ("column", "code", "is")), "reason": ""}
+                for found in release.get("identifying", ())
+                if found["column"] in self.names
+            ],
+            "private_numbers": [
+                found
+                for found in release.get("private_numbers", ())
+                if found["column"] in self.names
+            ],
+            "files": [
+                _pick(file, ("name", "copy", "format", "rows", "sha256"))
+                for file in release["files"]
+            ],
+        }
+
+    def utility(self, utility: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "limits": utility["limits"],
+            "measurements": [
+                {
+                    **_pick(m, _UTILITY),
+                    "label": "",
+                    "model": self.formula(m["model"]),
+                    "notes": _public_notes(m),
+                }
+                for m in utility["measurements"]
+            ],
+            "variables": [
+                {**_pick(v, _VARIABLE), "vanished": None, "groups": []}
+                for v in utility["variables"]
+                if v["name"] in self.names
+            ],
+            "pairs": [p for p in utility["pairs"] if self.names.issuperset(p["names"])],
+            "models": [
+                {
+                    **_pick(m, _MODEL),
+                    "formula": self.formula(m["formula"]),
+                    "n_original": None,
+                    "coefficients": [],
+                    "notes": [],
+                }
+                for m in utility["models"]
+            ],
+            "rules": [],
+            "remarks": [],
+        }
 
     def known(self, names: list[str]) -> list[str]:
         return [name for name in names if name in self.names]

@@ -38,7 +38,6 @@ from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
 from caveat.table.identifying import Judgement, judge
-from caveat.tree import compile_all_ahead
 
 __all__ = ["Outcome", "Release"]
 
@@ -228,8 +227,6 @@ class _Run:
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
         self.spec.check(table)
-        strong = any(scenario.attacker == "strong" for scenario in self.spec.scenarios)
-        compile_all_ahead(neighbours=strong)
         material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step, anyway)
         remarks = []
         if material.control is not None:

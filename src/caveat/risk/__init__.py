@@ -1,6 +1,16 @@
 """Measures of disclosure that need only the two tables and a scenario."""
 
-from caveat.risk import attribute, cap, gtcap, identity, isolation, matching, rows, tables
+from caveat.risk import (
+    attribute,
+    cap,
+    cap_unmatched,
+    gtcap,
+    identity,
+    isolation,
+    matching,
+    rows,
+    tables,
+)
 from caveat.risk.audit import audit
 from caveat.risk.disclosure import Disclosure, disclosure, disclosure_of_codes
 from caveat.risk.measure import MEASURES, Measure, Property, register
@@ -14,6 +24,7 @@ ENTRIES: tuple[Measure, ...] = (
     *identity.ENTRIES,
     *attribute.ENTRIES,
     *cap.ENTRIES,
+    *cap_unmatched.ENTRIES,
     *gtcap.ENTRIES,
     *matching.ENTRIES,
     *isolation.ENTRIES,

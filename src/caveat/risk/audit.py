@@ -37,10 +37,9 @@ def audit(
 
     Parameters
     ----------
-    original
-        The confidential table: a Table, or a pandas, polars or pyarrow frame, or a dict of arrays.
-    synthetic
-        The release, or a list of copies.
+    original, synthetic
+        The confidential table, and the release or a list of copies: each a Table, a pandas, polars
+        or pyarrow frame, or a dict of arrays.
     scenario
         Who attacks. Instead, name ``keys`` and ``targets``.
     keys
@@ -58,11 +57,6 @@ def audit(
         Further arguments of :class:`Scenario`: groups, tolerance, exclude_levels, exclude_missing,
         exclude_pairs, limit, denominator, population.
 
-    Returns
-    -------
-    Audit
-        Prints as a table; ``to_frame``, ``to_dict`` and ``records`` give the rest.
-
     Raises
     ------
     CaveatError
@@ -78,12 +72,21 @@ def audit(
     (25.0, 25.0)
     """
     ours = _table(original, "the original")
-    copies = [
-        _table(copy, f"synthetic table {i}") for i, copy in enumerate(_list(synthetic), start=1)
-    ]
+    copies = [_table(copy, f"synthetic table {i}") for i, copy in enumerate(_list(synthetic), 1)]
     outside = None if control is None else _table(control, "the control")
     attackers = _attackers(scenario, keys, targets, circumstances, ours, copies)
-    chosen = _choose(measures, attackers)
+    return _run(ours, copies, outside, attackers, _choose(measures, attackers), subsets)
+
+
+def _run(
+    ours: Table,
+    copies: Sequence[Table],
+    outside: Table | None,
+    attackers: Sequence[Scenario],
+    chosen: Sequence[Measure],
+    subsets: int | None,
+) -> Audit:
+    """Bring the tables on common levels and groups, and measure every copy."""
     columns = list(dict.fromkeys(name for attacker in attackers for name in attacker.columns))
     common = [n for n in ours if all(n in t for t in [*copies, *([outside] if outside else [])])]
     tables, differences = harmonise(

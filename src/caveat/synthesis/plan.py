@@ -10,8 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from caveat.errors import CaveatError, about
+from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.synthesis._plan_checks import (
+    TOP_LEVEL,
+    WITHOUT_MODEL,
+    check_formulas,
+    check_leaves,
+    check_predictors,
+    check_rules,
+    check_settings,
+    check_strata,
+    named,
+)
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
@@ -19,17 +30,11 @@ from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
 
-__all__ = ["ColumnPlan", "Plan", "check_plan", "make_plan"]
+__all__ = ["TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan", "make_plan"]
 
-# Methods that the plan itself carries out: they have no model of their own.
-WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
 JOINT = ("saturated", "ipf")
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
-ROWS_FOR_FORMULAS = 100  # enough to see whether a formula can be computed
-MOST_WHOLE = 1 << 31  # whole numbers of the tree engine
-TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
-             "special", "predictors", "keep")  # fmt: skip
 SETTINGS = tuple(item.name for item in fields(Settings))
 
 
@@ -134,25 +139,16 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
     _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
-    weights = _named(table, options.get("weights", ""), "weights")
-    strata = _named(table, options.get("strata", ""), "strata")
-    single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
-    for name in options.get("drop", ()):
-        single.setdefault(name, {})["method"] = "drop"
-    for name, value in options.get("derived", {}).items():
-        single.setdefault(name, {}).update(_derivation(value, name))
-    for key in ("special", "predictors"):
-        for name, value in options.get(key, {}).items():
-            single.setdefault(name, {})[key] = value
-    for name in single:
-        _named(table, name, "columns")
+    weights = named(table, options.get("weights", ""), "weights")
+    strata = named(table, options.get("strata", ""), "strata")
+    single = _single_columns(options, table)
     order = _order(table, options.get("order"), strata, weights)
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
     columns: dict[str, ColumnPlan] = {}
     judged = judge(table) if judged is None else judged
-    keep = [_named(table, name, "keep") for name in options.get("keep", ())]
+    keep = [named(table, name, "keep") for name in options.get("keep", ())]
     refuse_both(keep, options.get("drop", ()))
     # A method of its own is somebody's word for a column, a method for all columns is none.
     keep += [name for name, entry in single.items() if "method" in entry]
@@ -166,10 +162,25 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
             remarks.append(released(name, judged[name]))
         columns[name] = _column_plan(table, name, given, columns, remarks)
     columns = _derived_last(columns)
-    _check_formulas(columns, table)
-    _check_strata(columns, strata)
-    _check_rules(rules, columns, table, remarks)
+    check_formulas(columns, table)
+    check_strata(columns, strata)
+    check_rules(rules, columns, table, remarks)
     return Plan(columns, rules, strata, weights, tuple(remarks))
+
+
+def _single_columns(options: Mapping[str, Any], table: Table) -> dict[str, dict[str, Any]]:
+    """Return what the options say about single columns, wherever they say it."""
+    single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
+    for name in options.get("drop", ()):
+        single.setdefault(name, {})["method"] = "drop"
+    for name, value in options.get("derived", {}).items():
+        single.setdefault(name, {}).update(_derivation(value, name))
+    for key in ("special", "predictors"):
+        for name, value in options.get(key, {}).items():
+            single.setdefault(name, {})[key] = value
+    for name in single:
+        named(table, name, "columns")
+    return single
 
 
 def check_plan(plan: Plan, table: Table) -> None:
@@ -195,29 +206,11 @@ def check_plan(plan: Plan, table: Table) -> None:
         or not all(isinstance(text, str) for text in texts)
     ):
         raise CaveatError("the plan contradicts itself")
-    _check_strata(before, plan.strata)
-    _check_rules(plan.rules, before, table, [])
+    check_strata(before, plan.strata)
+    check_rules(plan.rules, before, table, [])
     block = [n for n, entry in before.items() if entry.settings.method == "ipf"]
     if block:
         margins_of(block, [m for name in block for m in before[name].settings.margins])
-
-
-def _check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
-    if strata and columns[strata].settings.method in ("derived", "drop"):
-        raise CaveatError(
-            f"{strata} is not drawn, so that nothing can be drawn within its levels",
-            where="synthesis, strata",
-            do="name another column",
-            entry=("strata",),
-        )
-    block = [n for n, entry in columns.items() if entry.settings.method == "ipf"]
-    if strata and block:
-        raise CaveatError(
-            "a block with the method ipf cannot be fitted within strata",
-            where="synthesis",
-            column=block[0],
-            do="give the strata column the method ipf too, and put it into the margins",
-        )
 
 
 def _refuse_unknown(
@@ -246,20 +239,9 @@ def _derivation(value: Any, name: str) -> dict[str, Any]:
     )
 
 
-def _named(table: Table, name: str, where: str) -> str:
-    if name and name not in table:
-        raise CaveatError(
-            f"there is no column {name!r}",
-            where=f"synthesis, {where}",
-            do=f"choose among {', '.join(table.names)}",
-            entry=(where,) if where in TOP_LEVEL else (),
-        )
-    return name
-
-
 def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str) -> list[str]:
     """Return the visit sequence: the named columns first, the others after them as they stand."""
-    given = [_named(table, name, "order") for name in order or ()]
+    given = [named(table, name, "order") for name in order or ()]
     repeated = [name for name in given if given.count(name) > 1]
     if repeated:
         raise CaveatError(
@@ -301,7 +283,7 @@ def _column_plan(
         )
     if "method" not in given:
         settings = _usual_method(column, name, settings, remarks)
-    _check_leaves(settings, column, name)
+    check_leaves(settings, column, name)
     if settings.method == "copy":
         remarks.append(f"{name} is copied from the original: it is not protected at all")
     usable = [
@@ -324,12 +306,12 @@ def _column_plan(
             column=name,
             do='name them: predictors = ["age"]',
         )
-    _check_predictors(chosen, usable, name)
+    check_predictors(chosen, usable, name)
     if settings.method in ("sample", *WITHOUT_MODEL):
         chosen = ()
     if settings.method == "nested":
         chosen = (settings.within,)
-        _check_predictors(chosen, usable, name)
+        check_predictors(chosen, usable, name)
     if settings.method in JOINT:
         chosen = [n for n in usable if before[n].settings.method == settings.method]
         if sorted(given.get("predictors", chosen)) != sorted(chosen):
@@ -342,50 +324,10 @@ def _column_plan(
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
 
 
-def _check_leaves(settings: Settings, column: Column, name: str) -> None:
-    """Refuse smoothing within leaves where there are none."""
-    without_leaves = settings.method not in ("cart", *WITHOUT_MODEL)
-    if settings.smoothing == "density" and without_leaves and column.kind.is_number:
-        raise CaveatError(
-            f"the method {settings.method} has no leaves to smooth within",
-            where="synthesis",
-            column=name,
-            do='use smoothing = "kernel", which smooths the column as a whole',
-        )
-
-
 def _settings(given: Mapping[str, Any], column: str) -> Settings:
     margins = tuple(tuple(margin) for margin in given.get("margins", ()))
     settings = replace(Settings(), **{**given, "margins": margins})
-    for name, least in (("minbucket", 1), ("minsplit", 2), ("max_depth", 1), ("trees", 1)):
-        value = getattr(settings, name)
-        if value is None and name == "minsplit":
-            continue
-        if not isinstance(value, int | np.integer) or not least <= value < MOST_WHOLE:
-            raise CaveatError(
-                f"{name} must be a whole number, {least} or more", where="synthesis", column=column
-            )
-    for name in ("cp", "pseudo_count"):
-        value = getattr(settings, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
-            raise CaveatError(
-                f"{name} must be a number, 0 or more", where="synthesis", column=column
-            )
-    if settings.smoothing not in ("", "kernel", "density", "spline"):
-        raise CaveatError(
-            f"there is no smoothing {settings.smoothing!r}",
-            where="synthesis",
-            column=column,
-            do="use kernel, density or spline",
-        )
-    for name in ("method", "within", "formula"):
-        if not isinstance(getattr(settings, name), str):
-            raise CaveatError(f"{name} must be text", where="synthesis", column=column)
-    if not isinstance(settings.proper, bool):
-        raise CaveatError("proper must be true or false", where="synthesis", column=column)
-    if settings.method == "derived":
-        with about(column, "formula"):
-            Expression(settings.formula)
+    check_settings(settings, column)
     return settings
 
 
@@ -400,17 +342,6 @@ def _usual_method(column: Column, name: str, settings: Settings, remarks: list[s
         )
         return replace(settings, method="sample")
     return settings
-
-
-def _check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -> None:
-    for other in chosen:
-        if other not in usable:
-            raise CaveatError(
-                f"{name} cannot be drawn from {other}",
-                where="synthesis",
-                column=name,
-                do="predictors must come before it in the order and be synthesised themselves",
-            )
 
 
 def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
@@ -439,60 +370,3 @@ def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
             )
         plain |= {name: waiting.pop(name) for name in ready}
     return plain
-
-
-def _check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
-    """Try the formulas on a few rows, and see that their columns can hold what they give."""
-    head = table.take(range(min(table.n_rows, ROWS_FOR_FORMULAS)))
-    for name, entry in columns.items():
-        if entry.settings.method == "derived":
-            if len(table[name].levels) and table[name].levels.dtype.kind not in "biufM":
-                raise CaveatError(
-                    "a formula gives numbers, and the column holds text",
-                    where="synthesis",
-                    column=name,
-                    do='use { lookup = "column" }, or synthesise it',
-                )
-            with about(name):
-                Expression(entry.settings.formula).evaluate(head.columns)
-
-
-def _check_rules(
-    rules: Sequence[Fixed | Order],
-    columns: Mapping[str, ColumnPlan],
-    table: Table,
-    remarks: list[str],
-) -> None:
-    for i, rule in enumerate(rules):
-        with about("rules", i):
-            contradictions = _checked(rule, columns, table)
-        if contradictions:
-            remarks.append(
-                f"rule {str(rule)!r} does not hold for {contradictions:,} of {table.n_rows:,} "
-                f"original records; they take no part in the model of {_involved(rule)[1]}"
-            )
-
-
-def _checked(rule: Fixed | Order, columns: Mapping[str, ColumnPlan], table: Table) -> int:
-    """Return how many records contradict a rule; a rule that cannot be kept is an error."""
-    sources, target = _involved(rule)
-    place = {name: i for i, name in enumerate(columns)}
-    where = f"rule {str(rule)!r}"
-    for name in (*sources, target):
-        _named(table, name, where)
-        if name not in place or columns[name].settings.method == "drop":
-            raise CaveatError(f"{name} is not synthesised", where=where)
-    late = [name for name in sources if place[name] >= place[target]]
-    if late:
-        raise CaveatError(
-            f"{target} must come after {late[0]} in the order", where=where, do="change the order"
-        )
-    if isinstance(rule, Order) and not all(table[n].kind.is_number for n in (*sources, target)):
-        raise CaveatError("only numbers and dates can be compared", where=where)
-    return rule.contradictions(table)
-
-
-def _involved(rule: Fixed | Order) -> tuple[tuple[str, ...], str]:
-    if isinstance(rule, Fixed):
-        return rule.condition.columns, rule.column
-    return (rule.lower,), rule.upper

@@ -25,7 +25,6 @@ from caveat.seeds import child_seed
 from caveat.spec.tuning import TuneSpec
 from caveat.table import Table
 from caveat.table.atomic import write_text
-from caveat.tree import compile_all_ahead
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
 from caveat.tuning.map import RiskUtilityMap
 
@@ -175,7 +174,6 @@ def tune(
     table = Table.from_frame(original)
     if not isinstance(spec, TuneSpec):
         spec = TuneSpec.from_mapping(spec)
-    compile_all_ahead(neighbours=bool({"posterior", "gain"} & set(spec.question.measures)))
     search = _Search(table, spec, None if state is None else Path(state), threads, progress)
     with warnings.catch_warnings():
         # Remarks about a plan would be repeated for every setting.

@@ -4,7 +4,7 @@ from caveat.utility import entries
 from caveat.utility.analyses import Coefficients, ModelComparison, compare_model, overlap
 from caveat.utility.associations import Associations, associations
 from caveat.utility.combining import RULES, Combined, combine
-from caveat.utility.compare import References, Result, Utility, compare
+from caveat.utility.compare import compare
 from caveat.utility.comparison import Comparison
 from caveat.utility.counts import count_statistics
 from caveat.utility.detection import Detection, detection
@@ -18,6 +18,7 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
+from caveat.utility.result import References, Result, Utility
 from caveat.utility.tables import CrossTable, Histogram, Tables, all_tables, cross_table, histogram
 from caveat.utility.tstr import Prediction, train_on_synthetic
 from caveat.utility.variables import Variable, variables

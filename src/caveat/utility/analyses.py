@@ -16,7 +16,7 @@ from caveat.expressions import Formula
 from caveat.notes import Note
 from caveat.utility.combining import Rule, combine
 from caveat.utility.comparison import Comparison
-from caveat.utility.fitting import FAMILIES, fit_all
+from caveat.utility.fitting import FAMILIES, Fit, fit_all
 from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = [
@@ -226,20 +226,7 @@ def compare_model(
         raise CaveatError("no term can be estimated everywhere", where=model, do="simplify it")
     ours, theirs = fits[0], fits[1:]
     sizes = [fit.n for fit in theirs]
-    combined = combine(
-        np.array([fit.vector(terms) for fit in theirs]),
-        np.array([np.diag(fit.covariance(terms)) for fit in theirs]),
-        rule,
-        n_original=ours.n,
-        n_synthetic=round(float(np.mean(sizes))),
-    )
-    coefficients = Coefficients(
-        tuple(terms),
-        ours.vector(terms),
-        np.sqrt(np.diag(ours.covariance(terms))),
-        combined.estimate,
-        combined.se,
-    )
+    coefficients = _coefficients(ours, theirs, terms, rule)
     spread = ours.covariance(terms) * ours.n / sum(sizes)
     if weights is not None:
         # Given the original, copies vary as samples without weights do: by their own covariance.
@@ -255,6 +242,23 @@ def compare_model(
         ours.n,
         float(np.mean(sizes)),
         tuple(notes),
+    )
+
+
+def _coefficients(ours: Fit, theirs: Sequence[Fit], terms: list[str], rule: Rule) -> Coefficients:
+    combined = combine(
+        np.array([fit.vector(terms) for fit in theirs]),
+        np.array([np.diag(fit.covariance(terms)) for fit in theirs]),
+        rule,
+        n_original=ours.n,
+        n_synthetic=round(float(np.mean([fit.n for fit in theirs]))),
+    )
+    return Coefficients(
+        tuple(terms),
+        ours.vector(terms),
+        np.sqrt(np.diag(ours.covariance(terms))),
+        combined.estimate,
+        combined.se,
     )
 
 

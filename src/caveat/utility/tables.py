@@ -94,16 +94,11 @@ def cross_table(
             where=f"variables {', '.join(names)}",
             do="choose fewer variables or fewer groups",
         )
-    codes = [
-        np.ravel_multi_index([getattr(column, side) for column in chosen], shape)
-        for side in ("original", "synthetic")
-    ]
+    ours = np.ravel_multi_index([column.original for column in chosen], shape)
+    theirs = np.ravel_multi_index([column.synthetic for column in chosen], shape)
     counts = [
-        table.reshape(shape)
-        for table in (
-            comparison.weigh(codes[0], prod(shape)),
-            np.bincount(codes[1], minlength=prod(shape)),
-        )
+        comparison.weigh(ours, prod(shape)).reshape(shape),
+        np.bincount(theirs, minlength=prod(shape)).reshape(shape),
     ]
     labels = [column.labels for column in chosen]
     if not use_empty:

@@ -115,16 +115,10 @@ def train_on_synthetic(
             _fit(_model(learner, number, encoder.categorical, seed), *known).predict(xt)
             for known in (synthetic, (x, y, w))
         ]
-    scores = [_score(number, yt, guess, wt) for guess in (*guesses, naive.predict(xt))]
-    return Prediction(
-        target,
-        "R²" if number else "F1 (macro)",
-        scores[0],
-        scores[1],
-        scores[2],
-        len(yt),
-        outside is not None,
-    )
+    guesses.append(naive.predict(xt))
+    theirs, ours, least = (_score(number, yt, guess, wt) for guess in guesses)
+    figure = "R²" if number else "F1 (macro)"
+    return Prediction(target, figure, theirs, ours, least, len(yt), outside is not None)
 
 
 def _fit(model: Any, x: Floats, y: Floats, weights: Weights) -> Any:

@@ -17,9 +17,9 @@ from caveat.attack.entry import Attack, Finding, Option
 from caveat.attack.ordinary.common import CONTROL, N_ATTACKS, ONE_ATTACK, SEED, attack_measure
 from caveat.attack.ordinary.encoding import mixed, nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import chosen
+from caveat.compiling import kernel
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.kernel import kernel
 from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table

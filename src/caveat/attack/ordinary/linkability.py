@@ -64,18 +64,9 @@ def linkability(
     A percentage of the people attacked. The baseline is the exact chance that two random sets of
     synthetic records meet.
     """
-    both = set(first) & set(second)
-    if both or not first or not second:
-        raise CaveatError("each party needs columns of its own", column=min(both) if both else None)
-    if neighbours < 1:
-        raise CaveatError("the number of neighbours is at least 1", where="neighbours")
+    _check_parties(first, second)
     tables = prepare(original, synthetic, control, [*first, *second])
-    if neighbours > len(tables.synthetic):
-        raise CaveatError(
-            f"there are no {neighbours} neighbours among {len(tables.synthetic)} records",
-            where="neighbours",
-            do="choose fewer",
-        )
+    _check_neighbours(neighbours, len(tables.synthetic))
     streams = seeds(seed, 6)
     success = [
         _links(
@@ -95,6 +86,23 @@ def linkability(
         baseline=chance_of_link(len(tables.synthetic), neighbours),
         details={"neighbours": neighbours},
     )
+
+
+def _check_parties(first: Sequence[str], second: Sequence[str]) -> None:
+    both = set(first) & set(second)
+    if both or not first or not second:
+        raise CaveatError("each party needs columns of its own", column=min(both) if both else None)
+
+
+def _check_neighbours(neighbours: int, n: int) -> None:
+    if neighbours < 1:
+        raise CaveatError("the number of neighbours is at least 1", where="neighbours")
+    if neighbours > n:
+        raise CaveatError(
+            f"there are no {neighbours} neighbours among {n} records",
+            where="neighbours",
+            do="choose fewer",
+        )
 
 
 def chance_of_link(n: int, k: int) -> float:

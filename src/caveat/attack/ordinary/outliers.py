@@ -77,30 +77,16 @@ def outlier_links(
     """
     tables = prepare(original, synthetic, control, [*keys, *([target] if target else [])])
     numbers = [key for key in keys if tables.original[key].kind.is_number]
-    if not numbers:
-        raise CaveatError("outliers need a number among the keys", do="name one")
-    radius = {key: _spread(tables.original[key]) * DEFAULT_TOLERANCE for key in numbers}
-    for key, width in (tolerance or {}).items():
-        if key not in numbers:
-            raise CaveatError("a tolerance needs numbers", column=key)
-        radius[key] = width
+    radius = _radius(tables.original, numbers, tolerance or {})
     flags = outliers(tables, numbers, rule, limit, seed)
     if not flags[0].any():
         return undefined(Note("no-outlier", "no original record is an outlier by this rule"))
-    results = [
-        _links(table.take(np.flatnonzero(flag)), tables.synthetic, keys, target, radius)
-        for table, flag in zip(tables.people, flags, strict=True)
-    ]
+    far = [t.take(np.flatnonzero(flag)) for t, flag in zip(tables.people, flags, strict=True)]
+    results = [_links(table, tables.synthetic, keys, target, radius) for table in far]
     found, right = results[0]
-    itself, _ = _links(
-        tables.original.take(np.flatnonzero(flags[0])), tables.original, keys, target, radius
-    )
-    details: dict[str, float | int | None] = {
-        "outliers": len(found),
-        "linked pairs": int(found.sum()),
-        "linked": int((found > 0).sum()),
-    }
+    itself, _ = _links(far[0], tables.original, keys, target, radius)
     unique = found == 1
+    details = _counts(found)
     if target is not None:
         details["one link tells the target"] = int(right[unique].sum())
     return attack_rate(
@@ -111,6 +97,25 @@ def outlier_links(
         details=details,
         trace=lambda: _spread_out(flags[0], unique),
     )
+
+
+def _counts(found: NDArray[np.int64]) -> dict[str, float | int | None]:
+    linked, pairs = int((found > 0).sum()), int(found.sum())
+    return {"outliers": len(found), "linked pairs": pairs, "linked": linked}
+
+
+def _radius(
+    original: Table, numbers: Sequence[str], tolerance: Mapping[str, float]
+) -> dict[str, float]:
+    """Return how far each number may lie off."""
+    if not numbers:
+        raise CaveatError("outliers need a number among the keys", do="name one")
+    radius = {key: _spread(original[key]) * DEFAULT_TOLERANCE for key in numbers}
+    for key, width in tolerance.items():
+        if key not in numbers:
+            raise CaveatError("a tolerance needs numbers", column=key)
+        radius[key] = width
+    return radius
 
 
 def outliers(

@@ -24,8 +24,8 @@ from caveat.attack.ordinary.common import (
 )
 from caveat.attack.ordinary.encoding import code_matrix, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
+from caveat.compiling import kernel
 from caveat.errors import CaveatError
-from caveat.kernel import kernel
 from caveat.nearest import Codes
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
@@ -115,10 +115,8 @@ def singling_out(
     columns
         Number of columns in a description; "one" takes the extremes and the unique values of single
         columns instead.
-    attacks
-        Number of descriptions; fewer if the release does not give as many.
-    seed
-        Root of the randomness.
+    attacks, seed
+        Number of descriptions (fewer if the release does not give as many); root of randomness.
 
     Returns
     -------
@@ -126,21 +124,11 @@ def singling_out(
     and directions.
     """
     tables = prepare(original, synthetic, control)
-    names = tables.original.names
     search, blind, cut = seeds(seed, 3)
-    if columns == "one":
-        found = describe_one_column(tables.synthetic, attacks, search)
-    else:
-        if not 1 <= columns <= len(names):
-            raise CaveatError(
-                f"there are no descriptions of {columns} among {len(names)} columns",
-                do="choose fewer columns",
-            )
-        found = describe(tables.synthetic, columns, attacks, search)
+    found = _described(tables.synthetic, columns, attacks, search)
     if not found.n:
         return undefined(Note("no-description", "no description fits exactly one synthetic record"))
-    width = 1 if columns == "one" else columns
-    guesses = _at_random(tables.synthetic, width, found.n, blind)
+    guesses = _at_random(tables.synthetic, 1 if columns == "one" else columns, found.n, blind)
     ours = Index.of(tables.original)
     whole = isolated(found, ours)
     notes: tuple[Note, ...] = ()
@@ -165,6 +153,19 @@ def singling_out(
         notes=notes,
         trace=lambda: np.isin(np.arange(len(tables.original)), whole).astype(np.float64),
     )
+
+
+def _described(
+    release: Table, columns: int | Literal["one"], attacks: int, rng: np.random.Generator
+) -> Descriptions:
+    if columns == "one":
+        return describe_one_column(release, attacks, rng)
+    if not 1 <= columns <= len(release.names):
+        raise CaveatError(
+            f"there are no descriptions of {columns} among {len(release.names)} columns",
+            do="choose fewer columns",
+        )
+    return describe(release, columns, attacks, rng)
 
 
 def describe(release: Table, columns: int, wanted: int, rng: np.random.Generator) -> Descriptions:

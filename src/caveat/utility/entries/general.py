@@ -123,6 +123,24 @@ def _auc(comparison: Comparison) -> Measurement:
 
 def register() -> None:
     """Add the entries of this family to the table of measures."""
+    _register_ratios()
+    _register_scores()
+    add(
+        "detection AUC",
+        _auc,
+        family="general",
+        says="how well boosted trees tell unseen rows apart: ½ cannot, 1 always",
+        formula="mean area under the ROC curve over three shuffled folds",
+        source="Foessing and Drechsler (2024), with shuffled folds",
+        blind_spot="Rows with a twin in the other table pull it below ½: read a low value together "
+        "with the measures of risk.",
+        blind="copies look good",
+        best=0.5,
+    )
+
+
+def _register_ratios() -> None:
+    """Add the propensity score and what it is over what a right synthesis gives."""
     add(
         "pMSE",
         _pmse,
@@ -170,6 +188,10 @@ def register() -> None:
         blind="interactions",
         unit="×",
     )
+
+
+def _register_scores() -> None:
+    """Add what else is read off the scores of the tree."""
     for name, says in (
         ("SPECKS", "largest distance of the tree's score distributions"),
         ("PO50", "per cent of rows told apart by the tree, beyond 50"),
@@ -193,15 +215,3 @@ def register() -> None:
             unit="%" if name == "PO50" else "",
             default=False,
         )
-    add(
-        "detection AUC",
-        _auc,
-        family="general",
-        says="how well boosted trees tell unseen rows apart: ½ cannot, 1 always",
-        formula="mean area under the ROC curve over three shuffled folds",
-        source="Foessing and Drechsler (2024), with shuffled folds",
-        blind_spot="Rows with a twin in the other table pull it below ½: read a low value together "
-        "with the measures of risk.",
-        blind="copies look good",
-        best=0.5,
-    )

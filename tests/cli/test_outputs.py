@@ -35,7 +35,7 @@ INPUTS = {
                "--control", "control.csv", "--membership"],
     "audit": ["data.csv", "other.csv", "--keys", "a", "--control", "control.csv",
               "--schema", "release.toml"],
-    "compare": ["data.csv", "other.csv", "--holdout", "control.csv", "--schema", "release.toml"],
+    "compare": ["data.csv", "other.csv", "--control", "control.csv", "--schema", "release.toml"],
     "init": ["data.csv"],
     "look": ["data.csv", "--schema", "release.toml"],
     "report": ["evidence.json"],

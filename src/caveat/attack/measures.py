@@ -11,7 +11,7 @@ from caveat.attack.priors import DEFAULT_PRIOR
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, rate
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.synthesis import Model
 
 __all__ = [
@@ -30,11 +30,11 @@ LIMIT = 0.9
 """From this posterior probability on a record counts as disclosed."""
 
 
-def _attack(pair: Pair, generator: Generator) -> Attributes:
+def _attack(pair: ScenarioPair, generator: Generator) -> Attributes:
     target = pair.scenario.target
     if target is None:
         raise CaveatError("this measure needs a target", do="name one in the scenario")
-    original, synthetic = pair.rows
+    original, synthetic = pair.rows.original, pair.rows.synthetic
     return attributes(original, synthetic, target, generator=_plan(generator), prior=DEFAULT_PRIOR)
 
 
@@ -43,7 +43,7 @@ def _plan(generator: Generator) -> Generator:
     return generator.plan if isinstance(generator, Model) else generator
 
 
-def strong_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+def strong_share(pair: ScenarioPair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
     """Return the share of records whose true target the attacker holds for nearly certain."""
     return share_of(_attack(pair, generator), limit)
 
@@ -63,7 +63,7 @@ def share_of(found: Attributes, limit: float = LIMIT) -> Measurement:
     )
 
 
-def strong_worst(pair: Pair, *, generator: Generator) -> Measurement:
+def strong_worst(pair: ScenarioPair, *, generator: Generator) -> Measurement:
     """Return the largest posterior probability of a true value."""
     return worst_of(_attack(pair, generator))
 
@@ -79,7 +79,7 @@ def worst_of(found: Attributes) -> Measurement:
     )
 
 
-def strong_gain(pair: Pair, *, generator: Generator) -> Measurement:
+def strong_gain(pair: ScenarioPair, *, generator: Generator) -> Measurement:
     """Return by how much the release raises the probability of the truth, on average."""
     return gain_of(_attack(pair, generator))
 
@@ -103,9 +103,11 @@ def gain_of(found: Attributes) -> Measurement:
     )
 
 
-def membership_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+def membership_share(
+    pair: ScenarioPair, *, generator: Generator, limit: float = LIMIT
+) -> Measurement:
     """Return the share of records whose membership the attacker holds for nearly certain."""
-    original, synthetic = pair.rows
+    original, synthetic = pair.rows.original, pair.rows.synthetic
     return members_of(membership(original, synthetic, generator=_plan(generator)), limit)
 
 

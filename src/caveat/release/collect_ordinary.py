@@ -62,10 +62,11 @@ def _attack(
 ) -> list[dict[str, Any]]:
     asked = [name for name in MEASURES_OF_ATTACK[kind] if name in scenario.measures]
     seed = child_seed(material.seed, ORDINARY, number, copy)
-    options = scenario.options(target, material.control, seed)
+    pair = material.pairs[copy - 1]
+    options = scenario.options(target, pair.control, seed)
     about: dict[str, Any] = {"target": target, "copy": copy}
     try:
-        found = run_kind(kind, material.fitted, material.releases[copy - 1], options)
+        found = run_kind(kind, pair.original, pair.synthetic, options)
     except CaveatError as error:
         return without_value(asked, said(error), scenario.limits, **about)
     made = [

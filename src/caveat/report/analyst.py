@@ -66,7 +66,7 @@ def _measures(evidence: Evidence) -> Table:
                 cell(number(m["value"], name, unit), m["value"], reason),
                 *(
                     cell(number(m.get(field), name, unit), m.get(field))
-                    for field in ("resample", "second_copy", "holdout", "best")
+                    for field in ("resample", "second_copy", "control", "best")
                 ),
                 cell(limit or "–", None, verdict(m)),
                 cell(entry.get("blind_spot", "")),

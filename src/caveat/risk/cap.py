@@ -11,7 +11,7 @@ from caveat.risk.disclosure import matched
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.table.cells import Ints
 
 __all__ = ["ENTRIES", "gcap", "gcap_pools"]
@@ -20,23 +20,23 @@ HITTMEIR = "Hittmeir, Mayer, Ekelhart (2020), A Baseline for Attribute Disclosur
 TAUB = "Taub, Elliot et al. (2018); Elliot, Little, Allmendinger (2024)"
 
 
-def base_cap_d(pair: Pair) -> Measurement:
+def base_cap_d(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess a target by drawing from the distribution of the original."""
     return _share(pair, pair.disclosure.baseCAPd)
 
 
-def cap_d(pair: Pair) -> Measurement:
+def cap_d(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess right when the original itself is looked up."""
     return _share(pair, pair.disclosure.CAPd, baseline=pair.disclosure.baseCAPd)
 
 
-def cap_s(pair: Pair) -> Measurement:
+def cap_s(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess a synthetic record's target from the release."""
     value, n = pair.disclosure.CAPs, len(pair.cells.synthetic)
     return rate(0 if value is None else value / 100 * n, n)
 
 
-def dcap(pair: Pair) -> Measurement:
+def dcap(pair: ScenarioPair) -> Measurement:
     """Return the mean chance to guess right by drawing from the records with the same keys."""
     found = pair.disclosure
     return _share(
@@ -48,47 +48,47 @@ def dcap(pair: Pair) -> Measurement:
     )
 
 
-def scaled_dcap(pair: Pair) -> Measurement:
+def scaled_dcap(pair: ScenarioPair) -> Measurement:
     """Return DCAP on the scale where guessing from the distribution of the target is 0."""
     return _scaled(pair, dcap(pair))
 
 
-def scaled_tcap(pair: Pair) -> Measurement:
+def scaled_tcap(pair: ScenarioPair) -> Measurement:
     """Return TCAP among disclosive keys on the scale where guessing is 0."""
     return _scaled(pair, tcap_disclosive(pair))
 
 
-def zero_cap(pair: Pair) -> Measurement:
+def zero_cap(pair: ScenarioPair) -> Measurement:
     """Return the mean CAP with 0 for records whose keys the release does not have."""
     return _mean(pair, _cell_share)
 
 
-def i_cap(pair: Pair) -> Measurement:
+def i_cap(pair: ScenarioPair) -> Measurement:
     """Return the mean CAP of the records whose keys the release has."""
     return _mean_of_matched(pair, _cell_share)
 
 
-def gcap(pair: Pair) -> Measurement:
+def gcap(pair: ScenarioPair) -> Measurement:
     """Return the mean CAP, keys not in the release taken from the nearest ones that are."""
     return _nearest(pair, 0)
 
 
-def accuracy_zero(pair: Pair) -> Measurement:
+def accuracy_zero(pair: ScenarioPair) -> Measurement:
     """Return how often the most frequent target of the cell is right, no cell counting as wrong."""
     return _mean(pair, _cell_credit, baseline=zero_rule(pair))
 
 
-def accuracy_ignored(pair: Pair) -> Measurement:
+def accuracy_ignored(pair: ScenarioPair) -> Measurement:
     """Return how often the most frequent target of the cell is right, where there is a cell."""
     return _mean_of_matched(pair, _cell_credit, baseline=zero_rule(pair))
 
 
-def accuracy_nearest(pair: Pair) -> Measurement:
+def accuracy_nearest(pair: ScenarioPair) -> Measurement:
     """Return how often the most frequent target among the nearest records is right."""
     return _nearest(pair, 1, baseline=zero_rule(pair))
 
 
-def tcap(pair: Pair) -> Measurement:
+def tcap(pair: ScenarioPair) -> Measurement:
     """Return DiSCO as a share of the original records whose keys occur in the release."""
     n = matched(pair.joint, pair.counted)
     chance = chance_of_disco(pair)
@@ -101,7 +101,7 @@ def tcap(pair: Pair) -> Measurement:
     )
 
 
-def tcap_disclosive(pair: Pair) -> Measurement:
+def tcap_disclosive(pair: ScenarioPair) -> Measurement:
     """Return DiSCO as a share of the original records whose keys are disclosive in the release."""
     n = int(pair.counted.DiS.sum())
     return _tcap(
@@ -113,7 +113,7 @@ def tcap_disclosive(pair: Pair) -> Measurement:
     )
 
 
-def tcap_all(pair: Pair) -> Measurement:
+def tcap_all(pair: ScenarioPair) -> Measurement:
     """Return DiSCO under the name it has where keys not found count as wrong guesses."""
     return _tcap(
         pair,
@@ -124,7 +124,7 @@ def tcap_all(pair: Pair) -> Measurement:
     )
 
 
-def zero_rule(pair: Pair) -> float | None:
+def zero_rule(pair: ScenarioPair) -> float | None:
     """Return how often the most frequent target of the release, guessed for all, is right."""
     if not pair.n or not len(pair.cells.synthetic):
         return None
@@ -132,22 +132,22 @@ def zero_rule(pair: Pair) -> float | None:
     return 100 * float(pair.joint.d_target[mode].mean()) / pair.n
 
 
-def gcap_pools(pair: Pair) -> tuple[Floats, Floats, Ints]:
+def gcap_pools(pair: ScenarioPair) -> tuple[Floats, Floats, Ints]:
     """Return share, chance of a right guess and distance of the nearest pool of every pair."""
     keys = pair.scenario.keys
     codes = [pair.cells.codes[key] for key in keys]
     return nearest_pools(pair.joint, codes, [pair.original[key].n_levels for key in keys])
 
 
-def _cell_share(pair: Pair) -> Floats:
+def _cell_share(pair: ScenarioPair) -> Floats:
     return cell_pools(pair.joint)[0]
 
 
-def _cell_credit(pair: Pair) -> Floats:
+def _cell_credit(pair: ScenarioPair) -> Floats:
     return cell_pools(pair.joint)[1]
 
 
-def _nearest(pair: Pair, which: Literal[0, 1], **more: Any) -> Measurement:
+def _nearest(pair: ScenarioPair, which: Literal[0, 1], **more: Any) -> Measurement:
     if not len(pair.cells.synthetic):
         return undefined("the release has no record")
     *found, distance = gcap_pools(pair)
@@ -165,13 +165,17 @@ def _nearest(pair: Pair, which: Literal[0, 1], **more: Any) -> Measurement:
     )
 
 
-def _mean(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any) -> Measurement:
+def _mean(
+    pair: ScenarioPair, of_pairs: Callable[[ScenarioPair], Floats], **more: Any
+) -> Measurement:
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     total = float((of_pairs(pair) * pair.counted.original).sum())
     return rate(total, pair.n, trace=lambda: of_pairs(pair)[pair.position], **more)
 
 
-def _mean_of_matched(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any) -> Measurement:
+def _mean_of_matched(
+    pair: ScenarioPair, of_pairs: Callable[[ScenarioPair], Floats], **more: Any
+) -> Measurement:
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     d = pair.counted.iS
     if not d.any():
@@ -185,11 +189,11 @@ def _mean_of_matched(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any
     )
 
 
-def _share(pair: Pair, value: float | None, **more: Any) -> Measurement:
+def _share(pair: ScenarioPair, value: float | None, **more: Any) -> Measurement:
     return rate(0 if value is None else value / 100 * pair.n, pair.n, **more)
 
 
-def _tcap(pair: Pair, n: int, reason: str, **more: Any) -> Measurement:
+def _tcap(pair: ScenarioPair, n: int, reason: str, **more: Any) -> Measurement:
     if not n:
         return undefined(reason)
     found = pair.counted.DiSCO
@@ -202,7 +206,7 @@ def _tcap(pair: Pair, n: int, reason: str, **more: Any) -> Measurement:
     )
 
 
-def _scaled(pair: Pair, raw: Measurement) -> Measurement:
+def _scaled(pair: ScenarioPair, raw: Measurement) -> Measurement:
     base = pair.disclosure.baseCAPd
     value = None if base is None else scaled(raw.value, base)
     if value is None:

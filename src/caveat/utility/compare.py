@@ -15,25 +15,28 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
-from caveat.table import Table, align
-from caveat.table.align import common_levels
+from caveat.seeds import rng_of
+from caveat.table import Pair, Table, align_copies
 from caveat.table.overlap import refuse_strangers
 from caveat.utility.analyses import ModelComparison, check_model, compare_model
 from caveat.utility.associations import Associations
-from caveat.utility.comparison import Comparison
 from caveat.utility.edits import EditRule
 from caveat.utility.entries.associations import associations_of
 from caveat.utility.entries.tables import tables_of
 from caveat.utility.entries.variables import variables_of
 from caveat.utility.measures import BEST, MEASURES, find_measure
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables
 from caveat.utility.variables import Variable
-from caveat.utility.weighting import Weights, effective_size, redraw, split_weights
+from caveat.utility.weighting import Weights, effective_size, redraw, split_weights, weights_apart
 
-__all__ = ["References", "Result", "Utility", "compare"]
+__all__ = ["References", "Result", "Utility", "compare", "compare_pairs"]
 
 FORMAT = 1
 RESAMPLES = 3
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the step that goes on and the share of the whole that is done."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,13 @@ class References:
         release that is nothing but sampling error would give.
     second_copy
         The second synthetic copy against the first.
-    holdout
+    control
         Records that were not used to make the release against as many of the original.
     """
 
     resample: float | None = None
     second_copy: float | None = None
-    holdout: float | None = None
+    control: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +98,7 @@ class Result:
         details |= {
             "resample of the original": self.references.resample,
             "second copy": self.references.second_copy,
-            "holdout": self.references.holdout,
+            "control": self.references.control,
         }
         notes = next((copy.notes for copy in self.copies if copy.value is None), first.notes)
         return replace(
@@ -123,20 +126,20 @@ class Utility:
 
     Attributes
     ----------
-    comparisons
+    pairs
         The original with each copy, on common levels.
     results
         Every measure that was computed.
     models
         The models that were fitted.
-    holdout_rows
-        Rows of the holdout, if there is one.
+    control_rows
+        Rows of the control, if there is one.
     """
 
-    comparisons: tuple[Comparison, ...]
+    pairs: tuple[WeightedPair, ...]
     results: tuple[Result, ...]
     models: tuple[ModelComparison, ...]
-    holdout_rows: int | None
+    control_rows: int | None
 
     __repr__ = without_values
 
@@ -150,15 +153,15 @@ class Utility:
         )
 
     @property
-    def first(self) -> Comparison:
-        """The comparison with the first copy: the one that is shown in detail."""
-        return self.comparisons[0]
+    def first(self) -> WeightedPair:
+        """The pair with the first copy: the one that is shown in detail."""
+        return self.pairs[0]
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was found or decided on the way."""
-        every = [remark for comparison in self.comparisons for remark in comparison.remarks]
-        n, rows, weights = self.first.n_original, self.holdout_rows, self.first.weights
+        every = [remark for pair in self.pairs for remark in pair.remarks]
+        n, rows, weights = self.first.n_original, self.control_rows, self.first.weights
         if weights is not None:
             every.append(
                 "utility is measured against the weighted original: its "
@@ -166,7 +169,7 @@ class Utility:
             )
         if rows is not None and min(rows, n) < 0.9 * n:
             every.append(
-                f"the holdout has {rows:,} rows, the original {n:,}: its reference values carry "
+                f"the control has {rows:,} rows, the original {n:,}: its reference values carry "
                 "the sampling error of the smaller number"
             )
         return tuple(dict.fromkeys(every))
@@ -174,7 +177,7 @@ class Utility:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What puts in doubt that the tables belong together."""
-        return tuple(dict.fromkeys(doubt for c in self.comparisons for doubt in c.doubts))
+        return tuple(dict.fromkeys(doubt for c in self.pairs for doubt in c.doubts))
 
     @cached_property
     def variables(self) -> list[Variable]:
@@ -196,8 +199,8 @@ class Utility:
         return {
             "format": FORMAT,
             "n_original": self.first.n_original,
-            "n_synthetic": [c.n_synthetic for c in self.comparisons],
-            "n_holdout": self.holdout_rows,
+            "n_synthetic": [c.n_synthetic for c in self.pairs],
+            "n_control": self.control_rows,
             "measures": {
                 result.label: {
                     "measure": result.measure.name,
@@ -235,12 +238,12 @@ def compare(
     models: Sequence[str] = (),
     targets: Sequence[str] = (),
     rules: Mapping[str, EditRule] | None = None,
-    holdout: Any = None,
+    control: Any = None,
     measures: Sequence[str] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
     weights: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Utility:
     """Measure the utility of a release.
 
@@ -256,7 +259,7 @@ def compare(
         Columns to predict after training on the release (TSTR).
     rules
         Rules that records should obey, by name.
-    holdout
+    control
         Records of the same population that were not used to make the release.
     measures
         Names from ``MEASURES``; without it those marked as default.
@@ -267,9 +270,9 @@ def compare(
     weights
         Survey weights that the release was made with: the name of a column of the original, which
         is then no data, or one number for each of its records. The release is compared with the
-        weighted original; a holdout with such a column is weighted too.
+        weighted original; a control with such a column is weighted too.
     progress
-        Called with the name of each measure before it is computed.
+        Called before each measure with its name and the share of all that is done.
 
     Examples
     --------
@@ -281,129 +284,145 @@ def compare(
     copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not copies:
         raise CaveatError("there is no synthetic table", do="give at least one")
-    ours, numbers = split_weights(Table.from_frame(original), weights)
-    outside, their_numbers = (None, None) if holdout is None else _outside(holdout, weights)
-    comparisons, held_out = _prepare(ours, copies, outside, targets, numbers)
+    ours, numbers = weights_apart(Table.from_frame(original), weights)
+    outside, their_numbers = (None, None) if control is None else _outside(control, weights)
+    tables = [Table.from_frame(copy) for copy in copies]
+    names = [n for n in ours if all(n in table for table in tables)]
+    lacking = [] if outside is None else [n for n in names if n not in outside]
+    if lacking:
+        raise CaveatError("the control lacks a column", where=f"column {lacking[0]}", do="add it")
+    pairs = align_copies(ours, tables, None if outside is None else outside.select(names))
+    return compare_pairs(
+        pairs, models=models, targets=targets, rules=rules, measures=measures,
+        resamples=resamples, seed=seed, weights=numbers, control_weights=their_numbers,
+        progress=progress,
+    )  # fmt: skip
+
+
+def compare_pairs(
+    aligned: Sequence[Pair],
+    *,
+    models: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    rules: Mapping[str, EditRule] | None = None,
+    measures: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    weights: Weights = None,
+    control_weights: Weights = None,
+    progress: Progress | None = None,
+) -> Utility:
+    """Measure tables that are on common levels already, as :func:`compare` measures others.
+
+    Weights are numbers here, one for each record of the original and of the control.
+    """
+    first = aligned[0]
+    original, numbers = split_weights(first.original, weights)
+    outside, their_numbers = None, None
+    if first.control is not None:
+        outside, their_numbers = split_weights(first.control, control_weights)
+    refuse_strangers(
+        original,
+        [*(pair.synthetic for pair in aligned), *([] if outside is None else [outside])],
+        [name for name in targets if name in original],
+    )
+    pairs = tuple(
+        WeightedPair(original, pair.synthetic, pair.differences, numbers, outside, their_numbers)
+        for pair in aligned
+    )
     for model in models:  # before the work, not after it
-        check_model(model, comparisons[0].names)
-    others = _reference_comparisons(comparisons, held_out, their_numbers, resamples, seed)
+        check_model(model, pairs[0].names)
+    others = _reference_pairs(pairs, resamples, seed)
+    jobs = _jobs(measures, models, targets, rules, pairs)
     results = []
-    for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):
+    for done, (measure, label, keywords) in enumerate(jobs):
         if progress is not None:
-            progress(label)
-        if measure.name == "TSTR":
-            keywords = {**keywords, "holdout": outside, "holdout_weights": their_numbers}
+            progress(label, done / len(jobs))
         results.append(
             Result(
                 measure,
                 label,
-                tuple(_said(measure(c, **keywords), c) for c in comparisons),
+                tuple(_said(measure(c, **keywords), c) for c in pairs),
                 References(
                     **{name: _mean(measure, found, keywords) for name, found in others.items()}
                 ),
             )
         )
     return Utility(
-        comparisons,
+        pairs,
         tuple(results),
-        tuple(compare_model(comparisons, model) for model in models),
+        tuple(compare_model(pairs, model) for model in models),
         None if outside is None else len(outside),
     )
 
 
-def _said(result: Measurement, comparison: Comparison) -> Measurement:
-    """Add to a result what holds for all measures of a comparison."""
-    return replace(result, notes=(*result.notes, *comparison.doubts))
+def _said(result: Measurement, pair: WeightedPair) -> Measurement:
+    """Add to a result what holds for all measures of a pair."""
+    return replace(result, notes=(*result.notes, *pair.doubts))
 
 
-def _outside(holdout: Any, weights: Any) -> tuple[Table, Weights]:
-    """Return the holdout and its weights, if it has the column that the original has."""
-    table = Table.from_frame(holdout)
-    return split_weights(table, weights if isinstance(weights, str) and weights in table else None)
+def _outside(control: Any, weights: Any) -> tuple[Table, Weights]:
+    """Return the control and its weights, if it has the column that the original has."""
+    table = Table.from_frame(control)
+    return weights_apart(table, weights if isinstance(weights, str) and weights in table else None)
 
 
-def _prepare(
-    original: Table,
-    copies: Sequence[Any],
-    holdout: Table | None,
-    targets: Sequence[str],
-    weights: Weights,
-) -> tuple[tuple[Comparison, ...], Table | None]:
-    """Bring all tables on common levels; only columns that all copies have are compared."""
-    tables = [Table.from_frame(copy) for copy in copies]
-    aligned = [align(original, table) for table in tables]
-    names = [n for n in original if all(n in table for table in tables)]
-    every = [aligned[0].original, *(found.synthetic for found in aligned)]
-    if holdout is not None:
-        lacking = [n for n in names if n not in holdout]
-        if lacking:
-            raise CaveatError(
-                "the holdout lacks a column", where=f"column {lacking[0]}", do="add it"
-            )
-        every.append(align(original.select(names), holdout.select(names)).synthetic)
-    columns = {name: common_levels([table[name] for table in every], name) for name in names}
-    united = [
-        Table({name: columns[name][i] for name in names}, table.backend)
-        for i, table in enumerate(every)
-    ]
-    refuse_strangers(united[0], united[1:], [name for name in targets if name in names])
-    comparisons = tuple(
-        Comparison(united[0], united[i], found.differences, weights)
-        for i, found in enumerate(aligned, 1)
-    )
-    return comparisons, united[-1] if holdout is not None else None
-
-
-def _reference_comparisons(
-    comparisons: Sequence[Comparison],
-    holdout: Table | None,
-    holdout_weights: Weights,
-    resamples: int,
-    seed: int,
-) -> dict[str, list[Comparison]]:
-    original, weights = comparisons[0].original, comparisons[0].weights
-    found: dict[str, list[Comparison]] = {"resample": []}
+def _reference_pairs(
+    pairs: Sequence[WeightedPair], resamples: int, seed: int
+) -> dict[str, list[WeightedPair]]:
+    first = pairs[0]
+    original, weights, n = first.original, first.weights, first.n_original
+    found: dict[str, list[WeightedPair]] = {"resample": []}
     for child in np.random.SeedSequence(seed).spawn(resamples):
-        generator, n = np.random.default_rng(child), original.n_rows
+        generator = np.random.default_rng(child)
         rows = (
             generator.integers(0, n, n)
             if weights is None
             else generator.choice(n, n, p=weights / n)
         )
-        found["resample"].append(Comparison(original, original.take(rows), weights=weights))
-    if len(comparisons) > 1:
-        first, second = comparisons[:2]
-        found["second_copy"] = [Comparison(first.synthetic, second.synthetic)]
-    if holdout is not None:
-        others = holdout.select(original.names)
-        if holdout_weights is not None:
+        found["resample"].append(_against(first, original, original.take(rows), weights))
+    if len(pairs) > 1:
+        found["second_copy"] = [_against(first, first.synthetic, pairs[1].synthetic, None)]
+    if first.control is not None:
+        others = first.control
+        if first.control_weights is not None:
             child = np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 2))
-            others = others.take(redraw(holdout_weights, len(others), child))
-        found["holdout"] = [_equal_sizes(comparisons[0], others, seed)]
+            others = others.take(redraw(first.control_weights, len(others), child))
+        found["control"] = [_equal_sizes(first, others, seed)]
     return found
 
 
-def _equal_sizes(comparison: Comparison, holdout: Table, seed: int) -> Comparison:
+def _against(
+    pair: WeightedPair, original: Table, synthetic: Table, weights: Weights
+) -> WeightedPair:
+    """Return other tables on the levels of a pair, with its control."""
+    return WeightedPair(
+        original, synthetic, weights=weights,
+        control=pair.control, control_weights=pair.control_weights,
+    )  # fmt: skip
+
+
+def _equal_sizes(pair: WeightedPair, control: Table, seed: int) -> WeightedPair:
     """Compare as many rows of both: most measures depend on the share of either table."""
-    original, weights = comparison.original, comparison.weights
-    n = min(len(original), len(holdout))
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 1)))
+    original, weights = pair.original, pair.weights
+    n = min(len(original), len(control))
+    generator = rng_of(seed, RESAMPLES, 1)
     if len(original) > n:
         rows = np.sort(generator.permutation(len(original))[:n])
         original, weights = original.take(rows), None if weights is None else weights[rows]
-    if len(holdout) > n:
-        holdout = holdout.take(np.sort(generator.permutation(len(holdout))[:n]))
-    return Comparison(original, holdout, weights=weights)
+    if len(control) > n:
+        control = control.take(np.sort(generator.permutation(len(control))[:n]))
+    return _against(pair, original, control, weights)
 
 
 def _mean(
-    measure: Measure, comparisons: Sequence[Comparison], keywords: Mapping[str, Any]
+    measure: Measure, pairs: Sequence[WeightedPair], keywords: Mapping[str, Any]
 ) -> float | None:
-    """Return the mean of a measure; a comparison for which it fails has no value."""
+    """Return the mean of a measure; a pair for which it fails has no value."""
     values = []
-    for comparison in comparisons:
+    for pair in pairs:
         try:
-            values.append(measure(comparison, **keywords).value)
+            values.append(measure(pair, **keywords).value)
         except CaveatError:  # a model that cannot be fitted to a resample
             values.append(None)
     if not values or any(value is None for value in values):
@@ -416,7 +435,7 @@ def _jobs(
     models: Sequence[str],
     targets: Sequence[str],
     rules: Mapping[str, EditRule] | None,
-    copies: Sequence[Comparison],
+    copies: Sequence[WeightedPair],
 ) -> list[tuple[Measure, str, dict[str, Any]]]:
     """Return each measure with its label and what it needs."""
     chosen = (

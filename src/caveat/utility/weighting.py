@@ -17,7 +17,15 @@ from caveat.errors import CaveatError
 from caveat.table import Table
 from caveat.table.weights import survey_weights
 
-__all__ = ["UNWEIGHTED", "WEIGHTED", "Weights", "effective_size", "redraw", "split_weights"]
+__all__ = [
+    "UNWEIGHTED",
+    "WEIGHTED",
+    "Weights",
+    "effective_size",
+    "redraw",
+    "split_weights",
+    "weights_apart",
+]
 
 Floats = NDArray[np.float64]
 Weights = Floats | None
@@ -48,23 +56,28 @@ def split_weights(original: Table, weights: Any) -> tuple[Table, Weights]:
     >>> table.names, weights.tolist()
     (('sex',), [1.5, 0.5])
     """
-    if weights is None:
+    original, found = weights_apart(original, weights)
+    if found is None:
         return original, None
-    if isinstance(weights, str):
-        found = survey_weights(original[weights], weights)
-        original = original.drop([weights])
-    else:
-        column = Table.from_frame({"weights": np.asarray(weights)})["weights"]
-        if len(column) != len(original):
-            raise CaveatError(
-                f"there are {len(column):,} weights for {len(original):,} records",
-                do="give one weight for each record",
-            )
-        found = survey_weights(column, "weights")
     kept = np.flatnonzero(found > 0)
     if len(kept) < len(found):
         original, found = original.take(kept), found[kept]
     return original, found * (len(found) / found.sum())
+
+
+def weights_apart(original: Table, weights: Any) -> tuple[Table, Weights]:
+    """Return a table without its column of weights, and the weight of every record as it stands."""
+    if weights is None:
+        return original, None
+    if isinstance(weights, str):
+        return original.drop([weights]), survey_weights(original[weights], weights)
+    column = Table.from_frame({"weights": np.asarray(weights)})["weights"]
+    if len(column) != len(original):
+        raise CaveatError(
+            f"there are {len(column):,} weights for {len(original):,} records",
+            do="give one weight for each record",
+        )
+    return original, survey_weights(column, "weights")
 
 
 def effective_size(weights: Floats) -> float:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary.encoding import Tables, dense, prepare
+from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, within
 from caveat.risk.measurement import Measurement, undefined
 from caveat.risk.near import split
-from caveat.table import Column, Table
+from caveat.table import Column, Pair, Table
 
 __all__ = ["Rule", "outlier_links", "outliers"]
 
@@ -111,7 +111,7 @@ def outlier_links(
 
 
 def outliers(
-    tables: Tables, numbers: Sequence[str], rule: Rule, limit: float, seed: int
+    tables: Pair, numbers: Sequence[str], rule: Rule, limit: float, seed: int
 ) -> list[Flags]:
     """Return which records of the original, and of the control if there is one, are outliers."""
     if rule == "depth":
@@ -137,7 +137,7 @@ def outliers(
     return flags
 
 
-def _by_depth(tables: Tables, numbers: Sequence[str], seed: int) -> list[Flags]:
+def _by_depth(tables: Pair, numbers: Sequence[str], seed: int) -> list[Flags]:
     parts = dense(tables.original, tables.people, numbers)
     with threadpool_limits(1):
         forest = IsolationForest(random_state=seed % 2**32).fit(parts[0])

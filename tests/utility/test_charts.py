@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.charts.specs import rows_of, spec_of, values
 
+from caveat.intervals import Z95
 from caveat.table import Table
 from caveat.utility import (
     WeightedPair,
@@ -16,7 +17,6 @@ from caveat.utility import (
     histogram,
     propensity,
 )
-from caveat.utility.analyses import Z95
 
 
 @pytest.fixture(scope="module")

@@ -207,7 +207,7 @@ def test_weights_are_checked() -> None:
 
 def test_rows_are_redrawn_as_often_as_they_weigh() -> None:
     weights = np.array([0.25, 3.5, 1.25, 1.0])
-    rows = redraw(weights, 6, np.random.SeedSequence(3))
+    rows = redraw(weights, 6, np.random.default_rng(3))
     counts = np.bincount(rows, minlength=4)
     assert counts.sum() == 6
     assert (np.abs(counts - weights) < 1).all()

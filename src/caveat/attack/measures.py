@@ -9,6 +9,7 @@ from caveat.attack.generator import Generator
 from caveat.attack.membership import Membership, membership
 from caveat.attack.priors import DEFAULT_PRIOR
 from caveat.errors import CaveatError
+from caveat.intervals import Z95
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, rate
 from caveat.risk.pair import ScenarioPair
@@ -87,7 +88,7 @@ def strong_gain(pair: ScenarioPair, *, generator: Generator) -> Measurement:
 def gain_of(found: Attributes) -> Measurement:
     """Sum an attack up: the mean rise of the probability of the truth."""
     rise = 100 * (found.probability - found.prior_probability)
-    half = 1.96 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
+    half = Z95 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
     mean = float(rise.mean())
     return Measurement(
         mean,

@@ -22,6 +22,7 @@ from caveat.attack.strong import BEFORE, Attack, attack_release
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.errors import CaveatError
+from caveat.intervals import Z95
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, said, without_value
 from caveat.release.collected import Collected
@@ -247,7 +248,7 @@ class _Run:
             notes.append("the first table alone")
         return Measurement(
             value,
-            interval=(max(value - 1.96 * error, 0.0), min(value + 1.96 * error, 100.0)),
+            interval=(max(value - Z95 * error, 0.0), min(value + Z95 * error, 100.0)),
             n=len(records),
             notes=tuple(notes),
             details={"Monte Carlo error": error, "largest gain": found.values["gain"]},

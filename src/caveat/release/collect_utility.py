@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.intervals import Z95
 from caveat.release.collect import Done, held_to, limits_of, plain, said
 from caveat.release.making import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
-from caveat.utility.analyses import Z95, ModelComparison
+from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
 from caveat.utility.weighting import weights_apart
 

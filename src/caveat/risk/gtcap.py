@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caveat.intervals import Z95
 from caveat.nearest import Floats, within
 from caveat.risk.measure import Measure, Property
-from caveat.risk.measurement import Z95, Measurement, rate, undefined
+from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.near import split
 from caveat.risk.pair import ScenarioPair
 from caveat.table import Table

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
+from caveat.intervals import Z95
 
-# The 97.5 % point of the normal distribution: all intervals are 95 % intervals.
-Z95 = 1.959963984540054
+__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 
 
 @dataclass(frozen=True)

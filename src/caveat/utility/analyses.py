@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
+from caveat.intervals import Z95
 from caveat.utility.combining import Rule, combine
 from caveat.utility.fitting import FAMILIES, fit_all
 from caveat.utility.pair import WeightedPair
@@ -28,7 +29,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Z95 = 1.959963984540054
 
 
 def overlap(

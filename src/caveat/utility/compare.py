@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from scipy.stats import t
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.seeds import rng_of
@@ -34,9 +35,6 @@ __all__ = ["References", "Result", "Utility", "compare", "compare_pairs"]
 
 FORMAT = 1
 RESAMPLES = 3
-
-Progress = Callable[[str, float], None]
-"""Called with the name of the step that goes on and the share of the whole that is done."""
 
 
 @dataclass(frozen=True)
@@ -373,8 +371,8 @@ def _reference_pairs(
     first = pairs[0]
     original, weights, n = first.original, first.weights, first.n_original
     found: dict[str, list[WeightedPair]] = {"resample": []}
-    for child in np.random.SeedSequence(seed).spawn(resamples):
-        generator = np.random.default_rng(child)
+    for resample in range(resamples):
+        generator = rng_of(seed, resample)
         rows = (
             generator.integers(0, n, n)
             if weights is None
@@ -386,8 +384,8 @@ def _reference_pairs(
     if first.control is not None:
         others = first.control
         if first.control_weights is not None:
-            child = np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 2))
-            others = others.take(redraw(first.control_weights, len(others), child))
+            rng = rng_of(seed, RESAMPLES, 2)
+            others = others.take(redraw(first.control_weights, len(others), rng))
         found["control"] = [_equal_sizes(first, others, seed)]
     return found
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.seeds import rng_of
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables
 from caveat.utility.weighting import redraw
@@ -108,11 +109,11 @@ def subsample_equivalent(
     The shares tried are 1, 5, 10, 20, …, 90 %.
     """
     scores = []
-    for share, child in zip(LADDER, np.random.SeedSequence(seed).spawn(len(LADDER)), strict=True):
+    for step, share in enumerate(LADDER):
         size = max(1, round(share * pair.n_original))
-        rows = np.random.default_rng(child).choice(pair.n_original, size, replace=False)
+        rows = rng_of(seed, step).choice(pair.n_original, size, replace=False)
         if pair.weights is not None:
-            rows = redraw(pair.weights, size, child)
+            rows = redraw(pair.weights, size, rng_of(seed, step))
         sample = WeightedPair(pair.original, pair.original.take(rows), weights=pair.weights)
         scores.append(k_marginal(sample, ways, by))
     return LADDER[int(np.argmin(np.abs(np.array(scores) - score)))]

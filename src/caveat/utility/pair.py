@@ -163,11 +163,11 @@ class WeightedPair(Pair):
         ours, theirs = self.columns(name)
         return self.weigh(ours.codes, ours.n_levels), theirs.counts
 
-    def redrawn(self, seed: np.random.SeedSequence) -> WeightedPair:
+    def redrawn(self, rng: np.random.Generator) -> WeightedPair:
         """Return the pair with the original's rows as often as their weights say."""
         if self.weights is None:
             return self
-        rows = redraw(self.weights, self.n_original, seed)
+        rows = redraw(self.weights, self.n_original, rng)
         return WeightedPair(self.original.take(rows), self.synthetic)
 
     def choose(self, names: Sequence[str] | None) -> tuple[str, ...]:

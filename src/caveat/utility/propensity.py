@@ -32,6 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.seeds import rng_of
 from caveat.tree import Control, grow
 from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
@@ -272,11 +273,11 @@ def permutation_null(
     The arguments are those of :func:`propensity`. With survey weights the rows of the original are
     redrawn by their weights first.
     """
-    pair = pair.redrawn(np.random.SeedSequence(seed, spawn_key=(repetitions,)))
+    pair = pair.redrawn(rng_of(seed, repetitions))
     score, is_synthetic = _scorer(pair, model, names, cp, minbucket, interactions, groups)
     values, bare = np.empty(repetitions), 0
-    for i, child in enumerate(np.random.SeedSequence(seed).spawn(repetitions)):
-        found = score(np.random.default_rng(child).permutation(is_synthetic))
+    for i in range(repetitions):
+        found = score(rng_of(seed, i).permutation(is_synthetic))
         values[i] = found.pMSE
         bare += model == "cart" and found.df == 1
     return Null(values, bare)

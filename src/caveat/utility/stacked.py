@@ -122,8 +122,8 @@ def stack(
     (('sex', 'age', 'age: empty'), [0.0, 31.0, 52.0])
     """
     chosen = pair.choose(names)
-    columns: list[_Column] = []
-    indicators: list[_Column] = []
+    columns: list[_StackedColumn] = []
+    indicators: list[_StackedColumn] = []
     for name in chosen:
         ours, theirs = pair.columns(name)
         if groups is not None and ours.kind.is_number:
@@ -134,7 +134,7 @@ def stack(
             columns.append(_number(name, codes, ours))
             indicators += _indicators(name, codes, ours)
         else:
-            columns.append(_Column(name, *_used(codes, None), ordered=ours.kind.has_order))
+            columns.append(_StackedColumn(name, *_used(codes, None), ordered=ours.kind.has_order))
     every = [*columns, *indicators]
     origin = np.arange(pair.n_synthetic + pair.n_original) < pair.n_synthetic
     return Stacked(
@@ -154,7 +154,7 @@ def stacked_weights(pair: WeightedPair) -> Weights:
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class _StackedColumn:
     name: str
     codes: NDArray[np.int64]
     values: NDArray[np.float64] | None
@@ -172,21 +172,21 @@ def _used(
     return (np.cumsum(used) - 1)[codes], kept
 
 
-def _grouped(name: str, column: Category) -> _Column:
+def _grouped(name: str, column: Category) -> _StackedColumn:
     codes = np.concatenate([column.synthetic, column.original]).astype(np.int64)
-    return _Column(name, *_used(codes, None), ordered=False)
+    return _StackedColumn(name, *_used(codes, None), ordered=False)
 
 
-def _number(name: str, codes: NDArray[np.int64], column: Column) -> _Column:
+def _number(name: str, codes: NDArray[np.int64], column: Column) -> _StackedColumn:
     values = np.concatenate([column.numbers, np.zeros(len(column.missing))])
     distinct, position = np.unique(values, return_inverse=True)
-    return _Column(name, *_used(position[codes], distinct), ordered=True)
+    return _StackedColumn(name, *_used(position[codes], distinct), ordered=True)
 
 
-def _indicators(name: str, codes: NDArray[np.int64], column: Column) -> list[_Column]:
+def _indicators(name: str, codes: NDArray[np.int64], column: Column) -> list[_StackedColumn]:
     found = []
     for j, way in enumerate(column.missing):
         hit = (codes == len(column.levels) + j).astype(np.int64)
         if 0 < hit.sum() < len(hit):
-            found.append(_Column(f"{name}: {way}", hit, np.array([0.0, 1.0]), ordered=True))
+            found.append(_StackedColumn(f"{name}: {way}", hit, np.array([0.0, 1.0]), ordered=True))
     return found

@@ -91,17 +91,17 @@ def effective_size(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def redraw(weights: Floats, size: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+def redraw(weights: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return rows in proportion to their weights, each as often as its weight says, or once more.
 
     Systematic sampling: it adds less chance than drawing row by row.
 
     Examples
     --------
-    >>> redraw(np.array([2.0, 1.0, 1.0]), 8, np.random.SeedSequence(1)).tolist()
+    >>> redraw(np.array([2.0, 1.0, 1.0]), 8, np.random.default_rng(1)).tolist()
     [0, 0, 0, 0, 1, 1, 2, 2]
     """
-    start = np.random.default_rng(seed).random()
+    start = rng.random()
     ends = np.cumsum(weights) * (size / weights.sum())
     rows = np.searchsorted(ends, start + np.arange(size), side="right")
     return np.asarray(np.minimum(rows, len(weights) - 1), dtype=np.int64)

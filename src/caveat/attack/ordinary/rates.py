@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.intervals import Z95
 from caveat.nearest import Floats
-from caveat.risk.measurement import Z95, Measurement, rate
+from caveat.risk.measurement import Measurement, rate
 
 __all__ = ["attack_rate", "chosen", "cut_note", "residual_risk"]
 

@@ -159,7 +159,7 @@ def test_utility_stands_beside_its_references(parts, outcome):
     (entry,) = (m for m in utility["measurements"] if m["measure"] == "S_pMSE two-way")
     assert entry["value"] == pytest.approx(found["S_pMSE two-way"].value)
     assert entry["resample"] is not None
-    assert entry["holdout"] is not None
+    assert entry["control"] is not None
     assert entry["excess"] == 0
     assert len(utility["pairs"]) == len(names) * (len(names) - 1) / 2
     assert [pair["S_pMSE"] for pair in utility["pairs"]] == sorted(

@@ -230,7 +230,7 @@ def all_undefined(content):
         for m in scenario["measurements"]:
             m |= nothing | dict.fromkeys(("interval", "baseline", "control", "reference"))
     for m in content["utility"]["measurements"]:
-        m |= nothing | dict.fromkeys(("resample", "second_copy", "holdout"))
+        m |= nothing | dict.fromkeys(("resample", "second_copy", "control"))
     for entry in content["utility"]["variables"] + content["utility"]["pairs"]:
         entry["S_pMSE"] = None
     for model in content["utility"]["models"]:

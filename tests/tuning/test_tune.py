@@ -82,8 +82,8 @@ def test_an_interrupted_search_goes_on_where_it_stopped(tmp_path, monkeypatch):
     state = tmp_path / "state.json"
     small = spec(settings={"minbucket": [75, 100, 150, 200]})
 
-    def stop(what: str, ready: int, total: int) -> None:
-        if ready == 2:
+    def stop(step: str, share: float) -> None:
+        if share == 2 / 4:
             raise InterruptedSearchError
 
     with pytest.raises(InterruptedSearchError):

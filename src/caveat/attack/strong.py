@@ -20,7 +20,7 @@ from caveat.attack.posterior import drawn_columns, unknown_columns
 from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.attack.simulated import Maker, posterior_by_runs
 from caveat.errors import CaveatError
-from caveat.generators import Made
+from caveat.generators import Copy
 from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.synthesis import Plan, make_plan
@@ -90,7 +90,7 @@ class Attacked:
 
 
 def attack_release(
-    original: Table, made: Made, records: Sequence[int], maker: Maker, attacker: StrongAttacker
+    original: Table, copy: Copy, records: Sequence[int], maker: Maker, attacker: StrongAttacker
 ) -> Attacked:
     """Return what the strong attacker gets out of a release at worst.
 
@@ -98,7 +98,7 @@ def attack_release(
     ----------
     original
         The original table.
-    made
+    copy
         The release.
     records
         Positions of the records she is after.
@@ -107,31 +107,31 @@ def attack_release(
     attacker
         What she knows and believes.
     """
-    plan = make_plan(original, dict(made.options))
-    changing = [step for step in made.steps if step.name != "label"]
+    plan = make_plan(original, dict(copy.setting.options))
+    changing = [step for step in copy.steps if step.name != "label"]
     if not any(step.reads_original for step in changing):
-        one, how = _of_a_draw(original, made, plan, attacker)
+        one, how = _of_a_draw(original, copy, plan, attacker)
         if changing:
             how = (*how, BEFORE)
     elif _only_filtered(changing, plan, original):
-        one, how = _of_a_filter(original, made, attacker), (FILTERED,)
+        one, how = _of_a_filter(original, copy, attacker), (FILTERED,)
     else:
-        one, how = _of_runs(original, made, plan, maker, attacker)
+        one, how = _of_runs(original, copy, plan, maker, attacker)
     return _worst([one(record) for record in records], how)
 
 
 def _of_a_draw(
-    original: Table, made: Made, plan: Plan, attacker: StrongAttacker
+    original: Table, copy: Copy, plan: Plan, attacker: StrongAttacker
 ) -> tuple[One, tuple[Note, ...]]:
     """Return the attack on a release without protections."""
     known: dict[str, Any] = {"unknown": attacker.unknown, "prior": attacker.prior, "threads": 1}
     if not drawn_columns(plan):
-        return lambda i: posterior(original, made.drawn, i, generator=plan, **known), ()
+        return lambda i: posterior(original, copy.drawn, i, generator=plan, **known), ()
     draws = attacker.simulations
     _refuse_long(original, plan, attacker, fits=draws, draws=0)
     return (
         lambda i: proper_posterior(
-            original, made.drawn, i, generator=plan, draws=draws, seed=attacker.seed, **known
+            original, copy.drawn, i, generator=plan, draws=draws, seed=attacker.seed, **known
         ),
         (Note("averaged", AVERAGED, public=True, n=draws),),
     )
@@ -146,24 +146,24 @@ def _only_filtered(changing: Sequence[Step], plan: Plan, original: Table) -> boo
     )
 
 
-def _of_a_filter(original: Table, made: Made, attacker: StrongAttacker) -> One:
-    (step,) = (step for step in made.protect if step["name"] == "distance_filter")
+def _of_a_filter(original: Table, copy: Copy, attacker: StrongAttacker) -> One:
+    (step,) = (step for step in copy.setting.protect if step["name"] == "distance_filter")
     how = {key: step[key] for key in ("metric", "columns") if key in step}
     return lambda i: filtered_posterior(
-        original, made.release, i, unknown=attacker.unknown, prior=attacker.prior,
-        options=made.options, **how,
+        original, copy.release, i, unknown=attacker.unknown, prior=attacker.prior,
+        options=copy.setting.options, **how,
     )  # fmt: skip
 
 
 def _of_runs(
-    original: Table, made: Made, plan: Plan, maker: Maker, attacker: StrongAttacker
+    original: Table, copy: Copy, plan: Plan, maker: Maker, attacker: StrongAttacker
 ) -> tuple[One, tuple[Note, ...]]:
     """Return the attack that makes the release again in every world."""
     n = attacker.simulations
     _refuse_long(original, plan, attacker, fits=n if drawn_columns(plan) else 1, draws=n)
     return (
         lambda i: posterior_by_runs(
-            original, made.release, i, maker, simulations=n, unknown=attacker.unknown,
+            original, copy.release, i, maker, simulations=n, unknown=attacker.unknown,
             prior=attacker.prior, seed=attacker.seed,
         ),
         (Note("releases-compared", RUNS, public=True, n=n),),

@@ -65,14 +65,14 @@ def compare(
     from caveat.utility import compare as run_compare
 
     with console.progress() as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=1.0)
         found = run_compare(
             tables[0],
             tables[1:],
             models=models,
-            holdout=outside,
+            control=outside,
             weights=weights or reader.synthesis.get("weights"),
-            progress=lambda step: bar.update(task, description=step),
+            progress=lambda step, share: bar.update(task, description=step, completed=share),
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     if json == "-":
@@ -115,7 +115,7 @@ def _draw(found: Utility, folder: Path, targets: list[Path], *, force: bool) -> 
 
 def _print(found: Utility, title: str) -> None:
     out, width = console.out, min(console.out.width, WIDEST)
-    copies = len(found.comparisons)
+    copies = len(found.pairs)
     rows = f"{found.first.n_original:,} rows, {len(found.first.names)} variables"
     against = "1 synthetic table" if copies == 1 else f"{copies} synthetic tables"
     for warning in found.warnings:
@@ -170,7 +170,7 @@ def _measures(found: Utility) -> Grid:
     from caveat.utility import BEST
 
     columns = ["measure", "release", "resample"]
-    second, outside = len(found.comparisons) > 1, found.holdout_rows is not None
+    second, outside = len(found.pairs) > 1, found.control_rows is not None
     columns += ["2nd copy"] if second else []
     columns += ["control"] if outside else []
     grid = _grid(*columns, "ideal")
@@ -179,7 +179,7 @@ def _measures(found: Utility) -> Grid:
         for result in results:
             cells = [_number(result.value), _number(result.references.resample)]
             cells += [_number(result.references.second_copy)] if second else []
-            cells += [_number(result.references.holdout)] if outside else []
+            cells += [_number(result.references.control)] if outside else []
             # A standardised statistic is 1 on average even if the synthesis is right.
             ideal = "≤ 1" if result.measure.unit == "×" else _number(BEST[result.measure.name])
             grid.add_row(f"  {_label(result, found)}", *cells, ideal)

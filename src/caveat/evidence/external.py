@@ -24,7 +24,7 @@ _MEASUREMENT = (
     "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded",
 )  # fmt: skip
 _UTILITY = (
-    "measure", "value", "interval", "copies", "resample", "second_copy", "holdout", "best", "unit",
+    "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best", "unit",
     "limit", "excess",
 )  # fmt: skip
 _VARIABLE = (

@@ -86,8 +86,8 @@ def too_close(
 
 
 def distance_filter(
-    synthetic: Table,
     original: Table,
+    synthetic: Table,
     *,
     metric: Metric = "mahalanobis",
     columns: Sequence[str] | None = None,
@@ -99,8 +99,8 @@ def distance_filter(
 
     Parameters
     ----------
-    synthetic, original
-        The release and the original.
+    original, synthetic
+        The original and the release.
     metric
         "mahalanobis" and "euclidean" (in standard deviations) for numbers, ordered and binary
         columns; "gower" for mixed columns; "jaccard" for binary ones.

@@ -59,10 +59,11 @@ def _attack(
 ) -> list[dict[str, Any]]:
     asked = [m.name for m in attack.measures if m.name in scenario.measures]
     seed = child_seed(material.seed, ORDINARY, number, copy)
-    told = scenario.arguments(attack, target, material.control, seed)
+    pair = material.pairs[copy - 1]
+    told = scenario.arguments(attack, target, pair.control, seed)
     about: dict[str, Any] = {"target": target, "copy": copy}
     try:
-        found = run_attack(attack.name, material.fitted, material.releases[copy - 1], **told)
+        found = run_attack(attack.name, pair.original, pair.synthetic, **told)
     except CaveatError as error:
         return without_value(asked, refusal(error), scenario.limits, **about)
     made = [

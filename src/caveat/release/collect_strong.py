@@ -22,7 +22,7 @@ from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.errors import CaveatError
-from caveat.generators import Made, Setting
+from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, refusal, without_value
@@ -128,7 +128,7 @@ class _Run:
         self.order = np.random.default_rng(self.seed).permutation(fitted.n_rows)
         worlds = Worlds(fitted, self.plan, [])
         self.unit = fitted.n_rows * (1 if can_update(worlds) else FROM_SCRATCH)
-        steps = [step for step in self.material.steps[0] if step.name != "label"]
+        steps = [step for step in self.material.copies[0].steps if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
         self.reason: Note | None = None
         drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]
@@ -196,7 +196,7 @@ class _Run:
         limits = self.scenario.limits
         try:
             found = attributes(
-                self.material.fitted, list(self.material.drawn), target, generator=self.plan,
+                self.material.fitted, self.material.drawn, target, generator=self.plan,
                 records=both.tolist(), prior=self.scenario.prior, threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip
@@ -248,16 +248,12 @@ class _Run:
         material, protect = self.material, self.spec.protect
         if material.drawn[0].n_rows != material.fitted.n_rows and len(protect):
             raise CaveatError("a release with another number of rows is not simulated")
-        made = Made(
-            material.drawn[0], material.releases[0], self.spec.synthesis, protect,
-            material.steps[0],
-        )  # fmt: skip
-        again = Setting(self.spec.synthesis, tuple(protect)).again
+        copy = material.copies[0]
         records = self.signs.first(SIMULATED).tolist()
         attacker = StrongAttacker(
             (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
         )
-        found = attack_release(material.fitted, made, records, again, attacker)
+        found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)
         value, error = 100 * found.values["posterior"], 100 * found.errors.get("posterior", 0.0)
         says = "of the {n} most vulnerable records"
         notes = [Note("most-vulnerable", says, public=True, n=len(records)), *found.how]
@@ -265,7 +261,7 @@ class _Run:
             notes.append(Note("first-table", "the first table alone", public=True))
         return Measurement(
             value,
-            interval=(max(value - 1.96 * error, 0.0), min(value + 1.96 * error, 100.0)),
+            interval=(max(value - Z95 * error, 0.0), min(value + Z95 * error, 100.0)),
             n=len(records),
             notes=tuple(notes),
             details={"Monte Carlo error": error, "largest gain": found.values["gain"]},
@@ -283,7 +279,7 @@ class _Run:
         records = np.sort(self.order[:n])
         try:
             found = membership(
-                self.material.fitted, list(self.material.drawn), generator=self.plan,
+                self.material.fitted, self.material.drawn, generator=self.plan,
                 records=records.tolist(), threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip

@@ -140,7 +140,7 @@ def _leaves(model: ColumnModel) -> dict[str, int]:
 def described_protection(material: Material) -> list[dict[str, Any]]:
     """Return what each protection was told and what it did, to every table."""
     described = []
-    for same in zip(*material.steps, strict=True):
+    for same in zip(*(copy.steps for copy in material.copies), strict=True):
         several = len(same) > 1
         counts = {
             f"{name}, table {i}" if several else name: value

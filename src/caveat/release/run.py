@@ -15,6 +15,7 @@ import numpy as np
 
 from caveat import evidence
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
 from caveat.release.collect import Done
 from caveat.release.collect_audit import collect_audit
@@ -47,9 +48,6 @@ ELSEWHERE = (
     "whom the synthesis left out is not known: no measure has a control, and control in [release] "
     "is not used",
 )
-
-Progress = Callable[[str, float], None]
-"""Called with the name of the step that goes on and the share of the whole run that is done."""
 
 
 @dataclass(frozen=True)

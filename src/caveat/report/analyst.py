@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat import charts
+from caveat.intervals import Z95
 from caveat.report.blocks import (
     Block,
     Cell,
@@ -26,9 +27,7 @@ __all__ = ["analyst_section"]
 MOST_PANELS = 36
 MOST_NAMES = 36
 MOST_PAIRS = 15
-MOST_BARS = 14
 MOST_TERMS = 40
-Z95 = 1.959963984540054
 
 
 def analyst_section(evidence: Evidence) -> Section:
@@ -66,7 +65,7 @@ def _measures(evidence: Evidence) -> Grid:
                 cell(number(m["value"], name, unit), m["value"], reason),
                 *(
                     cell(number(m.get(field), name, unit), m.get(field))
-                    for field in ("resample", "second_copy", "holdout", "best")
+                    for field in ("resample", "second_copy", "control", "best")
                 ),
                 cell(limit or "–", None, verdict(m)),
                 cell(entry.get("blind_spot", "")),
@@ -118,7 +117,7 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         f"Paired bars for {which}. The largest S_pMSE is that of {worst['name']} "
         f"({number(worst['S_pMSE'], '', '×')}); {_largest_gap(drawn)}. "
         "The table gives the scores of all variables.",
-        [(v["name"], charts.distribution(_fewer(v), v["ordered"])) for v in panels],
+        [(v["name"], charts.distribution(v["groups"], v["ordered"])) for v in panels],
         table,
         charts.SIDES_KEY,
         layout="grid",
@@ -156,19 +155,6 @@ def _largest_gap(variables: Sequence[Mapping[str, Any]]) -> str:
         f"the largest difference of a bar is {gap:.1f} percentage points, in {name}, "
         f"{group['label']}: {percent(group['original'])} and {percent(group['synthetic'])}"
     )
-
-
-def _fewer(variable: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return few enough groups to draw; of unordered ones the rarest are put together."""
-    groups: list[Mapping[str, Any]] = list(variable["groups"])
-    if variable["ordered"] or len(groups) <= MOST_BARS:
-        return groups
-    common = sorted(groups, key=lambda g: -(g["original"] + g["synthetic"]))[: MOST_BARS - 1]
-    rest = [g for g in groups if g not in common]
-    others = {"label": f"{len(rest)} others"} | {
-        side: sum(g[side] for g in rest) for side in ("original", "synthetic")
-    }
-    return [*(g for g in groups if g in common), others]
 
 
 def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:

@@ -11,30 +11,30 @@ from caveat.risk.disclosure import matched
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = ["AVERAGE", "AVERAGE_FAILS", "AVERAGE_SHORT", "DRAW", "DRAWS", "ENTRIES", "cell_share"]
 
 TAUB = "Taub, Elliot et al. (2018); Elliot, Little, Allmendinger (2024)"
 
 
-def base_cap_d(pair: Pair) -> Measurement:
+def base_cap_d(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess a target by drawing from the distribution of the original."""
     return _share(pair, pair.disclosure.baseCAPd)
 
 
-def cap_d(pair: Pair) -> Measurement:
+def cap_d(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess right when the original itself is looked up."""
     return _share(pair, pair.disclosure.CAPd, baseline=pair.disclosure.baseCAPd)
 
 
-def cap_s(pair: Pair) -> Measurement:
+def cap_s(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess a synthetic record's target from the release."""
     value, n = pair.disclosure.CAPs, len(pair.cells.synthetic)
     return rate(0 if value is None else value / 100 * n, n)
 
 
-def dcap(pair: Pair) -> Measurement:
+def dcap(pair: ScenarioPair) -> Measurement:
     """Return the mean chance to guess right by drawing from the records with the same keys."""
     found = pair.disclosure
     return _share(
@@ -46,17 +46,17 @@ def dcap(pair: Pair) -> Measurement:
     )
 
 
-def scaled_dcap(pair: Pair) -> Measurement:
+def scaled_dcap(pair: ScenarioPair) -> Measurement:
     """Return DCAP on the scale where guessing from the distribution of the target is 0."""
     return _scaled(pair, dcap(pair))
 
 
-def scaled_tcap(pair: Pair) -> Measurement:
+def scaled_tcap(pair: ScenarioPair) -> Measurement:
     """Return TCAP among disclosive keys on the scale where guessing is 0."""
     return _scaled(pair, tcap_disclosive(pair))
 
 
-def tcap(pair: Pair) -> Measurement:
+def tcap(pair: ScenarioPair) -> Measurement:
     """Return DiSCO as a share of the original records whose keys occur in the release."""
     n = matched(pair.joint, pair.counted)
     chance = chance_of_disco(pair)
@@ -69,7 +69,7 @@ def tcap(pair: Pair) -> Measurement:
     )
 
 
-def tcap_disclosive(pair: Pair) -> Measurement:
+def tcap_disclosive(pair: ScenarioPair) -> Measurement:
     """Return DiSCO as a share of the original records whose keys are disclosive in the release."""
     n = int(pair.counted.DiS.sum())
     return _tcap(
@@ -83,7 +83,7 @@ def tcap_disclosive(pair: Pair) -> Measurement:
     )
 
 
-def tcap_all(pair: Pair) -> Measurement:
+def tcap_all(pair: ScenarioPair) -> Measurement:
     """Return DiSCO under the name it has where keys not found count as wrong guesses."""
     return _tcap(
         pair,
@@ -94,16 +94,16 @@ def tcap_all(pair: Pair) -> Measurement:
     )
 
 
-def cell_share(pair: Pair) -> Floats:
+def cell_share(pair: ScenarioPair) -> Floats:
     """Return the share of each target among the synthetic records with the same keys."""
     return cell_pools(pair.joint)[0]
 
 
-def _share(pair: Pair, value: float | None, **more: Any) -> Measurement:
+def _share(pair: ScenarioPair, value: float | None, **more: Any) -> Measurement:
     return rate(0 if value is None else value / 100 * pair.n, pair.n, **more)
 
 
-def _tcap(pair: Pair, n: int, reason: Note, **more: Any) -> Measurement:
+def _tcap(pair: ScenarioPair, n: int, reason: Note, **more: Any) -> Measurement:
     if not n:
         return undefined(reason)
     found = pair.counted.DiSCO
@@ -116,7 +116,7 @@ def _tcap(pair: Pair, n: int, reason: Note, **more: Any) -> Measurement:
     )
 
 
-def _scaled(pair: Pair, raw: Measurement) -> Measurement:
+def _scaled(pair: ScenarioPair, raw: Measurement) -> Measurement:
     base = pair.disclosure.baseCAPd
     value = None if base is None else scaled(raw.value, base)
     if value is None:

@@ -10,7 +10,7 @@ from caveat.notes import Note
 from caveat.risk.cap import AVERAGE, AVERAGE_FAILS, AVERAGE_SHORT, DRAW, DRAWS, cell_share
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.table.cells import Ints
 
 __all__ = ["ENTRIES", "gcap", "gcap_pools"]
@@ -18,37 +18,37 @@ __all__ = ["ENTRIES", "gcap", "gcap_pools"]
 HITTMEIR = "Hittmeir, Mayer, Ekelhart (2020), A Baseline for Attribute Disclosure Risk"
 
 
-def zero_cap(pair: Pair) -> Measurement:
+def zero_cap(pair: ScenarioPair) -> Measurement:
     """Return the mean CAP with 0 for records whose keys the release does not have."""
     return _mean(pair, cell_share)
 
 
-def i_cap(pair: Pair) -> Measurement:
+def i_cap(pair: ScenarioPair) -> Measurement:
     """Return the mean CAP of the records whose keys the release has."""
     return _mean_of_matched(pair, cell_share)
 
 
-def gcap(pair: Pair) -> Measurement:
+def gcap(pair: ScenarioPair) -> Measurement:
     """Return the mean CAP, keys not in the release taken from the nearest ones that are."""
     return _nearest(pair, 0)
 
 
-def accuracy_zero(pair: Pair) -> Measurement:
+def accuracy_zero(pair: ScenarioPair) -> Measurement:
     """Return how often the most frequent target of the cell is right, no cell counting as wrong."""
     return _mean(pair, _cell_credit, baseline=zero_rule(pair))
 
 
-def accuracy_ignored(pair: Pair) -> Measurement:
+def accuracy_ignored(pair: ScenarioPair) -> Measurement:
     """Return how often the most frequent target of the cell is right, where there is a cell."""
     return _mean_of_matched(pair, _cell_credit, baseline=zero_rule(pair))
 
 
-def accuracy_nearest(pair: Pair) -> Measurement:
+def accuracy_nearest(pair: ScenarioPair) -> Measurement:
     """Return how often the most frequent target among the nearest records is right."""
     return _nearest(pair, 1, baseline=zero_rule(pair))
 
 
-def zero_rule(pair: Pair) -> float | None:
+def zero_rule(pair: ScenarioPair) -> float | None:
     """Return how often the most frequent target of the release, guessed for all, is right."""
     if not pair.n or not len(pair.cells.synthetic):
         return None
@@ -56,18 +56,18 @@ def zero_rule(pair: Pair) -> float | None:
     return 100 * float(pair.joint.d_target[mode].mean()) / pair.n
 
 
-def gcap_pools(pair: Pair) -> tuple[Floats, Floats, Ints]:
+def gcap_pools(pair: ScenarioPair) -> tuple[Floats, Floats, Ints]:
     """Return share, chance of a right guess and distance of the nearest pool of every pair."""
     keys = pair.scenario.keys
     codes = [pair.cells.codes[key] for key in keys]
     return nearest_pools(pair.joint, codes, [pair.original[key].n_levels for key in keys])
 
 
-def _cell_credit(pair: Pair) -> Floats:
+def _cell_credit(pair: ScenarioPair) -> Floats:
     return cell_pools(pair.joint)[1]
 
 
-def _nearest(pair: Pair, which: Literal[0, 1], **more: Any) -> Measurement:
+def _nearest(pair: ScenarioPair, which: Literal[0, 1], **more: Any) -> Measurement:
     if not len(pair.cells.synthetic):
         return undefined(Note("empty-release", "the release has no record"))
     *found, distance = gcap_pools(pair)
@@ -85,13 +85,17 @@ def _nearest(pair: Pair, which: Literal[0, 1], **more: Any) -> Measurement:
     )
 
 
-def _mean(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any) -> Measurement:
+def _mean(
+    pair: ScenarioPair, of_pairs: Callable[[ScenarioPair], Floats], **more: Any
+) -> Measurement:
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     total = float((of_pairs(pair) * pair.counted.original).sum())
     return rate(total, pair.n, trace=lambda: of_pairs(pair)[pair.position], **more)
 
 
-def _mean_of_matched(pair: Pair, of_pairs: Callable[[Pair], Floats], **more: Any) -> Measurement:
+def _mean_of_matched(
+    pair: ScenarioPair, of_pairs: Callable[[ScenarioPair], Floats], **more: Any
+) -> Measurement:
     more.setdefault("baseline", pair.disclosure.baseCAPd)
     d = pair.counted.iS
     if not d.any():

@@ -9,7 +9,7 @@ from caveat.notes import Note
 from caveat.risk.identity import margin_probability
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = [
     "ENTRIES",
@@ -48,7 +48,7 @@ def population_uniqueness(p: float, n: int, population: int) -> float:
     return float(np.exp((population - n) * np.log1p(-p)))
 
 
-def isolation(pair: Pair) -> Measurement:
+def isolation(pair: ScenarioPair) -> Measurement:
     """Return how often the keys of a unique synthetic record isolate an original one."""
     predicates = _predicates(pair)
     if not predicates.any():
@@ -65,7 +65,7 @@ def isolation(pair: Pair) -> Measurement:
     )
 
 
-def isolation_gain(pair: Pair) -> Measurement:
+def isolation_gain(pair: ScenarioPair) -> Measurement:
     """Return how many times as often as without the release."""
     found = isolation(pair)
     if found.value is None or found.baseline is None:
@@ -85,7 +85,7 @@ def isolation_gain(pair: Pair) -> Measurement:
     )
 
 
-def _predicates(pair: Pair) -> NDArray[np.bool_]:
+def _predicates(pair: ScenarioPair) -> NDArray[np.bool_]:
     """Return which cells are tried: unique in the release, rare enough for the population."""
     chosen = pair.cells.s == 1
     if pair.scenario.population is not None:
@@ -93,7 +93,7 @@ def _predicates(pair: Pair) -> NDArray[np.bool_]:
     return np.asarray(chosen)
 
 
-def _no_predicate(pair: Pair) -> Note:
+def _no_predicate(pair: ScenarioPair) -> Note:
     if not (pair.cells.s == 1).any():
         return Note("no-unique", "no synthetic record is unique on these keys")
     says = "no unique synthetic record is rare enough to be unique in the population"

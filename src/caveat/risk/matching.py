@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = ["ENTRIES", "match_precision", "precision_improvement"]
 
 FRANCIS = "Francis (2024), A Comparison of SynDiffix Multi-table Versus Single-table"
 
 
-def match_precision(pair: Pair) -> Measurement:
+def match_precision(pair: ScenarioPair) -> Measurement:
     """Return how often the target agrees where both sides are unique on the same keys."""
     matched, right = _right(pair)
     n = int(matched.sum())
@@ -31,7 +31,7 @@ def match_precision(pair: Pair) -> Measurement:
     )
 
 
-def precision_improvement(pair: Pair) -> Measurement:
+def precision_improvement(pair: ScenarioPair) -> Measurement:
     """Return the precision of one-to-one matches on the scale where the baseline is 0."""
     found = match_precision(pair)
     if found.value is None or found.baseline is None or found.interval is None:
@@ -49,7 +49,7 @@ def precision_improvement(pair: Pair) -> Measurement:
     )
 
 
-def _right(pair: Pair) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _right(pair: ScenarioPair) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which pairs are matches, and which of them have the right target."""
     joint = pair.joint
     matched = (joint.d_all == 1) & (joint.s_all == 1) & (joint.d == 1)

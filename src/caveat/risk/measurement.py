@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.intervals import Z95
 from caveat.notes import Note
 
 __all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 
-# The 97.5 % point of the normal distribution: all intervals are 95 % intervals.
-Z95 = 1.959963984540054
+__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 
 NO_RECORD = Note("no-record", "there is no record to count", public=True)
 

@@ -13,23 +13,15 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.risk.exclusions import Flags, Rules
 from caveat.risk.scenario import Scenario
-from caveat.table import Column, Difference, Kind, Table, align
-from caveat.table.align import common_levels
+from caveat.table import Column, Kind, Table
 from caveat.table.groups import breaks, cut
 
-__all__ = ["group", "harmonise", "resolve"]
+__all__ = ["group", "resolve", "select_common"]
 
 
-def harmonise(
-    original: Table, others: Sequence[Table], columns: Sequence[str]
-) -> tuple[list[Table], list[tuple[Difference, ...]]]:
-    """Put the named columns of all tables on common levels.
-
-    Returns
-    -------
-    The tables, the original first, in which equal codes mean equal values; and in what each of the
-    others differs from the original.
-    """
+def select_common(tables: Sequence[Table], columns: Sequence[str]) -> list[Table]:
+    """Return the named columns of all tables, the original first, or say which table lacks one."""
+    original, *others = tables
     for name in columns:
         original[name]  # raises where it is missing, with the names to choose from
         for position, table in enumerate(others, 1):
@@ -39,23 +31,7 @@ def harmonise(
                     column=name,
                     do=f"it has {', '.join(table.names)}",
                 )
-    ours, theirs = original.select(columns), [table.select(columns) for table in others]
-    differences = []
-    for position, table in enumerate(theirs):
-        aligned = align(ours, table)
-        ours, theirs[position] = aligned.original, aligned.synthetic
-        differences.append(aligned.differences)
-    # What a later table taught about the original holds for the earlier ones too.
-    theirs = [align(ours, table).synthetic for table in theirs] if len(theirs) > 1 else theirs
-    united = {
-        name: common_levels([ours[name], *(table[name] for table in theirs)], name)
-        for name in columns
-    }
-    tables = [
-        replace(table, columns={name: united[name][position] for name in columns})
-        for position, table in enumerate([ours, *theirs])
-    ]
-    return tables, differences
+    return [table.select(columns) for table in tables]
 
 
 def group(tables: Sequence[Table], groups: Mapping[str, int]) -> tuple[list[Table], list[str]]:

@@ -126,12 +126,12 @@ def pipeline(
     measured = _Measured(original, scenario, people)
     rows = [measured.row("shuffled", _shuffled(release, targets, seed), control=True)]
     rows.append(measured.row("synthesis", release))
-    filtered = distance_filter(release, original, refill=refill)
+    filtered = distance_filter(original, release, refill=refill)
     rows.append(
         measured.row("filter", filtered.table,
                      removed=filtered.step.counts["removed, per cent"])
     )  # fmt: skip
-    noise = add_noise(filtered.table, original, people, limit=limit, seed=seed)
+    noise = add_noise(original, filtered.table, people, limit=limit, seed=seed)
     reached = max(noise.step.counts[f"{name}: largest ECAP"] for name in people)
     rows.append(measured.row("noise", noise.table, attributed=reached))
     return Pipeline(tuple(rows), _notes(filtered.step, noise.step, people))

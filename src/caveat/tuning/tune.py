@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Setting
+from caveat.progress import Progress
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.spec.tuning import TuneSpec
@@ -154,7 +155,7 @@ def tune(
     *,
     state: str | Path | None = None,
     threads: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Tuning:
     """Find the setting that meets the limits with the best objective.
 
@@ -169,7 +170,7 @@ def tune(
     threads
         Settings at the same time; all cores by default. The result does not depend on it.
     progress
-        Called with the name of the round, the settings that are ready, and their number.
+        Called with the name of the round and the share of its settings that are ready.
     """
     table = Table.from_frame(original)
     if not isinstance(spec, TuneSpec):
@@ -190,7 +191,7 @@ class _Search:
         spec: TuneSpec,
         path: Path | None,
         threads: int | None,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> None:
         self.spec = spec
         self.bench = Workbench(table, spec.question)
@@ -254,7 +255,7 @@ class _Search:
             self.save()
             ready += 1
             if self.progress is not None:
-                self.progress(what, ready, len(work))
+                self.progress(what, ready / len(work))
 
         measure_settings(self.bench, todo, self.threads, keep)
         return [self.point(setting, numbers) for setting in settings]

@@ -13,10 +13,11 @@ from scipy.stats import chi2
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
+from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.utility.combining import Rule, combine
-from caveat.utility.comparison import Comparison
 from caveat.utility.fitting import FAMILIES, Fit, fit_all
+from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Z95 = 1.959963984540054
 
 
 def overlap(
@@ -184,7 +184,7 @@ class ModelComparison:
 
 
 def compare_model(
-    comparisons: Comparison | Sequence[Comparison],
+    pairs: WeightedPair | Sequence[WeightedPair],
     model: str,
     *,
     rule: Rule = "original",
@@ -193,8 +193,8 @@ def compare_model(
 
     Parameters
     ----------
-    comparisons
-        The comparison with each copy.
+    pairs
+        The pair with each copy.
     model
         A formula such as ``"income ~ age + sex"``. The family follows from the response: linear
         for numbers, logistic for two categories, multinomial for more. To choose it, put it in
@@ -209,7 +209,7 @@ def compare_model(
     weights the original's estimates are the weighted ones, and their covariance is the sandwich of
     survey statistics (records drawn independently).
     """
-    copies = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
+    copies = [pairs] if isinstance(pairs, WeightedPair) else list(pairs)
     formula = read_model(model)
     _check_names(formula, copies[0].names, "the model cannot be fitted: ")
     family, fits, notes = fit_all(formula, copies)

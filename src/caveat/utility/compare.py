@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
-from caveat.table import Table, align
-from caveat.table.align import common_levels
+from caveat.seeds import rng_of
+from caveat.table import Pair, Table, align_copies
 from caveat.table.overlap import refuse_strangers
 from caveat.utility.analyses import check_model, compare_model
-from caveat.utility.comparison import Comparison
 from caveat.utility.edits import EditRule
 from caveat.utility.measures import MEASURES, find_measure
+from caveat.utility.pair import WeightedPair
 from caveat.utility.result import References, Result, Utility
-from caveat.utility.weighting import Weights, redraw, split_weights
+from caveat.utility.weighting import Weights, redraw, split_weights, weights_apart
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_pairs"]
 
 RESAMPLES = 3
 
@@ -33,12 +34,12 @@ def compare(
     models: Sequence[str] = (),
     targets: Sequence[str] = (),
     rules: Mapping[str, EditRule] | None = None,
-    holdout: Any = None,
+    control: Any = None,
     measures: Sequence[str] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
     weights: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Utility:
     """Measure the utility of a release.
 
@@ -53,7 +54,7 @@ def compare(
         Columns to predict after training on the release (TSTR).
     rules
         Rules that records should obey, by name.
-    holdout
+    control
         Records of the same population that were not used to make the release.
     measures
         Names from ``MEASURES``; without it those marked as default.
@@ -62,9 +63,9 @@ def compare(
     weights
         Survey weights that the release was made with: the name of a column of the original, which
         is then no data, or one number for each of its records. The release is compared with the
-        weighted original; a holdout with such a column is weighted too.
+        weighted original; a control with such a column is weighted too.
     progress
-        Called with the name of each measure before it is computed.
+        Called before each measure with its name and the share of all that is done.
 
     Examples
     --------
@@ -72,144 +73,161 @@ def compare(
     >>> compare(people, people, measures=["total variation", "KS"])["KS"].value
     0.0
     """
-    ours, numbers = split_weights(Table.from_frame(original), weights)
-    outside = _outside(holdout, weights)
-    comparisons, held_out = _prepare(ours, synthetic, outside, targets, numbers)
-    jobs = _jobs(measures, models, targets, rules, comparisons, outside)
-    others = _reference_comparisons(comparisons, held_out, resamples, seed)
+    ours, numbers = weights_apart(Table.from_frame(original), weights)
+    outside, their_numbers = (None, None) if control is None else _outside(control, weights)
+    pairs = _aligned(ours, synthetic, outside)
+    return compare_pairs(
+        pairs, models=models, targets=targets, rules=rules, measures=measures,
+        resamples=resamples, seed=seed, weights=numbers, control_weights=their_numbers,
+        progress=progress,
+    )  # fmt: skip
+
+
+def compare_pairs(
+    aligned: Sequence[Pair],
+    *,
+    models: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    rules: Mapping[str, EditRule] | None = None,
+    measures: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    weights: Weights = None,
+    control_weights: Weights = None,
+    progress: Progress | None = None,
+) -> Utility:
+    """Measure tables that are on common levels already, as :func:`compare` measures others.
+
+    Weights are numbers here, one for each record of the original and of the control.
+    """
+    first = aligned[0]
+    original, numbers = split_weights(first.original, weights)
+    outside, their_numbers = None, None
+    if first.control is not None:
+        outside, their_numbers = split_weights(first.control, control_weights)
+    refuse_strangers(
+        original,
+        [*(pair.synthetic for pair in aligned), *([] if outside is None else [outside])],
+        [name for name in targets if name in original],
+    )
+    pairs = tuple(
+        WeightedPair(original, pair.synthetic, pair.differences, numbers, outside, their_numbers)
+        for pair in aligned
+    )
+    jobs = _jobs(measures, models, targets, rules, pairs)
+    others = _reference_pairs(pairs, resamples, seed)
+    results = []
+    for done, job in enumerate(jobs):
+        if progress is not None:
+            progress(job.label, done / len(jobs))
+        results.append(_result(job, pairs, others))
     return Utility(
-        comparisons,
-        tuple(_result(job, comparisons, others, progress) for job in jobs),
-        tuple(compare_model(comparisons, model) for model in models),
-        None if outside is None else len(outside.table),
+        pairs,
+        tuple(results),
+        tuple(compare_model(pairs, model) for model in models),
+        None if outside is None else len(outside),
     )
 
 
 class _Job(NamedTuple):
-    """A measure, its label and what it needs beside a comparison."""
+    """A measure, its label and what it needs beside a pair."""
 
     measure: Measure
     label: str
     needs: dict[str, Any]
 
 
-class _Outside(NamedTuple):
-    """A holdout without its column of weights, and these."""
-
-    table: Table
-    weights: Weights
-
-
 def _result(
-    job: _Job,
-    comparisons: Sequence[Comparison],
-    others: Mapping[str, Sequence[Comparison]],
-    progress: Callable[[str], None] | None,
+    job: _Job, pairs: Sequence[WeightedPair], others: Mapping[str, Sequence[WeightedPair]]
 ) -> Result:
-    if progress is not None:
-        progress(job.label)
     return Result(
         job.measure,
         job.label,
-        tuple(_said(job.measure(c, **job.needs), c) for c in comparisons),
+        tuple(_said(job.measure(pair, **job.needs), pair) for pair in pairs),
         References(**{name: _mean(job, found) for name, found in others.items()}),
     )
 
 
-def _said(result: Measurement, comparison: Comparison) -> Measurement:
-    """Add to a result what holds for all measures of a comparison."""
-    return replace(result, notes=(*result.notes, *comparison.doubts))
+def _said(result: Measurement, pair: WeightedPair) -> Measurement:
+    """Add to a result what holds for all measures of a pair."""
+    return replace(result, notes=(*result.notes, *pair.doubts))
 
 
-def _outside(holdout: Any, weights: Any) -> _Outside | None:
-    """Return the holdout and its weights, if it has the column that the original has."""
-    if holdout is None:
-        return None
-    table = Table.from_frame(holdout)
-    named = weights if isinstance(weights, str) and weights in table else None
-    return _Outside(*split_weights(table, named))
+def _outside(control: Any, weights: Any) -> tuple[Table, Weights]:
+    """Return the control and its weights, if it has the column that the original has."""
+    table = Table.from_frame(control)
+    return weights_apart(table, weights if isinstance(weights, str) and weights in table else None)
 
 
-def _prepare(
-    original: Table,
-    synthetic: Any,
-    holdout: _Outside | None,
-    targets: Sequence[str],
-    weights: Weights,
-) -> tuple[tuple[Comparison, ...], _Outside | None]:
-    """Bring all tables on common levels; only columns that all copies have are compared."""
+def _aligned(ours: Table, synthetic: Any, outside: Table | None) -> tuple[Pair, ...]:
+    """Bring all tables on common levels; of the control only what all copies have."""
     copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not copies:
         raise CaveatError("there is no synthetic table", do="give at least one")
     tables = [Table.from_frame(copy) for copy in copies]
-    aligned = [align(original, table) for table in tables]
-    names = [n for n in original if all(n in table for table in tables)]
-    every = [aligned[0].original, *(found.synthetic for found in aligned)]
-    if holdout is not None:
-        lacking = [n for n in names if n not in holdout.table]
+    if outside is not None:
+        names = [name for name in ours if all(name in table for table in tables)]
+        lacking = [name for name in names if name not in outside]
         if lacking:
-            raise CaveatError("the holdout lacks a column", column=lacking[0], do="add it")
-        every.append(align(original.select(names), holdout.table.select(names)).synthetic)
-    columns = {name: common_levels([table[name] for table in every], name) for name in names}
-    united = [
-        Table({name: columns[name][i] for name in names}, table.backend)
-        for i, table in enumerate(every)
-    ]
-    refuse_strangers(united[0], united[1:], [name for name in targets if name in names])
-    comparisons = tuple(
-        Comparison(united[0], united[i], found.differences, weights)
-        for i, found in enumerate(aligned, 1)
-    )
-    return comparisons, None if holdout is None else holdout._replace(table=united[-1])
+            raise CaveatError("the control lacks a column", column=lacking[0], do="add it")
+        outside = outside.select(names)
+    return align_copies(ours, tables, outside)
 
 
-def _reference_comparisons(
-    comparisons: Sequence[Comparison],
-    holdout: _Outside | None,
-    resamples: int,
-    seed: int,
-) -> dict[str, list[Comparison]]:
-    original, weights = comparisons[0].original, comparisons[0].weights
-    found: dict[str, list[Comparison]] = {"resample": []}
-    for child in np.random.SeedSequence(seed).spawn(resamples):
-        generator, n = np.random.default_rng(child), original.n_rows
+def _reference_pairs(
+    pairs: Sequence[WeightedPair], resamples: int, seed: int
+) -> dict[str, list[WeightedPair]]:
+    first = pairs[0]
+    original, weights, n = first.original, first.weights, first.n_original
+    found: dict[str, list[WeightedPair]] = {"resample": []}
+    for resample in range(resamples):
+        generator = rng_of(seed, resample)
         rows = (
             generator.integers(0, n, n)
             if weights is None
             else generator.choice(n, n, p=weights / n)
         )
-        found["resample"].append(Comparison(original, original.take(rows), weights=weights))
-    if len(comparisons) > 1:
-        first, second = comparisons[:2]
-        found["second_copy"] = [Comparison(first.synthetic, second.synthetic)]
-    if holdout is not None:
-        others = holdout.table.select(original.names)
-        if holdout.weights is not None:
-            child = np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 2))
-            others = others.take(redraw(holdout.weights, len(others), child))
-        found["holdout"] = [_equal_sizes(comparisons[0], others, seed)]
+        found["resample"].append(_against(first, original, original.take(rows), weights))
+    if len(pairs) > 1:
+        found["second_copy"] = [_against(first, first.synthetic, pairs[1].synthetic, None)]
+    if first.control is not None:
+        others = first.control
+        if first.control_weights is not None:
+            rng = rng_of(seed, RESAMPLES, 2)
+            others = others.take(redraw(first.control_weights, len(others), rng))
+        found["control"] = [_equal_sizes(first, others, seed)]
     return found
 
 
-def _equal_sizes(comparison: Comparison, holdout: Table, seed: int) -> Comparison:
+def _against(
+    pair: WeightedPair, original: Table, synthetic: Table, weights: Weights
+) -> WeightedPair:
+    """Return other tables on the levels of a pair, with its control."""
+    return WeightedPair(
+        original, synthetic, weights=weights,
+        control=pair.control, control_weights=pair.control_weights,
+    )  # fmt: skip
+
+
+def _equal_sizes(pair: WeightedPair, control: Table, seed: int) -> WeightedPair:
     """Compare as many rows of both: most measures depend on the share of either table."""
-    original, weights = comparison.original, comparison.weights
-    n = min(len(original), len(holdout))
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 1)))
+    original, weights = pair.original, pair.weights
+    n = min(len(original), len(control))
+    generator = rng_of(seed, RESAMPLES, 1)
     if len(original) > n:
         rows = np.sort(generator.permutation(len(original))[:n])
         original, weights = original.take(rows), None if weights is None else weights[rows]
-    if len(holdout) > n:
-        holdout = holdout.take(np.sort(generator.permutation(len(holdout))[:n]))
-    return Comparison(original, holdout, weights=weights)
+    if len(control) > n:
+        control = control.take(np.sort(generator.permutation(len(control))[:n]))
+    return _against(pair, original, control, weights)
 
 
-def _mean(job: _Job, comparisons: Sequence[Comparison]) -> float | None:
-    """Return the mean of a measure; a comparison for which it fails has no value."""
+def _mean(job: _Job, pairs: Sequence[WeightedPair]) -> float | None:
+    """Return the mean of a measure; a pair for which it fails has no value."""
     values = []
-    for comparison in comparisons:
+    for pair in pairs:
         try:
-            values.append(job.measure(comparison, **job.needs).value)
+            values.append(job.measure(pair, **job.needs).value)
         except CaveatError:  # a model that cannot be fitted to a resample
             values.append(None)
     if not values or any(value is None for value in values):
@@ -222,8 +240,7 @@ def _jobs(
     models: Sequence[str],
     targets: Sequence[str],
     rules: Mapping[str, EditRule] | None,
-    copies: Sequence[Comparison],
-    outside: _Outside | None,
+    copies: Sequence[WeightedPair],
 ) -> list[_Job]:
     """Return each measure with its label and what it needs; a wrong model is refused here."""
     for model in models:  # before the work, not after it
@@ -233,9 +250,6 @@ def _jobs(
         if names is None
         else [find_measure(name) for name in names]
     )
-    unseen = (
-        {} if outside is None else {"holdout": outside.table, "holdout_weights": outside.weights}
-    )
     jobs: list[_Job] = []
     for measure in chosen:
         if "model" in measure.needs:
@@ -243,10 +257,7 @@ def _jobs(
                 _Job(measure, f"{measure.name}: {model}", {"model": model}) for model in models
             ]
         elif "target" in measure.needs:
-            jobs += [
-                _Job(measure, f"{measure.name}: {name}", {"target": name, **unseen})
-                for name in targets
-            ]
+            jobs += [_Job(measure, f"{measure.name}: {name}", {"target": name}) for name in targets]
         elif "copies" in measure.needs:
             if len(copies) > 1:
                 jobs.append(_Job(measure, measure.name, {"copies": copies}))

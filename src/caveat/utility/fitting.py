@@ -16,7 +16,7 @@ from caveat.errors import CaveatError
 from caveat.expressions import Categories, Formula, design
 from caveat.notes import Note
 from caveat.table import Column, Table
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["FAMILIES", "Fit", "fit_all"]
@@ -54,7 +54,7 @@ class Fit:
         return np.asarray(self.covariances)[np.ix_(places, places)]
 
 
-def fit_all(formula: Formula, copies: Sequence[Comparison]) -> tuple[str, list[Fit], list[Note]]:
+def fit_all(formula: Formula, copies: Sequence[WeightedPair]) -> tuple[str, list[Fit], list[Note]]:
     """Return the family, the fits to the original and to each copy, and what was left out."""
     tables = [copies[0].original, *(copy.synthetic for copy in copies)]
     cells: list[dict[str, Factor]] = [{} for _ in tables]
@@ -72,14 +72,14 @@ def fit_all(formula: Formula, copies: Sequence[Comparison]) -> tuple[str, list[F
     return family, fits, list(notes.values())
 
 
-def _family(response: Factor, formula: Formula, comparison: Comparison) -> str:
+def _family(response: Factor, formula: Formula, pair: WeightedPair) -> str:
     """Return the family that suits a response; transformed responses are numbers."""
     if not isinstance(response, Categories):
         return "linear"
     name = formula.column(formula.response)
     if name is None:
         return "logistic"
-    column = comparison.original[name]
+    column = pair.original[name]
     held = np.count_nonzero(column.counts[: len(column.levels)])
     return "logistic" if held == 2 else "multinomial"
 

@@ -16,11 +16,11 @@ from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.associations import Associations
-from caveat.utility.comparison import Comparison
 from caveat.utility.entries.associations import associations_of
 from caveat.utility.entries.tables import tables_of
 from caveat.utility.entries.variables import variables_of
 from caveat.utility.measures import BEST
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables
 from caveat.utility.variables import Variable
 from caveat.utility.weighting import effective_size
@@ -41,13 +41,13 @@ class References:
         release that is nothing but sampling error would give.
     second_copy
         The second synthetic copy against the first.
-    holdout
+    control
         Records that were not used to make the release against as many of the original.
     """
 
     resample: float | None = None
     second_copy: float | None = None
-    holdout: float | None = None
+    control: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Result:
         details |= {
             "resample of the original": self.references.resample,
             "second copy": self.references.second_copy,
-            "holdout": self.references.holdout,
+            "control": self.references.control,
         }
         notes = next((copy.notes for copy in self.copies if copy.value is None), first.notes)
         return replace(
@@ -117,20 +117,20 @@ class Utility:
 
     Attributes
     ----------
-    comparisons
+    pairs
         The original with each copy, on common levels.
     results
         Every measure that was computed.
     models
         The models that were fitted.
-    holdout_rows
-        Rows of the holdout, if there is one.
+    control_rows
+        Rows of the control, if there is one.
     """
 
-    comparisons: tuple[Comparison, ...]
+    pairs: tuple[WeightedPair, ...]
     results: tuple[Result, ...]
     models: tuple[ModelComparison, ...]
-    holdout_rows: int | None
+    control_rows: int | None
 
     __repr__ = without_values
 
@@ -144,15 +144,15 @@ class Utility:
         )
 
     @property
-    def first(self) -> Comparison:
-        """The comparison with the first copy: the one that is shown in detail."""
-        return self.comparisons[0]
+    def first(self) -> WeightedPair:
+        """The pair with the first copy: the one that is shown in detail."""
+        return self.pairs[0]
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was found or decided on the way."""
-        every = [remark for comparison in self.comparisons for remark in comparison.remarks]
-        n, rows, weights = self.first.n_original, self.holdout_rows, self.first.weights
+        every = [remark for pair in self.pairs for remark in pair.remarks]
+        n, rows, weights = self.first.n_original, self.control_rows, self.first.weights
         if weights is not None:
             every.append(
                 "utility is measured against the weighted original: its "
@@ -160,7 +160,7 @@ class Utility:
             )
         if rows is not None and min(rows, n) < 0.9 * n:
             every.append(
-                f"the holdout has {rows:,} rows, the original {n:,}: its reference values carry "
+                f"the control has {rows:,} rows, the original {n:,}: its reference values carry "
                 "the sampling error of the smaller number"
             )
         return tuple(dict.fromkeys(every))
@@ -168,7 +168,7 @@ class Utility:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What puts in doubt that the tables belong together."""
-        return tuple(dict.fromkeys(doubt for c in self.comparisons for doubt in c.doubts))
+        return tuple(dict.fromkeys(doubt for c in self.pairs for doubt in c.doubts))
 
     @cached_property
     def variables(self) -> list[Variable]:
@@ -190,8 +190,8 @@ class Utility:
         return {
             "format": FORMAT,
             "n_original": self.first.n_original,
-            "n_synthetic": [c.n_synthetic for c in self.comparisons],
-            "n_holdout": self.holdout_rows,
+            "n_synthetic": [c.n_synthetic for c in self.pairs],
+            "n_control": self.control_rows,
             "measures": {
                 result.label: {
                     "measure": result.measure.name,

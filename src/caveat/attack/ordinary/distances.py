@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from caveat.attack.entry import Attack, Finding
 from caveat.attack.ordinary.common import CONTROL, attack_measure
-from caveat.attack.ordinary.encoding import Tables, level_values, nearest_rows, prepare
+from caveat.attack.ordinary.encoding import level_values, nearest_rows, prepare
 from caveat.attack.ordinary.rates import cut_note
 from caveat.attack.ordinary.vectors import Part, categories_first, place, whitened
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Vectors, euclid_nearest
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, rate
-from caveat.table import Column, Table
+from caveat.table import Column, Pair, Table
 from caveat.table.cells import key_cells
 
 __all__ = [
@@ -251,11 +251,11 @@ def _closest(release: Table, people: Table, k: int = 1) -> Floats:
     return nearest_rows(release, people, people.names, k, scale=release).distance
 
 
-def _median_closest(tables: Tables) -> float:
+def _median_closest(tables: Pair) -> float:
     return float(np.median(_closest(tables.synthetic, tables.original)))
 
 
-def _whole(whole: Tables, cut: Tables, value: Callable[[Tables], str]) -> tuple[Note, ...]:
+def _whole(whole: Pair, cut: Pair, value: Callable[[Pair], str]) -> tuple[Note, ...]:
     """Say what the value is for all originals, if some were left out to compare with the control.
 
     A copy of the original would else look like a copy of a part of it.
@@ -269,7 +269,7 @@ def _zero(distance: Floats) -> float:
     return 100 * float(np.mean(distance == 0))
 
 
-def _cut(tables: Tables) -> Tables:
+def _cut(tables: Pair) -> Pair:
     """Cut original and control to the same number of records, evenly through the table."""
     if tables.control is None:
         return tables
@@ -277,7 +277,7 @@ def _cut(tables: Tables) -> Tables:
     parts = [
         table.take(np.linspace(0, len(table) - 1, n).astype(np.int64)) for table in tables.people
     ]
-    return Tables(parts[0], tables.synthetic, parts[1])
+    return Pair(parts[0], tables.synthetic, parts[1])
 
 
 def _run(original: Any, synthetic: Any, *, control: Any) -> list[Finding]:

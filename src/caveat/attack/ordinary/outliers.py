@@ -16,14 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from caveat.attack.entry import Attack, Finding, Option
 from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, attack_measure
-from caveat.attack.ordinary.encoding import Tables, dense, prepare
+from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, within
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.risk.near import split
-from caveat.table import Column, Table
+from caveat.table import Column, Pair, Table
 
 __all__ = ["ATTACK", "Rule", "outlier_links", "outliers"]
 
@@ -119,7 +119,7 @@ def _radius(
 
 
 def outliers(
-    tables: Tables, numbers: Sequence[str], rule: Rule, limit: float, seed: int
+    tables: Pair, numbers: Sequence[str], rule: Rule, limit: float, seed: int
 ) -> list[Flags]:
     """Return which records of the original, and of the control if there is one, are outliers."""
     if rule == "depth":
@@ -145,7 +145,7 @@ def outliers(
     return flags
 
 
-def _by_depth(tables: Tables, numbers: Sequence[str], seed: int) -> list[Flags]:
+def _by_depth(tables: Pair, numbers: Sequence[str], seed: int) -> list[Flags]:
     parts = dense(tables.original, tables.people, numbers)
     with threadpool_limits(1):
         forest = IsolationForest(random_state=seed % 2**32).fit(parts[0])

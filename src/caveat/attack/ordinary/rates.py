@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.intervals import Z95
 from caveat.nearest import Floats
 from caveat.notes import Note
-from caveat.risk.measurement import Z95, Measurement, rate
+from caveat.risk.measurement import Measurement, rate
 
 __all__ = ["attack_rate", "chosen", "cut_note", "residual_risk"]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.generator import plan_of
-from caveat.attack.neighbours import with_each_value, without_each
 from caveat.attack.worlds import Worlds
 from caveat.datasets import survey
 from caveat.synthesis import Synthesizer

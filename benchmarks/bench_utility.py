@@ -22,7 +22,7 @@ import numpy as np
 
 from caveat.table import ColumnSchema, Schema, Table, read, write
 from caveat.utility import (
-    Comparison,
+    WeightedPair,
     all_tables,
     associations,
     permutation_null,
@@ -43,7 +43,7 @@ QualityReport().generate(real, release, metadata, verbose=False)
 print(time.process_time() - start)
 """
 # Setting of utility.gen and the call that does the same.
-SETTINGS: dict[str, Callable[[Comparison], object]] = {
+SETTINGS: dict[str, Callable[[WeightedPair], object]] = {
     "cart_none": lambda pair: propensity(pair),
     "cart_perm_seed1": lambda pair: (propensity(pair), permutation_null(pair, repetitions=50)),
     "logit_main": lambda pair: propensity(pair, "logit"),
@@ -88,7 +88,7 @@ def against_r() -> None:
     folder = SHARED / "reference" / "synthpop" / "sd2011_utility"
     timings = json.loads((folder / "utility.json").read_text())["utility_gen"]
     schema = Schema({"income": ColumnSchema(missing={-8: ""})})
-    pair = Comparison.of(
+    pair = WeightedPair.of(
         read(folder / "original.csv", schema=schema), read(folder / "synthetic.csv", schema=schema)
     )
     propensity(pair)  # compile
@@ -98,7 +98,7 @@ def against_r() -> None:
         print(f"{name:<42}{ours:>10.3f}{theirs:>10.3f}{theirs / ours:>8.0f}")
 
 
-def everything(pair: Comparison) -> None:
+def everything(pair: WeightedPair) -> None:
     variables(pair)
     associations(pair)
     all_tables(pair, 2)
@@ -113,7 +113,7 @@ def against_sdmetrics() -> None:
         with tempfile.TemporaryDirectory() as folder:
             write(release, Path(folder) / "release.csv")
             theirs = rival(path, Path(folder) / "release.csv")
-        ours = cpu(lambda t=table, r=release: everything(Comparison.of(t, r)))  # type: ignore[misc]
+        ours = cpu(lambda t=table, r=release: everything(WeightedPair.of(t, r)))  # type: ignore[misc]
         shown = "not installed" if theirs is None else f"{theirs:.2f}"
         ratio = "" if theirs is None else f"{theirs / ours:.0f}"
         label = f"{name}, {len(table):,} × {len(table.names)}"
@@ -125,10 +125,10 @@ def large(rows: int = 200_000) -> None:
     data = {f"c{i}": rng.integers(0, 3 + 2 * i, rows).astype(str) for i in range(10)}
     data |= {f"x{i}": np.round(rng.lognormal(3, 1, rows), 2) for i in range(10)}
     table = Table.from_frame(data)
-    pair = Comparison.of(table, scramble(table))
+    pair = WeightedPair.of(table, scramble(table))
     print(f"\n{'200,000 × 20':<42}{'caveat s':>10}")
     for name, work in (
-        ("all 190 two-way tables", lambda: all_tables(Comparison(pair.original, pair.synthetic))),
+        ("all 190 two-way tables", lambda: all_tables(WeightedPair(pair.original, pair.synthetic))),
         ("all variables", lambda: variables(pair)),
         ("all associations", lambda: associations(pair)),
         ("propensity tree", lambda: propensity(pair)),

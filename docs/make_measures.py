@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from caveat.attack.measures import ENTRIES as STRONG
-from caveat.attack.ordinary.measures import ENTRIES as ORDINARY
+from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.risk import ENTRIES, Measure, Property
 
 HEAD = """# Measures of disclosure
@@ -26,13 +26,25 @@ everywhere). Tests assert these entries. Not failing there is no proof of having
 
 def page() -> str:
     """Return the page."""
-    parts, family = [HEAD], ""
-    for entry in (*STRONG, *ENTRIES, *ORDINARY):
+    parts, family = [HEAD, _attacks()], ""
+    ordinary = [entry for attack in attacks_of("ordinary").values() for entry in attack.measures]
+    for entry in (*STRONG, *ENTRIES, *ordinary):
         if entry.family != family:
             parts.append(f"## {entry.family.capitalize()}\n\n")
             family = entry.family
         parts.append(_entry(entry))
     return "".join(parts)
+
+
+def _attacks() -> str:
+    """Return one row per attack: what the attacker does, what is measured, and the command."""
+    rows = []
+    for attack in ATTACKS.values():
+        measures = ", ".join(f"[{m.name}](#{m.name.lower()})" for m in attack.measures)
+        command = f"caveat attack {attack.name} original.csv synthetic.csv {attack.example}"
+        rows.append(f"| `{attack.name}` | {attack.does} | {measures} | `{command}` |\n")
+    head = "| attack | the attacker | measures | example |\n| --- | --- | --- | --- |\n"
+    return f"## Attacks\n\n{head}{''.join(rows)}\n"
 
 
 def _entry(entry: Measure) -> str:

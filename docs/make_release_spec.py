@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat.protect.pipeline import PROTECTIONS, arguments_of
-from caveat.spec._kinds import Choice, Either, Group, Key, Kind, Many, Named
+from caveat.spec._kinds import Choice, Either, EntryKind, Group, Key, Many, Named
 from caveat.spec.entries import SPECIFICATION
 
 HEAD = """\
@@ -14,8 +14,8 @@ HEAD = """\
 
 `release.toml` says everything about a release: the data, how they are synthesised, which attackers
 it must withstand, what analysts need, and what is written. `caveat run release.toml` carries it
-out; `caveat synth --spec`, `caveat attack --spec`, `caveat audit --schema`, `caveat look --schema`
-and `caveat tune` take their own parts from the same file.
+out; `caveat synth --spec`, `caveat attack NAME --spec`, `caveat audit --schema`,
+`caveat look --schema` and `caveat tune` take their own parts from the same file.
 
 Nobody need begin with an empty file:
 
@@ -183,7 +183,7 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
 
 
-def _inner(kind: Kind) -> list[tuple[Group, str]]:
+def _inner(kind: EntryKind) -> list[tuple[Group, str]]:
     """Return tables inside an entry that have keys of their own, but for settings said before."""
     if isinstance(kind, Group):
         return [(kind, ".")]
@@ -192,7 +192,7 @@ def _inner(kind: Kind) -> list[tuple[Group, str]]:
     return []
 
 
-def _holds(kind: Kind) -> str:
+def _holds(kind: EntryKind) -> str:
     if isinstance(kind, Either):
         return ", or ".join(map(_holds, kind.kinds))
     if isinstance(kind, Choice):

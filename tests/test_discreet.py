@@ -17,14 +17,14 @@ from caveat.attack import posterior, vulnerable
 from caveat.attack.worlds import Worlds
 from caveat.findings import look
 from caveat.protect import round_numbers
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk.pair import pair
 from caveat.risk.scenario import Scenario
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.cells import Cells
 from caveat.table import Table, align
 from caveat.tree import Predictors
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import cross_table, histogram
 
 TEXT, NUMBER, DATE = "MARKER-7", 7_654_321, "1907-03-04"
@@ -67,7 +67,7 @@ def objects() -> Iterator[Any]:
     yield posterior(original, release, 3, unknown=["job"], generator=model)
     yield vulnerable(original, generator=model)
     yield pair(original, release, Scenario(keys=["sex", "born"], target="job"))
-    comparison = Comparison.of(original, release)
+    comparison = WeightedPair.of(original, release)
     yield from (comparison, cross_table(comparison, ["sex", "job"]), histogram(comparison, "born"))
     yield round_numbers(release, {"income": 10})
     yield Material(original, np.arange(5), original, None, (release,), 1)
@@ -106,7 +106,7 @@ def test_no_object_prints_a_value_or_more_than_a_summary():
                 assert len(text) < LONGEST, type(value)
             tried.add(type(value).__name__)
     assert {"Model", "ColumnModel", "Tree", "Forest", "Coding", "Column", "Table"} <= tried
-    assert {"Normal", "Stratified", "Worlds", "Posterior", "Comparison", "Pair"} <= tried
+    assert {"Normal", "Stratified", "Worlds", "Posterior", "WeightedPair", "ScenarioPair"} <= tried
 
 
 def test_a_wide_table_prints_a_summary():
@@ -116,7 +116,7 @@ def test_a_wide_table_prints_a_summary():
 
 
 DATA = re.compile(
-    r"NDArray|\b(Floats|Ints|Flags|Codes|Levels|Table|Column|Cells|Coding|Comparison|Inputs|Part"
+    r"NDArray|\b(Floats|Ints|Flags|Codes|Levels|Table|Column|Cells|Coding|WeightedPair|Inputs|Part"
     r"|Predictors|Trees?|Fitted|ColumnModel|Material)\b"
 )
 

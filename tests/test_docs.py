@@ -114,7 +114,7 @@ def test_commands_exist(page: str, line: str) -> None:
     command: Any = typer.main.get_command(app)
     words = shlex.split(line, comments=True)
     while hasattr(command, "commands"):
-        command = command.commands[words[0]]
+        command = command.get_command(None, words[0])
         words = words[1:]
     command.make_context(command.name, words)
 

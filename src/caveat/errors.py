@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-__all__ = ["FEW", "CaveatError", "CaveatWarning", "commands_in", "hint"]
+__all__ = ["FEW", "CaveatError", "CaveatWarning", "about", "commands_in", "hint"]
 
 FEW = 20  # so many choices are listed in a message
 LONG = 400  # characters of a part that a message repeats: what a user wrote may have millions
@@ -21,23 +22,68 @@ class CaveatError(Exception):
     what
         What is wrong. Never holds a confidential value.
     where
-        File, column or row the message is about.
+        What the message is about: a file, a part of the work.
     do
         What the user can do about it.
+    column, row
+        The column and the row in it, from 1, that the message is about.
+    entry
+        The entry of a specification that it is about, as far as the place knows it that raises the
+        error: the end of its path, such as ``("rules", 0)``.
 
     Examples
     --------
     >>> print(CaveatError("two columns are called 'x'", where="columns 3 and 7", do="rename one"))
     columns 3 and 7: two columns are called 'x'; rename one.
+    >>> print(CaveatError("a value is infinite", where="survey.csv", column="income", row=1200))
+    survey.csv, column income, row 1,200: a value is infinite.
     """
 
-    def __init__(self, what: str, *, where: str | None = None, do: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        do: str | None = None,
+        column: str | None = None,
+        row: int | None = None,
+        entry: tuple[str | int, ...] = (),
+    ) -> None:
         self.what = what
         self.where = where
         self.do = do
-        place = f"{_shown(where)}: " if where else ""
+        self.column = column
+        self.row = row
+        self.entry = entry
+        place = f"{_shown(self.place)}: " if self.place else ""
         advice = f"; {_shown(do, LISTS)}" if do else ""
         super().__init__(f"{place}{_shown(what)}{advice}.")
+
+    @property
+    def place(self) -> str:
+        """What it is about in words, with column and row; empty if nothing is named."""
+        parts = (
+            self.where,
+            self.column and f"column {self.column}",
+            self.row and f"row {self.row:,}",
+        )
+        return ", ".join(part for part in parts if part)
+
+
+@contextmanager
+def about(*entry: str | int) -> Iterator[None]:
+    """Say of errors that are raised inside which entry they are about, if they do not themselves.
+
+    Parameters
+    ----------
+    entry
+        As for :class:`CaveatError`.
+    """
+    try:
+        yield
+    except CaveatError as error:
+        error.entry = error.entry or entry
+        raise
 
 
 def _shown(text: str, longest: int = LONG) -> str:

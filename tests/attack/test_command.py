@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 def attack(folder, *arguments):
     files = [str(folder / name) if "." in name else name for name in arguments]
-    return runner.invoke(app, ["attack", str(folder / "original.csv"), *files])
+    return runner.invoke(app, ["attack", "strong", str(folder / "original.csv"), *files])
 
 
 def test_one_record(folder):
@@ -43,7 +43,7 @@ def test_one_record(folder):
 
 
 def test_every_record_and_the_confidential_file(folder):
-    result = attack(folder, "release1.csv", "--spec", "release.toml", "--all", "--target", "var4",
+    result = attack(folder, "release1.csv", "--spec", "release.toml", "--target", "var4",
                     "--records", "people.csv")  # fmt: skip
     assert result.exit_code == 0, result.output
     lines = read(folder / "people.csv")
@@ -72,7 +72,7 @@ def test_membership_with_a_model_file(folder):
     [
         (["--spec", "release.toml"], "not clear what to attack"),
         (["--spec", "release.toml", "--record", "1", "--membership"], "not clear what to attack"),
-        (["--spec", "release.toml", "--all"], "belong together"),
+        (["--spec", "release.toml", "--record", "1", "--target", "var4"], "not clear what"),
         (["--record", "1"], "give --model FILE.caveat"),
         (["--spec", "release.toml", "--record", "1001"], "no row 1001"),
         (["--spec", "release.toml", "--record", "1", "--unknown", "var9"], "no column 'var9'"),
@@ -94,7 +94,7 @@ def test_a_model_made_with_a_specification_is_attacked_with_both(tmp_path, monke
     for command in (
         ["synth", "data.csv", "-o", "syn.csv", "--spec", "spec.toml", "--seed", "1",
          "--model", "m.caveat"],
-        ["attack", "data.csv", "syn.csv", "--model", "m.caveat", "--spec", "spec.toml",
+        ["attack", "strong", "data.csv", "syn.csv", "--model", "m.caveat", "--spec", "spec.toml",
          "--record", "1", "--unknown", "b"],
     ):  # fmt: skip
         result = CliRunner().invoke(app, command)

@@ -18,7 +18,7 @@ from caveat.table import Table
 def test_on_buyer_beware_the_filter_hides_the_unique_record():
     original, release = buyer_beware(), buyer_beware(1)
     assert posterior(original, release, 999).probability > 0.9999
-    filtered = distance_filter(release, original, metric="euclidean").table
+    filtered = distance_filter(original, release, metric="euclidean").table
     assert filtered.n_rows == 999  # 1111 goes; all other combinations have twins
     found = filtered_posterior(original, filtered, 999, prior="uniform", metric="euclidean")
     # In the truth 1111 is filtered: cells have n_k / 999. Elsewhere they have (n_k + d_k) / 1000,
@@ -46,8 +46,8 @@ def test_a_filter_can_show_what_the_generator_hides():
     before = posterior(original, release, record, generator=model, prior="uniform")
     assert before.probability < 0.25  # 1/9 and what the margins tell
     protected = distance_filter(
-        release,
         original,
+        release,
         metric="euclidean",
         refill=lambda n, k: Synthesizer(seed=4 + k, **options).fit(original).tables(n)[0],
     )

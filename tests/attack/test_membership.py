@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from caveat.attack import membership, membership_test, neighbours, privacy_loss, vulnerable
+from caveat.attack import adjacent, membership, membership_test, privacy_loss, vulnerable
 from caveat.attack.measures import members_of
 from caveat.attack.membership import MembershipTest, epsilon_bound
 from caveat.datasets import RELEASES, buyer_beware, survey
@@ -40,7 +40,7 @@ def test_a_release_that_is_impossible_with_the_record(update, monkeypatch):
     release = Table.from_frame({"x": [1], "y": ["b"]})
     options = {"minbucket": 2, "minsplit": 2}
     if not update:
-        monkeypatch.setattr(neighbours, "can_update", lambda worlds: False)
+        monkeypatch.setattr(adjacent, "can_update", lambda worlds: False)
     result = membership(table, release, generator=options)
     assert result.log_ratio[4:].tolist() == [-math.inf, -math.inf]
     assert np.isnan(result.log_ratio[:4]).all()
@@ -177,7 +177,7 @@ class TestPrivacyLoss:
         first = max(abs(math.log(base / q)) for q in ((2 / 5) ** 2 * (3 / 5), 1 / 8))
         last = max(abs(math.log(base / q)) for q in ((4 / 5) ** 2 * (1 / 5), 9 / 64))
         assert loss.observed == pytest.approx([first, last], abs=1e-12)
-        assert loss.neighbours.tolist() == [2, 2]
+        assert loss.adjacent.tolist() == [2, 2]
 
     def test_simulated_losses_are_infinite_when_the_unique_record_reappears(self):
         loss = privacy_loss(buyer_beware(), [999], simulations=12, seed=2)

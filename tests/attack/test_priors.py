@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 
 import pytest
-import typer.main
 
 from caveat.attack import attributes, posterior, proper_posterior, simulated_posterior
 from caveat.attack.leak import filtered_posterior
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
+from caveat.attack.registry import ATTACKS
 from caveat.attack.simulated import posterior_by_runs
-from caveat.attack.strong import Attack
-from caveat.cli import app
+from caveat.attack.strong import StrongAttacker
 from caveat.errors import CaveatError
 from caveat.spec.entries import SCENARIO, TUNE
 from caveat.spec.scenarios import ScenarioSpec
@@ -20,7 +19,7 @@ from caveat.tuning.bench import Question
 from caveat.tuning.tune import TuneSpec
 
 CALLS = [posterior, attributes, proper_posterior, simulated_posterior, posterior_by_runs,
-         filtered_posterior, Attack, Question, ScenarioSpec]  # fmt: skip
+         filtered_posterior, StrongAttacker, Question, ScenarioSpec]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
@@ -33,9 +32,7 @@ def test_the_same_in_a_specification_and_on_the_command_line():
     assert TUNE.keys["attacker"].kind.keys["prior"].default == DEFAULT_PRIOR
     tune = {"limits": {"posterior": 1}, "objective": "pMSE", "settings": {"cp": [0.1]}}
     assert TuneSpec.from_mapping({"tune": tune}).question.prior == DEFAULT_PRIOR
-    (option,) = (
-        p for p in typer.main.get_command(app).commands["attack"].params if p.name == "prior"
-    )
+    option = ATTACKS["strong"].takes["prior"]
     assert option.default == DEFAULT_PRIOR
     assert all(name in option.help for name in PRIORS)
 

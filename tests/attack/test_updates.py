@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.attack import attributes, membership, posterior
+from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.generator import plan_of
-from caveat.attack.neighbours import with_each_value, without_each
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
-from caveat.tree import Control, Predictors, grow, neighbours
-from caveat.tree.neighbours import Changes, Training, neighbour_likelihoods, whole_logarithms
+from caveat.tree import Control, Predictors, _walk, grow
+from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
 
 
 def from_scratch(columns, kinds, response, n_levels, values, control, release, released, logs):
@@ -120,13 +120,11 @@ def compare_with_scratch(problem, small):
     training = Training(
         Predictors(columns, *kinds), response, n_levels, values, np.arange(n), control
     )
-    usual, neighbours.SMALL = neighbours.SMALL, small
+    usual, _walk.SMALL = _walk.SMALL, small
     try:
-        found = neighbour_likelihoods(
-            training, Predictors(release, *kinds), released, changes, logs
-        )
+        found = adjacent_likelihoods(training, Predictors(release, *kinds), released, changes, logs)
     finally:
-        neighbours.SMALL = usual
+        _walk.SMALL = usual
     rest = (n_levels, values, control, release, released, logs)
     assert (found.base, found.base_impossible) == from_scratch(columns, kinds, response, *rest)
     for i, (gone, added) in enumerate(wanted):

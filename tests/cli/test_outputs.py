@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from caveat.attack.registry import ATTACKS
 from caveat.cli import app
+from caveat.cli.attack import OUTPUTS, STRONG_FILES
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
 from caveat.studies.study import Output
@@ -31,11 +33,13 @@ settings = { minbucket = [5] }
 """
 # Arguments of each command; all of these files are inputs. None is read before the check.
 INPUTS = {
-    "attack": ["data.csv", "other.csv", "--model", "model.caveat", "--spec", "release.toml",
-               "--control", "control.csv", "--membership"],
+    "attack strong": ["data.csv", "other.csv", "--model", "model.caveat", "--spec", "release.toml",
+                      "--membership"],
+    "attack membership": ["data.csv", "other.csv", "--control", "control.csv",
+                          "--spec", "release.toml"],
     "audit": ["data.csv", "other.csv", "--keys", "a", "--control", "control.csv",
               "--schema", "release.toml"],
-    "compare": ["data.csv", "other.csv", "--holdout", "control.csv", "--schema", "release.toml"],
+    "compare": ["data.csv", "other.csv", "--control", "control.csv", "--schema", "release.toml"],
     "init": ["data.csv"],
     "look": ["data.csv", "--schema", "release.toml"],
     "report": ["evidence.json"],
@@ -45,7 +49,8 @@ INPUTS = {
     "tune": ["release.toml", "--data", "data.csv"],
 }  # fmt: skip
 FILES = {
-    "attack": ("--json", "--records"),
+    "attack strong": ("--json", "--records"),
+    "attack membership": ("--json",),
     "audit": ("--json", "--records"),
     "compare": ("--json",),
     "init": ("--out",),
@@ -70,6 +75,12 @@ def test_every_option_that_names_a_file_is_tried_here() -> None:
             if ("Path" in shape or "json" in parameter.name) and "typer.Option" in shape:
                 option = re.search(r"--[a-z]+(?=['\"])", shape.partition("help")[0])
                 assert (option[0] if option else f"--{parameter.name}") in given, (name, parameter)
+    # All attacks share these options; two of them name every file that any does.
+    attacks = [name for name in INPUTS if name.startswith("attack ")]
+    given = {option for name in attacks for option in (*INPUTS[name], *FILES[name])}
+    assert {f"--{name}" for name in {**STRONG_FILES, **OUTPUTS}} - {"--force"} <= given
+    tables = {o.name for a in ATTACKS.values() for o in a.options if o.kind == "table"}
+    assert tables == {"control"}
 
 
 @pytest.fixture
@@ -114,11 +125,11 @@ def test_no_output_is_an_input(here: Path, command: str, option: str) -> None:
         # A table goes by its extension; whatever else is read has none that a table could have.
         if (command, option) == ("synth", "--out") and not file.endswith(".csv"):
             continue
-        arguments = [command, *INPUTS[command], *more, "--force", option]
+        arguments = [*command.split(), *INPUTS[command], *more, "--force", option]
         assert "this command reads it; choose another name" in refused(*arguments, file)
     for way in other_ways(read[0]):
         for force in ([], ["--force"]):
-            arguments = [command, *INPUTS[command], *more, *force, option, way]
+            arguments = [*command.split(), *INPUTS[command], *more, *force, option, way]
             assert "this command reads it" in refused(*arguments), way
 
 

@@ -53,9 +53,9 @@ def test_one_file_for_all_commands(
     assert "-8" in next(c for c in columns if c["name"] == "income")["missing"]
     audit = ("audit", "survey.csv", "s.csv", "--keys", "sex,age", "--target", "marital")
     assert caveat(monkeypatch, *audit, "--schema", spec) == 0
-    attack = ("attack", "survey.csv", "s.csv", "--spec", spec, "--kind", "inference")
+    attack = ("attack", "inference", "survey.csv", "s.csv", "--spec", spec)
     assert caveat(monkeypatch, *attack, "--keys", "sex,age", "--target", "marital") == 0
-    attack = ("attack", "survey.csv", "s.csv", "--spec", spec, "--record", "3")
+    attack = ("attack", "strong", "survey.csv", "s.csv", "--spec", spec, "--record", "3")
     assert caveat(monkeypatch, *attack, "--unknown", "marital") == 0
     assert caveat(monkeypatch, "tune", spec) == 0
     assert "chosen: as it is" in capsys.readouterr().out
@@ -73,7 +73,7 @@ def test_a_mistake_is_one_line_in_every_command(
         "synth": ["survey.csv", "--spec", "release.toml", "-o", "s.csv"],
         "look": ["survey.csv", "--schema", "release.toml"],
         "audit": ["survey.csv", "survey.csv", "--keys", "sex", "--schema", "release.toml"],
-        "attack": ["survey.csv", "survey.csv", "--spec", "release.toml", "--membership"],
+        "attack": ["strong", "survey.csv", "survey.csv", "--spec", "release.toml", "--membership"],
         "tune": ["release.toml"],
         "run": ["release.toml"],
     }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from caveat.attack.ordinary import Options, run_kind
+from caveat.attack.registry import run_attack
 from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.table import Table, write
@@ -32,7 +32,7 @@ ORIGINAL, HALF, WRONG = people("UVW", 1), people("UXYZ", 2), people("XYZ", 3)
 COMMANDS = {
     "audit": ["--keys", "town,age"],
     "compare": [],
-    "attack": ["--kind", "inference", "--keys", "town,age", "--target", "ill"],
+    "attack inference": ["--keys", "town,age", "--target", "ill"],
 }
 
 
@@ -40,7 +40,7 @@ def run(tmp_path: Path, command: str, release: Table) -> str:
     for name, table in (("original", ORIGINAL), ("release", release)):
         write(table, tmp_path / f"{name}.csv", force=True)
     files = [str(tmp_path / f"{name}.csv") for name in ("original", "release")]
-    result = CliRunner().invoke(app, [command, *files, *COMMANDS[command]])
+    result = CliRunner().invoke(app, [*command.split(), *files, *COMMANDS[command]])
     if result.exception is not None:
         raise result.exception
     return " ".join(result.output.split())
@@ -50,11 +50,13 @@ def run(tmp_path: Path, command: str, release: Table) -> str:
 def test_the_warning_stands_above_the_figures(tmp_path: Path, command: str) -> None:
     text = run(tmp_path, command, HALF)
     place = text.index(f"WARNING: {WARNING}")
-    assert place < text.index({"audit": "baseline", "compare": "S_pMSE", "attack": "95 %"}[command])
+    assert place < text.index(
+        {"audit": "baseline", "compare": "S_pMSE", "attack inference": "95 %"}[command]
+    )
     assert "WARNING" not in run(tmp_path, command, people("UVW", 4))
 
 
-@pytest.mark.parametrize("command", ["audit", "attack"])
+@pytest.mark.parametrize("command", ["audit", "attack inference"])
 def test_nothing_in_common_is_refused(tmp_path: Path, command: str) -> None:
     with pytest.raises(CaveatError, match=r"column town: .* no value in common"):
         run(tmp_path, command, WRONG)
@@ -70,8 +72,8 @@ def test_measurements_of_utility_carry_the_warning() -> None:
 
 
 def test_attacks_without_keys_need_one_common_column() -> None:
-    found = run_kind("distances", ORIGINAL, WRONG, Options())
+    found = run_attack("distances", ORIGINAL, WRONG)
     assert all("town: no synthetic cell" in one.result.notes[-1] for one in found)
     towns = ORIGINAL.select(["town"]), WRONG.select(["town"])
     with pytest.raises(CaveatError, match="no column of table 1"):
-        run_kind("distances", *towns, Options())
+        run_attack("distances", *towns)

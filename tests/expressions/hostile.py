@@ -31,7 +31,7 @@ from caveat.synthesis import make_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table, write
 from caveat.tuning.tune import TuneSpec
-from caveat.utility import Comparison, EditRule, check_rules, compare_model
+from caveat.utility import EditRule, WeightedPair, check_rules, compare_model
 
 CODE = [
     "__import__('os').system('touch X')",
@@ -225,8 +225,8 @@ def texts() -> Iterator[str]:
 
 def places(table: Table) -> dict[str, Callable[[str], Any]]:
     """Return what each place does with a text."""
-    pair = Comparison(table.select(["age", "sex", "income", "marital"]),
-                      table.select(["age", "sex", "income", "marital"]))  # fmt: skip
+    part = table.select(["age", "sex", "income", "marital"])
+    pair = WeightedPair(part, part)
     tune = {"limits": {"DiSCO": 5}, "objective": "CI overlap", "settings": {"cp": [0.1]}}
     base = tomllib.loads(SPEC)
 

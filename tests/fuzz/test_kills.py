@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from caveat.compiling.background import ALONE
 from caveat.datasets import survey
-from caveat.elsewhere import ALONE
 from caveat.release.folder import write_manifest
 from caveat.table import write
 
@@ -102,7 +102,7 @@ COMMANDS = {
         kept=("tune.tune.json",),
     ),
     "attack": Command(
-        ("attack", "survey.csv", "first.csv", "--model", "first.caveat", "--all",
+        ("attack", "strong", "survey.csv", "first.csv", "--model", "first.caveat",
          "--target", "sex", "--json", "found.json", "--records", "records.csv", "--force"),
         ("found.json", "records.csv"),
     ),

@@ -17,7 +17,7 @@ from caveat.release import ReleaseSpec
 from caveat.synthesis import make_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
-from caveat.utility import Comparison, EditRule, check_rules, compare_model
+from caveat.utility import EditRule, WeightedPair, check_rules, compare_model
 
 FACTOR = int(os.environ.get("CAVEAT_FUZZ", "1"))
 SLOW = 20.0
@@ -36,7 +36,7 @@ def load(path: Path, raw: bytes, table: Table) -> None:
     make_plan(table, spec.synthesis)
 
 
-def use(text: str, table: Table, pair: Comparison) -> None:
+def use(text: str, table: Table, pair: WeightedPair) -> None:
     """Give a text to all who read one; each may refuse it."""
     for act in (
         lambda: Expression(text).evaluate(table.columns),
@@ -74,7 +74,7 @@ def test_mutated_specifications(tmp_path: Path, table: Table) -> None:
 
 
 def test_mutated_expressions(table: Table) -> None:
-    pair = Comparison.of(table, table)
+    pair = WeightedPair.of(table, table)
     texts = expressions(18, 200 * FACTOR)
     found = [wrong(lambda: use(text, table, pair), text) for text in texts]  # noqa: B023
     assert [entry for entry in found if entry] == []

@@ -120,8 +120,9 @@ def test_releases_judged_together():
 def test_women_without_a_match(data):
     """Table 5, by hand: originals whose keys the first release does not have."""
     release = releases(data["cmc"], 1)[0]
+    both = prepare(data["cmc"], release, None, CASES[2].keys)
     rows = [list(zip(*(t[k].codes.tolist() for k in CASES[2].keys), strict=True))
-            for t in prepare(data["cmc"], release, None, CASES[2].keys)[:2]]  # fmt: skip
+            for t in (both.original, both.synthetic)]  # fmt: skip
     counts = []
     for at in combinations(range(5), 2):
         there = {tuple(row[i] for i in at) for row in rows[1]}

@@ -34,7 +34,7 @@ def test_distances_of_the_printed_record(pima):
     """Raw values divided by the entropy of the rounded values: 6.4966 and 4.1241."""
     release = pl.DataFrame([SYNTHETIC], schema=dict.fromkeys(NAMES, pl.Float64), orient="row")
     tables = prepare(pima, release)
-    found = weighted(tables.original, tables[:2], scale="raw")
+    found = weighted(tables.original, [tables.original, tables.synthetic], scale="raw")
     ours, theirs = (vectors.values for vectors in found)
     rows = pima.rows()
     record, near = rows.index(RECORD), rows.index(NEAREST)

@@ -170,7 +170,7 @@ def test_refill_until_full():
         return table(x=2 * r.normal(size=n), y=2 * r.normal(size=n))
 
     first = refill(200, 0)
-    protected = distance_filter(first, original, refill=refill)
+    protected = distance_filter(original, first, refill=refill)
     assert protected.table.n_rows == 200
     assert not too_close(original, protected.table).any()
     counts = protected.step.counts
@@ -184,8 +184,8 @@ def test_refilling_gives_up_with_a_message():
     release = table(x=[60.0, 29.0, 29.5])  # 60 is 30 from 30, whose neighbour is at 28
     with pytest.warns(CaveatWarning, match="1 of 3 records after 2 rounds"):
         kept = distance_filter(
-            release,
             original,
+            release,
             metric="euclidean",
             refill=lambda n, _: table(x=[30.0] * n),
             most_rounds=2,
@@ -213,7 +213,7 @@ def test_nearly_singular_correlations_are_shrunken_and_said():
     a, noise = rng.normal(size=(2, 200))
     original = table(a=a, b=a + 1e-4 * noise)
     release = table(a=[0.0, 9.0], b=[0.0, -9.0])
-    step = distance_filter(release, original).step
+    step = distance_filter(original, release).step
     assert "shrunken" in step.notes[0]
 
 
@@ -223,7 +223,7 @@ def test_columns_that_do_not_fit():
         too_close(original, original, columns=["job", "age"])
     with pytest.raises(CaveatError, match="there is no distance 'cosine'"):
         too_close(original, original, metric="cosine")
-    assert "without job" in distance_filter(table(job=["a"], age=[9]), original).step.notes
+    assert "without job" in distance_filter(original, table(job=["a"], age=[9])).step.notes
 
 
 def test_levels_that_the_original_has_not():

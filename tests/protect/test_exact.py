@@ -35,11 +35,11 @@ RELEASE = Table.from_frame({"sex": list("ffffmm"), "age": [31, 47, 47, 52, 52, 3
 def test_replicated_uniques():
     # Release: f31 unique (also in the original), f52 unique (not there), m52 unique, twice there,
     # m31 unique in both.
-    found = remove_replicated_uniques(RELEASE, PEOPLE, ["sex", "age"])
+    found = remove_replicated_uniques(PEOPLE, RELEASE, ["sex", "age"])
     assert values(found, "x") == [1, 2, 3, 4]
     assert found.step.counts == {"rows": 6, "removed": 2}
     assert audit(PEOPLE, found.table, keys=["sex", "age"], measures=["repU"])["repU"].value == 0
-    found = remove_replicated_uniques(RELEASE, PEOPLE, ["sex", "age"], existing=True)
+    found = remove_replicated_uniques(PEOPLE, RELEASE, ["sex", "age"], existing=True)
     assert values(found, "x") == [1, 2, 3]
 
 

@@ -206,14 +206,14 @@ def test_noise_on_a_table():
     original = Table.from_frame({"x": rng.normal(size=400), "y": rng.normal(size=400)})
     release = Table.from_frame({"x": [*rng.normal(size=3999), None], "y": rng.normal(size=4000)})
     known = {"x": Population(5000, normal=(0.0, 1.0))}
-    found = add_noise(release, original, known, limit=0.2, seed=5)
+    found = add_noise(original, release, known, limit=0.2, seed=5)
     scale = found.step.counts["x: standard deviation of the noise"]
     added = found.table["x"].values[:-1].astype(float) - release["x"].values[:-1].astype(float)
     assert added.std() == pytest.approx(scale, rel=4 / np.sqrt(2 * 3999))
     assert found.step.counts["x: largest ECAP"] <= 0.2
     assert found.table["x"].values[-1] is None
     assert found.table["y"] == release["y"]
-    again = add_noise(release, original, known, limit=0.2, seed=5)
+    again = add_noise(original, release, known, limit=0.2, seed=5)
     assert again.table == found.table
 
 

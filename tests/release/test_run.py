@@ -16,7 +16,7 @@ from caveat.cli import app
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
 from caveat.release.collect_strong import allot
-from caveat.release.making import hold_out
+from caveat.release.material import hold_out
 from caveat.risk import audit
 from caveat.table import Table, read, write
 from caveat.utility import compare
@@ -159,7 +159,7 @@ def test_utility_stands_beside_its_references(parts, outcome):
     (entry,) = (m for m in utility["measurements"] if m["measure"] == "S_pMSE two-way")
     assert entry["value"] == pytest.approx(found["S_pMSE two-way"].value)
     assert entry["resample"] is not None
-    assert entry["holdout"] is not None
+    assert entry["control"] is not None
     assert entry["excess"] == 0
     assert len(utility["pairs"]) == len(names) * (len(names) - 1) / 2
     assert [pair["S_pMSE"] for pair in utility["pairs"]] == sorted(
@@ -222,7 +222,7 @@ def test_what_has_no_likelihood_has_no_value_but_a_reason(specification):
     for measure in ("strongShare", "strongGain"):
         (entry,) = measured(content, "everything else", measure, "marital")
         assert entry["value"] is None
-        assert "remove_replicated_uniques looks at the original" in entry["notes"][0]
+        assert "remove_replicated_uniques looks at the original" in entry["notes"][0]["text"]
     (worst,) = measured(content, "everything else", "strongWorst", "marital")
     assert worst["value"] is None or worst["details"]["Monte Carlo error"] >= 0
     assert worst["value"] is not None or worst["excess"] is None
@@ -239,7 +239,7 @@ def test_protections_that_look_at_the_release_alone_are_bounded(specification):
     content = Release.from_toml(path).run().evidence
     (worst,) = measured(content, "everything else", "strongWorst", "marital")
     assert worst["value"] > 0
-    assert any("a bound" in note for note in worst["notes"])
+    assert any("a bound" in note["text"] for note in worst["notes"])
 
 
 def test_a_filter_compares_what_is_released(specification):
@@ -289,7 +289,7 @@ def test_tables_made_elsewhere_are_audited(specification, outcome, tmp_path):
     for measure in ("strongShare", "strongWorst", "strongGain"):
         (entry,) = measured(content, "everything else", measure, "marital")
         assert entry["value"] is None
-        assert "how is not known" in entry["notes"][0]
+        assert "how is not known" in entry["notes"][0]["text"]
     (entry,) = measured(content, "a neighbour", "DiSCO", "marital")
     expected = audit(
         release.spec.read_data(), read(theirs), keys=["sex", "age", "region"], targets=["marital"]

@@ -62,7 +62,9 @@ def release(tmp_path: Path) -> Release:
 def test_a_run_with_weights_says_so(release: Release) -> None:
     outcome = release.run(threads=1)
     utility = outcome.evidence["utility"]
-    assert all(WEIGHTED in entry["notes"] for entry in utility["measurements"])
+    assert all(
+        WEIGHTED in [note["text"] for note in entry["notes"]] for entry in utility["measurements"]
+    )
     assert any("weighted original: its 300 records" in remark for remark in utility["remarks"])
     assert "wgt" not in [variable["name"] for variable in utility["variables"]]
     assert WEIGHTED in (outcome.folder / "report.md").read_text("utf-8")
@@ -80,7 +82,10 @@ def test_an_audit_carries_the_doubt_into_evidence_and_report(
     outcome = release.run(tmp_path / "half", only="audit", synthetic=[tmp_path / "half.csv"])
     (scenario,) = outcome.evidence["scenarios"]
     doubt = "town: less than half of the synthetic cells have a value that occurs in the original"
-    assert all(doubt in " ".join(entry["notes"]) for entry in scenario["measurements"])
+    assert all(
+        doubt in " ".join(note["text"] for note in entry["notes"])
+        for entry in scenario["measurements"]
+    )
     assert any(remark.startswith(doubt) for remark in scenario["remarks"])
     assert doubt in (outcome.folder / "report.md").read_text("utf-8")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import caveat.attack.ordinary  # noqa: F401 (registers its measures)
 from caveat.risk import MEASURES as RISKS
+from caveat.risk.measurement import NO_RECORD
 from caveat.utility import MEASURES as UTILITIES
 
 SAMPLE = Path(__file__).parents[1] / "evidence-sample.json"
@@ -53,7 +54,7 @@ def measured(measure: str, value: float | None, **more: Any) -> dict[str, Any]:
         "measure": measure, "label": "", "target": None, "copy": 1, "limit": None, "excess": excess,
         "value": value, "interval": interval, "baseline": None, "reference": None, "control": None,
         "beyond_control": None, "beyond_control_interval": None, "n": n, "excluded": 0,
-        "notes": [] if value is not None else ["there is no record to count"], "details": {},
+        "notes": [] if value is not None else [NO_RECORD.to_dict()], "details": {},
         **more,
     }  # fmt: skip
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.sample import large, small
 
-from caveat.attack.strong import AVERAGED, BEFORE, RUNS
+from caveat.attack.strong import BEFORE
 from caveat.evidence import external
 from caveat.evidence.external import _PROTECTIONS
+from caveat.notes import Note
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.report import markdown, render
 
@@ -122,12 +123,15 @@ def test_formulas_and_settings_are_shown_only_if_made_of_public_words():
     assert settings[:3] == ["minbucket 5, round numbers", "setting 2 (withheld)", "minbucket 50"]
 
 
-def test_notes_and_labels_are_shown_only_in_forms_that_are_known():
+def test_notes_are_shown_by_their_flag_and_labels_in_forms_that_are_known():
     content = small()
     m = content["scenarios"][0]["measurements"][1]
-    known = ["of 1,234 records drawn at random", BEFORE, RUNS.format(n=100), AVERAGED.format(n=20)]
-    m["notes"] = [known[0], "the level MARKER is rare", *known[1:], f"{known[0]}: MARKER"]
-    m["label"] = "4 columns"
+    drawn = "of {n:,} records drawn at random"
+    known = [Note("random-sample", drawn, public=True, n=1234).to_dict(), BEFORE.to_dict()]
+    # Neither a text that looks as a public one nor the code of one makes a note public.
+    inside = [Note("rare", "the level MARKER is rare"), Note("random-sample", drawn, n=1)]
+    m["notes"] = [known[0], *(note.to_dict() for note in inside), known[1]]
+    m["label"], m["label_is_public"] = "4 columns", True
     content["scenarios"][0]["measurements"][0]["label"] = "MARKER columns"
     first, second = external(content)["scenarios"][0]["measurements"][:2]
     assert second["notes"] == known

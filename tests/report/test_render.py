@@ -14,6 +14,7 @@ from tests.report.sample import large, small
 
 from caveat.errors import CaveatError
 from caveat.evidence import check
+from caveat.notes import Note
 from caveat.report import markdown, render
 from caveat.report.numbers import NBSP
 
@@ -224,12 +225,12 @@ def nothing_measured(content):
 
 
 def all_undefined(content):
-    nothing = {"value": None, "excess": None, "notes": ["no reason at all"]}
+    nothing = {"value": None, "excess": None, "notes": [Note("x", "no reason at all").to_dict()]}
     for scenario in content["scenarios"]:
         for m in scenario["measurements"]:
             m |= nothing | dict.fromkeys(("interval", "baseline", "control", "reference"))
     for m in content["utility"]["measurements"]:
-        m |= nothing | dict.fromkeys(("resample", "second_copy", "holdout"))
+        m |= nothing | dict.fromkeys(("resample", "second_copy", "control"))
     for entry in content["utility"]["variables"] + content["utility"]["pairs"]:
         entry["S_pMSE"] = None
     for model in content["utility"]["models"]:

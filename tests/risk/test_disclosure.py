@@ -9,9 +9,9 @@ import pytest
 from caveat.risk import Scenario, disclosure, disclosure_of_codes, pair
 from caveat.risk.disclosure import denominators
 from caveat.risk.exclusions import Rules, count
-from caveat.risk.pair import Pair
-from caveat.risk.prepare import group, harmonise
-from caveat.table import Table
+from caveat.risk.pair import ScenarioPair
+from caveat.risk.prepare import group
+from caveat.table import Table, align_copies
 from caveat.table.cells import cross, key_cells
 
 VARIANTS = {
@@ -66,9 +66,9 @@ def synthpop_pairs(reference, original, copies, world, variant):
         copies = [copy.with_columns(depress=pl.lit(0)) for copy in copies]
     scenario = Scenario(tuple(asked["keys"]), asked["target"], **VARIANTS[variant])
     tables = [Table.from_frame(f.select(scenario.columns)) for f in (original, *copies)]
-    tables, _ = harmonise(tables[0], tables[1:], scenario.columns)
-    tables, _ = group(tables, scenario.groups)
-    return asked, [Pair(tables[0], copy, scenario) for copy in tables[1:]]
+    pairs = align_copies(tables[0], tables[1:])
+    tables, _ = group([pairs[0].original, *(p.synthetic for p in pairs)], scenario.groups)
+    return asked, [ScenarioPair(tables[0], copy, scenario) for copy in tables[1:]]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -478,8 +478,8 @@ BROKEN = {
         '"linkability", "inference"',
         '"linkage", "inference"',
         46,
-        "scenario.attacks: there is no attack 'linkage'; use classifier, singling-out, "
-        "linkability, inference, outliers, membership, distances",
+        "scenario.attacks: there is no attack 'linkage'; use prediction, singling-out, "
+        "inference, outliers, linkability, membership, distances",
     ),
     "no family of models": (
         "income ~ age",

@@ -13,16 +13,16 @@ import jsonschema
 import pytest
 from tests.spec.broken import BROKEN, GOOD
 
-from caveat.attack.ordinary import KINDS, Options
+from caveat.attack.registry import ATTACKS
 from caveat.datasets import survey
 from caveat.release import ReleaseSpec
 from caveat.risk import MEASURES, Scenario
 from caveat.spec._kinds import Group, Many, Named
-from caveat.spec.attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
+from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.entries import SCENARIO, SPECIFICATION, SYNTHESIS
 from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
-from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, Purpose, ScenarioSpec, UtilitySpec
+from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import TOP_LEVEL, make_plan
 from caveat.table.schema import ColumnSchema
@@ -42,21 +42,22 @@ def test_every_key_is_read_and_nothing_else() -> None:
     def names(kind: type) -> set[str]:
         return {item.name for item in fields(kind)}
 
-    assert set(section("release").keys) == names(Purpose)
+    assert set(section("release").keys) == names(ReleasePart)
     assert set(section("data").keys) == names(DataSpec) - {"name"}
     assert set(section("output").keys) == names(OutputSpec)
     assert set(section("map").keys) == names(MapSpec)
     assert set(section("utility").keys) == names(UtilitySpec)
     circumstances = names(Scenario) - {"keys", "target"}
-    assert set(SCENARIO.keys) == names(ScenarioSpec) - {"circumstances"} | circumstances
+    read = names(ScenarioSpec) - {"circumstances", "options"} | {*own_options()}
+    assert set(SCENARIO.keys) == read | circumstances
     assert set(section("columns").keys) == names(ColumnSchema) - {"date_format"} | {"format"}
     assert set(SYNTHESIS.keys) == {*TOP_LEVEL, *names(Settings)}
 
 
 def test_defaults_are_those_of_the_code() -> None:
     for name, kind in (
-        ("release", Purpose), ("output", OutputSpec), ("map", MapSpec), ("scenario", ScenarioSpec),
-        ("synthesis", Settings),
+        ("release", ReleasePart), ("output", OutputSpec), ("map", MapSpec),
+        ("scenario", ScenarioSpec), ("synthesis", Settings),
     ):  # fmt: skip
         defaults = {item.name: item.default for item in fields(kind)}
         for key, entry in section(name).keys.items():
@@ -76,10 +77,18 @@ def test_options_of_attacks_are_told(tmp_path: Path) -> None:
         "columns = 2\nneighbours = 3\nfraction = 0.1\nn_attacks = 7\ntolerance = { a = 2 }\n"
     )
     (scenario,) = ReleaseSpec.from_toml(path).scenarios
-    assert scenario.options("d", "people", 5) == Options(
-        keys=("a", "b"), second=("c",), target="d", control="people", size=1, columns=2,
-        tolerance={"a": 2}, neighbours=3, fraction=0.1, attacks=7, seed=5,
-    )  # fmt: skip
+    told = {name: scenario.arguments(ATTACKS[name], "d", "people", 5) for name in ATTACKS}
+    both = {"control": "people", "seed": 5}
+    assert told["prediction"] == both | {
+        "keys": ("a", "b"), "target": "d", "tolerance": None, "subsets": 1,
+    }  # fmt: skip
+    assert told["outliers"] == both | {"keys": ("a", "b"), "target": "d", "tolerance": {"a": 2}}
+    assert told["singling-out"] == both | {"columns": 2, "n_attacks": 7}
+    assert told["linkability"] == both | {
+        "keys": ("a", "b"), "second": ("c",), "neighbours": 3, "n_attacks": 7,
+    }  # fmt: skip
+    assert told["membership"] == both | {"fraction": 0.1, "n_attacks": 7}
+    assert told["distances"] == {"control": "people"}
     assert scenario.attacks == (
         "singling-out", "inference", "outliers", "linkability", "membership"
     )  # fmt: skip
@@ -89,10 +98,7 @@ def test_options_of_attacks_are_told(tmp_path: Path) -> None:
 
 
 def test_every_measure_belongs_to_one_attacker() -> None:
-    assert set(MEASURES_OF_ATTACK) == set(KINDS)
     of = {name: [a for a in ATTACKERS if name in measures_of(a)] for name in MEASURES}
-    # Rows of a fully synthetic release belong to nobody: nothing to link.
-    assert of.pop("recordLinkage") == []
     assert {name for name, attackers in of.items() if len(attackers) != 1} == set()
 
 

@@ -14,7 +14,7 @@ from caveat.errors import CaveatWarning
 from caveat.risk import Disclosure, disclosure_of_codes
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read
-from caveat.utility import Comparison, propensity
+from caveat.utility import WeightedPair, propensity
 
 KEYS = ("sex", "age", "region", "placesize")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
@@ -80,7 +80,7 @@ def _new_keys(original: Table, synthetic: Table) -> float:
 
 
 def pmse(original: Table, synthetic: Table) -> float:
-    return propensity(Comparison.of(original, synthetic)).pMSE
+    return propensity(WeightedPair.of(original, synthetic)).pMSE
 
 
 def test_pmse_is_no_worse_than_that_of_synthpop(five: Table, shared: Path) -> None:

@@ -82,8 +82,8 @@ def test_an_interrupted_search_goes_on_where_it_stopped(tmp_path, monkeypatch):
     state = tmp_path / "state.json"
     small = spec(settings={"minbucket": [75, 100, 150, 200]})
 
-    def stop(what: str, ready: int, total: int) -> None:
-        if ready == 2:
+    def stop(step: str, share: float) -> None:
+        if share == 2 / 4:
             raise InterruptedSearchError
 
     with pytest.raises(InterruptedSearchError):
@@ -128,8 +128,8 @@ def test_a_state_of_other_data_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"objective": "DiSCO"}, "DiSCO is a measure of risk"),
-        ({"settings": {"minbucket": 5}}, "a setting needs a list of values"),
+        ({"objective": "DiSCO"}, "there is no measure of utility 'DiSCO'"),
+        ({"settings": {"minbucket": 5}}, "tune.settings.minbucket must be a list of values"),
         ({"limits": {"DiSCO": 5}}, "no key is named"),
         ({"keys": ["var9"], "limits": {"DiSCO": 5}}, "there is no column 'var9'"),
         ({"settings": {"protect": [[{"name": "hide"}]]}}, "there is no protection 'hide'"),
@@ -137,9 +137,12 @@ def test_a_state_of_other_data_is_refused(tmp_path):
             {"settings": {"protect": [[{"name": "label", "colour": 1}]]}},
             "'colour' is no argument of label",
         ),
-        ({"goal": 1}, "'goal' is no part of it"),
-        ({"attacker": {"simulations": 1}}, "attacker, simulations: it must be a whole number"),
-        ({"seeds": 0}, "tune, seeds: it must be a whole number"),
+        ({"goal": 1}, "there is no key 'goal' in .tune."),
+        (
+            {"attacker": {"simulations": 1}},
+            "tune.attacker.simulations must be a whole number, 2 or more",
+        ),
+        ({"seeds": 0}, "tune.seeds must be a whole number, 1 or more"),
     ],
 )
 def test_bad_specifications(changes, message):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from caveat.table import ColumnSchema, Schema, Table, read
-from caveat.utility import Comparison
+from caveat.utility import WeightedPair
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "utility.json"
 
@@ -30,22 +30,22 @@ def reference(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "utility.json").read_text())
 
 
-def read_pair(folder: Path, *coded: str) -> Comparison:
+def read_pair(folder: Path, *coded: str) -> WeightedPair:
     """Read both files with -8 declared as missing in some columns."""
     schema = Schema({name: ColumnSchema(missing={-8: ""}) for name in coded})
-    return Comparison.of(
+    return WeightedPair.of(
         read(folder / "original.csv", schema=schema), read(folder / "synthetic.csv", schema=schema)
     )
 
 
 @pytest.fixture(scope="session")
-def sd2011(folder: Path) -> Comparison:
+def sd2011(folder: Path) -> WeightedPair:
     """The pair as synthpop saw it: -8 is a missing code of income (cont.na)."""
     return read_pair(folder, "income")
 
 
 @pytest.fixture(scope="session")
-def sd2011_coded(folder: Path) -> Comparison:
+def sd2011_coded(folder: Path) -> WeightedPair:
     """The pair with the spike of nociga (semicont) as a code of its own too."""
     return read_pair(folder, "income", "nociga")
 

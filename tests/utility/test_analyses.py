@@ -16,8 +16,8 @@ from caveat.errors import CaveatError
 from caveat.table import Table
 from caveat.utility import (
     Coefficients,
-    Comparison,
     EditRule,
+    WeightedPair,
     check_rules,
     combine,
     compare,
@@ -94,7 +94,7 @@ def survey() -> pd.DataFrame:
     ],
 )
 def test_families(model: str, family: str, survey: pd.DataFrame) -> None:
-    found = compare_model(Comparison.of(survey, survey), model)
+    found = compare_model(WeightedPair.of(survey, survey), model)
     assert found.family == family
     assert found.mean_overlap == pytest.approx(1)
     assert found.lack_of_fit == pytest.approx(0, abs=1e-9)
@@ -105,7 +105,7 @@ def test_families(model: str, family: str, survey: pd.DataFrame) -> None:
 def test_estimates_are_those_of_statsmodels(survey: pd.DataFrame) -> None:
     rng = np.random.default_rng(2)
     copy = survey.iloc[rng.integers(0, 800, 800)].reset_index(drop=True)
-    found = compare_model(Comparison.of(survey, copy), "pay ~ age + sex")
+    found = compare_model(WeightedPair.of(survey, copy), "pay ~ age + sex")
     ours, theirs = (smf.ols("pay ~ age + sex", frame).fit() for frame in (survey, copy))
     terms = list(found.coefficients.terms)
     assert found.coefficients.original == pytest.approx(ours.params[terms].to_numpy())
@@ -126,7 +126,7 @@ def test_estimates_are_those_of_statsmodels(survey: pd.DataFrame) -> None:
     ],
 )
 def test_terms_and_estimates_are_those_of_statsmodels(formula: str, survey: pd.DataFrame) -> None:
-    found = compare_model(Comparison.of(survey, survey), formula)
+    found = compare_model(WeightedPair.of(survey, survey), formula)
     expected = smf.ols(formula, survey).fit()
     assert list(found.coefficients.terms) == list(expected.params.index)
     assert found.coefficients.original == pytest.approx(expected.params.to_numpy())
@@ -137,7 +137,7 @@ def test_rows_with_missing_cells_are_left_out(survey: pd.DataFrame) -> None:
     gaps = survey.assign(
         pay=survey["pay"].mask(survey["age"] < 30), sex=survey["sex"].mask(survey["age"] > 70)
     )
-    pair = Comparison.of(gaps, gaps)
+    pair = WeightedPair.of(gaps, gaps)
     expected = smf.ols("pay ~ age + sex", gaps).fit()
     found = compare_model(pair, "pay ~ age + sex")
     assert found.n_original == int(expected.nobs)
@@ -148,7 +148,7 @@ def test_rows_with_missing_cells_are_left_out(survey: pd.DataFrame) -> None:
 
 def test_missing_cells_can_be_asked_for_in_models_and_rules(survey: pd.DataFrame) -> None:
     gaps = survey.assign(pay=survey["pay"].mask(survey["age"] < 30))
-    pair = Comparison.of(gaps, gaps)
+    pair = WeightedPair.of(gaps, gaps)
     found = compare_model(pair, "visits ~ age + I(missing(pay))")
     assert found.coefficients.terms == ("Intercept", "I(missing(pay))[T.True]", "age")
     assert found.n_original == len(gaps)
@@ -161,7 +161,7 @@ def test_missing_cells_can_be_asked_for_in_models_and_rules(survey: pd.DataFrame
 
 def test_names_of_any_sort_in_models(survey: pd.DataFrame) -> None:
     odd = survey.rename(columns={"age": "age in years"})
-    pair = Comparison.of(odd, odd)
+    pair = WeightedPair.of(odd, odd)
     terms = ("Intercept", "`age in years`")
     assert compare_model(pair, "pay ~ `age in years`").coefficients.terms == terms
     quoted = compare_model(pair, "pay ~ Q('age in years')")
@@ -176,14 +176,14 @@ def test_lack_of_fit_is_chi_squared_for_a_right_synthesis(survey: pd.DataFrame) 
         rng = np.random.default_rng([5, seed])
         pay = fit.fittedvalues + rng.normal(0, np.sqrt(fit.scale), len(survey))
         copy = survey.assign(pay=pay)[["age", "sex", "pay"]]
-        pair = Comparison.of(survey[["age", "sex", "pay"]], copy)
+        pair = WeightedPair.of(survey[["age", "sex", "pay"]], copy)
         values.append(compare_model(pair, "pay ~ age + sex").lack_of_fit)
     assert abs(np.mean(values) - 3) < 4 * np.sqrt(2 * 3 / 60)
 
 
 def test_levels_that_vanish_do_not_break_a_model(survey: pd.DataFrame) -> None:
     copy = survey[survey["party"] != "a"].assign(party=lambda d: d["party"].replace("c", "new"))
-    found = compare_model(Comparison.of(survey, copy), "pay ~ party + age")
+    found = compare_model(WeightedPair.of(survey, copy), "pay ~ party + age")
     # "b" is the only level that both have: it is the reference; "c" and "new" cannot be compared.
     assert found.coefficients.terms == ("Intercept", "age")
     assert any("left out" in note for note in found.notes)
@@ -206,7 +206,7 @@ def test_levels_that_vanish_do_not_break_a_model(survey: pd.DataFrame) -> None:
 )
 def test_mistakes_in_models(model: str, message: str, survey: pd.DataFrame) -> None:
     with pytest.raises(CaveatError, match=message):
-        compare_model(Comparison.of(survey, survey), model)
+        compare_model(WeightedPair.of(survey, survey), model)
 
 
 def test_combining_by_hand() -> None:
@@ -262,7 +262,7 @@ def test_population_rule_covers(survey: pd.DataFrame) -> None:
 def test_copies_are_combined(survey: pd.DataFrame) -> None:
     rng = np.random.default_rng(2)
     copies = [survey.iloc[rng.integers(0, 800, 800)].reset_index(drop=True) for _ in range(3)]
-    pairs = [Comparison.of(survey, copy) for copy in copies]
+    pairs = [WeightedPair.of(survey, copy) for copy in copies]
     found = compare_model(pairs, "pay ~ age", rule="between")
     each = np.array([smf.ols("pay ~ age", copy).fit().params for copy in copies])
     assert found.coefficients.synthetic == pytest.approx(each.mean(axis=0))
@@ -276,10 +276,10 @@ def test_prediction_from_a_good_and_a_bad_release(survey: pd.DataFrame) -> None:
     shuffled = train.assign(pay=rng.permutation(train["pay"]))
     for learner in ("linear", "boosting", "forest"):
         good = train_on_synthetic(
-            Comparison.of(train, train), "pay", holdout=held_out, learner=learner
+            WeightedPair.of(train, train, control=held_out), "pay", learner=learner
         )
         bad = train_on_synthetic(
-            Comparison.of(train, shuffled), "pay", holdout=held_out, learner=learner
+            WeightedPair.of(train, shuffled, control=held_out), "pay", learner=learner
         )
         assert good.trained_on_synthetic == pytest.approx(good.trained_on_original)
         assert good.trained_on_original > 0.4
@@ -296,8 +296,8 @@ def test_naive_f1_is_that_of_the_commonest_class(golden: dict[str, Any]) -> None
     y = np.where(np.arange(n) < ones, "yes", "no")
     data = {"y": y, "x": np.zeros(n, int)}
     held_out = Table.from_frame(data)
-    pair = Comparison.of(data, data)
-    found = train_on_synthetic(pair, "y", holdout=held_out, learner="linear")
+    pair = WeightedPair.of(data, data, control=held_out)
+    found = train_on_synthetic(pair, "y", learner="linear")
     assert found.naive == pytest.approx(case["f1"], abs=5e-5)
 
 
@@ -311,7 +311,7 @@ def test_rules_and_their_prior(golden: dict[str, Any]) -> None:
     ours = {"flag": flag, "date": date}
     theirs = {"flag": flag, "date": rng.permutation(date)}
     rule = EditRule("date != date", "flag == 0")  # missing when there is no benefit
-    found = check_rules(Comparison.of(ours, theirs), {"r1": rule})["r1"]
+    found = check_rules(WeightedPair.of(ours, theirs), {"r1": rule})["r1"]
     assert found.original == 0
     assert found.chance == pytest.approx(1 - case["prior"] / 100, abs=0.005)
     error = np.sqrt(0.04 * 0.96 / found.synthetic_n)
@@ -322,16 +322,16 @@ def test_group_rules() -> None:
     ours = {"home": [1, 1, 2, 2], "age": [40, 8, 35, 33]}
     theirs = {"home": [1, 1, 2, 2], "age": [9, 8, 35, 33]}
     rule = EditRule("age >= 18", group="home")
-    found = check_rules(Comparison.of(ours, theirs), {"adult": rule})["adult"]
+    found = check_rules(WeightedPair.of(ours, theirs), {"adult": rule})["adult"]
     assert (found.original, found.synthetic) == (0, 0.5)
     assert (found.original_n, found.synthetic_n) == (2, 2)
     with pytest.raises(CaveatError, match="cannot be evaluated"):
-        check_rules(Comparison.of(ours, theirs), {"x": EditRule("age >")})
+        check_rules(WeightedPair.of(ours, theirs), {"x": EditRule("age >")})
     for text in ("@pd.io.common.os.system('x')", "age.to_csv('x') != 0"):
         with pytest.raises(CaveatError, match="not part of the language"):
-            check_rules(Comparison.of(ours, theirs), {"x": EditRule(text)})
+            check_rules(WeightedPair.of(ours, theirs), {"x": EditRule(text)})
     with pytest.raises(CaveatError, match="no such column"):
-        check_rules(Comparison.of(ours, theirs), {"x": EditRule("age > 1", group="flat")})
+        check_rules(WeightedPair.of(ours, theirs), {"x": EditRule("age > 1", group="flat")})
 
 
 def test_models_and_rules_enter_the_result(survey: pd.DataFrame) -> None:

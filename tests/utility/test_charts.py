@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from tests.charts.specs import rows_of, spec_of, values
 
+from caveat.intervals import Z95
 from caveat.table import Table
 from caveat.utility import (
-    Comparison,
+    WeightedPair,
     all_tables,
     associations,
     charts,
@@ -16,16 +17,15 @@ from caveat.utility import (
     histogram,
     propensity,
 )
-from caveat.utility.analyses import Z95
 
 
 @pytest.fixture(scope="module")
-def pair(people: Table) -> Comparison:
+def pair(people: Table) -> WeightedPair:
     rng = np.random.default_rng(3)
-    return Comparison(people, people.take(rng.integers(0, len(people), len(people))))
+    return WeightedPair(people, people.take(rng.integers(0, len(people), len(people))))
 
 
-def test_distributions_hold_every_row(pair: Comparison) -> None:
+def test_distributions_hold_every_row(pair: WeightedPair) -> None:
     spec = spec_of(charts.distributions(pair))
     titles = [title for title in values(spec, "text") if isinstance(title, str)]
     for name in pair.names:
@@ -40,12 +40,12 @@ def test_many_categories_are_put_together() -> None:
     rng = np.random.default_rng(1)
     names = np.array([f"level {i:02d}" for i in range(30)])
     data = {"x": rng.choice(names, 2000)}
-    rows = rows_of(spec_of(charts.distributions(Comparison.of(data, data))), "group")
+    rows = rows_of(spec_of(charts.distributions(WeightedPair.of(data, data))), "group")
     assert "19 others" in {r["group"] for r in rows}
     assert sum(r["percent"] for r in rows if r["side"] == "synthetic") == pytest.approx(100)
 
 
-def test_the_two_way_map_holds_every_table(pair: Comparison) -> None:
+def test_the_two_way_map_holds_every_table(pair: WeightedPair) -> None:
     pairs, singles = all_tables(pair, 2), all_tables(pair, 1)
     spec = spec_of(charts.two_way(pairs, singles))
     found = {(r["a"], r["b"]): r["value"] for r in rows_of(spec, "shade")}
@@ -54,7 +54,7 @@ def test_the_two_way_map_holds_every_table(pair: Comparison) -> None:
     assert found["age", "age"] == pytest.approx(dict(singles.ranked())["age",])
 
 
-def test_the_association_map_shows_differences(pair: Comparison) -> None:
+def test_the_association_map_shows_differences(pair: WeightedPair) -> None:
     found = associations(pair)
     rows = rows_of(spec_of(charts.correlation_difference(found)), "a")
     assert len(rows) == 6 * 5 // 2
@@ -64,7 +64,7 @@ def test_the_association_map_shows_differences(pair: Comparison) -> None:
         assert row["value"] == pytest.approx(found.difference[i, j])
 
 
-def test_propensity_scores_are_shares_of_each_table(pair: Comparison) -> None:
+def test_propensity_scores_are_shares_of_each_table(pair: WeightedPair) -> None:
     found = propensity(pair, "logit")
     spec = spec_of(charts.propensity_scores(found))
     rows = rows_of(spec, "percent")
@@ -76,7 +76,7 @@ def test_propensity_scores_are_shares_of_each_table(pair: Comparison) -> None:
     assert rows_of(spec, "at") == [{"at": pytest.approx(found.share)}]
 
 
-def test_coefficients_are_in_standard_errors_of_the_original(pair: Comparison) -> None:
+def test_coefficients_are_in_standard_errors_of_the_original(pair: WeightedPair) -> None:
     model = compare_model(pair, "height ~ age + sex")
     terms = model.coefficients
     spec = spec_of(charts.coefficient_forest(model))
@@ -94,4 +94,4 @@ def test_coefficients_are_in_standard_errors_of_the_original(pair: Comparison) -
 
 def test_histogram_of_few_numbers_is_drawn_as_categories() -> None:
     data = {"x": [1, 2, 3, 3, 2, 1]}
-    assert histogram(Comparison.of(data, data), "x").limits is None
+    assert histogram(WeightedPair.of(data, data), "x").limits is None

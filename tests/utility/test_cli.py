@@ -20,7 +20,7 @@ SECRET = "Zebediah"
 @pytest.fixture
 def files(tmp_path: Path, people: Table) -> Path:
     rng = np.random.default_rng(1)
-    for name in ("original", "first", "second", "holdout"):
+    for name in ("original", "first", "second", "control"):
         table = people if name == "original" else people.take(rng.integers(0, 400, 400))
         if name == "original":
             codes = np.zeros(len(people), np.uint8)
@@ -46,11 +46,11 @@ def run(*arguments: object) -> tuple[int, str]:
 def test_summary_json_and_charts(files: Path) -> None:
     code, text = run(
         files / "original.csv", files / "first.csv", files / "second.csv",
-        "--holdout", files / "holdout.csv", "--model", "height ~ age + sex",
+        "--control", files / "control.csv", "--model", "height ~ age + sex",
         "--json", files / "out.json", "--charts", files / "charts",
     )  # fmt: skip
     assert code == 0
-    for word in ("2nd copy", "holdout", "S_pMSE two-way", "height ~ age + sex", "fare worst"):
+    for word in ("2nd copy", "control", "S_pMSE two-way", "height ~ age + sex", "fare worst"):
         assert word in text
     content = json.loads((files / "out.json").read_text())
     assert content["n_synthetic"] == [400, 400]
@@ -58,7 +58,7 @@ def test_summary_json_and_charts(files: Path) -> None:
     assert entry["value"] == pytest.approx(
         (entry["details"]["copy 1"] + entry["details"]["copy 2"]) / 2
     )
-    assert entry["details"]["holdout"] is not None
+    assert entry["details"]["control"] is not None
     assert entry["details"]["second copy"] is not None
     names = {path.name for path in (files / "charts").iterdir()}
     assert {"distributions.png", "two-way.svg", "associations.html", "model-1.png"} <= names

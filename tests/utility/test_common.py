@@ -11,7 +11,7 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.table import Table
-from caveat.utility import BEST, MEASURES, Comparison, EditRule, compare, find_measure
+from caveat.utility import BEST, MEASURES, EditRule, WeightedPair, compare, find_measure
 
 KEYWORDS: dict[str, dict[str, Any]] = {
     "model": {"model": "height ~ age + sex"},
@@ -28,8 +28,8 @@ def value_of(name: str, original: Table, synthetic: Table) -> float | None:
     keywords = {k: v for need in measure.needs - {"copies"} for k, v in KEYWORDS[need].items()}
     if "copies" in measure.needs:
         rows = np.random.default_rng(8).integers(0, len(original), (2, len(original)))
-        keywords["copies"] = [Comparison(original, original.take(drawn)) for drawn in rows]
-    return measure(Comparison.of(original, synthetic), **keywords).value
+        keywords["copies"] = [WeightedPair(original, original.take(drawn)) for drawn in rows]
+    return measure(WeightedPair.of(original, synthetic), **keywords).value
 
 
 def shuffled(table: Table, share: float, seed: int = 3) -> Table:
@@ -151,10 +151,10 @@ def test_one_copy_equals_a_list_of_one_copy(people: Table) -> None:
 
 
 def test_references(people: Table) -> None:
-    """Copies are averaged; the second copy, a resample and a holdout stand beside the mean."""
+    """Copies are averaged; the second copy, a resample and a control stand beside the mean."""
     first, second = shuffled(people, 0.4), shuffled(people, 0.8, seed=4)
     found = compare(
-        people, [first, second], holdout=people.take(slice(0, 300)), measures=["S_pMSE two-way"]
+        people, [first, second], control=people.take(slice(0, 300)), measures=["S_pMSE two-way"]
     )
     result = found["S_pMSE two-way"]
     each = [value_of("S_pMSE two-way", people, copy) for copy in (first, second)]
@@ -163,7 +163,7 @@ def test_references(people: Table) -> None:
     assert result.references.second_copy == pytest.approx(expected)
     # A resample of the rows is what the statistic takes as right: 1 on average over 15 tables.
     assert result.references.resample == pytest.approx(1.0, abs=0.25)
-    assert result.references.holdout is not None
+    assert result.references.control is not None
     interval = result.measurement.interval
     assert interval is not None
     assert interval[0] < np.mean(each) < interval[1]

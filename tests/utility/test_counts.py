@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
-from caveat.utility import Comparison, all_tables, count_statistics, cross_table
+from caveat.utility import WeightedPair, all_tables, count_statistics, cross_table
 from caveat.utility.counts import STATISTICS
 from caveat.utility.distances import (
     aitchison,
@@ -123,7 +123,7 @@ def test_toy_tables(golden: dict) -> None:
         dict(zip(names, np.array(golden["toy"][side]).T.astype(str), strict=True))
         for side in ("original", "synthetic")
     ]
-    pair = Comparison.of(*sides)
+    pair = WeightedPair.of(*sides)
     assert cross_table(pair, ["key1"]).statistics["SPECKS"] == pytest.approx(0)
     found = cross_table(pair, ["key1", "target"])
     # Cells (1,3) 2|1, (1,5) 0|1, (4,4) 2|3, (4,9) 1|0, (5,10) 1|1.
@@ -139,7 +139,7 @@ def test_number_of_tables(golden: dict) -> None:
     """All tables of 6 variables without those of the 3 that were not synthesised."""
     rng = np.random.default_rng(1)
     data = {name: rng.integers(0, 2, 50).astype(str) for name in "abcdef"}
-    pair = Comparison.of(data, data)
+    pair = WeightedPair.of(data, data)
     found = []
     for ways in (2, 3, 4, 5):
         tables = all_tables(pair, ways).tables
@@ -151,7 +151,7 @@ def test_a_fixed_variable_is_in_every_table() -> None:
     rng = np.random.default_rng(1)
     data = {name: rng.integers(0, 3, 80).astype(str) for name in "abcd"}
     other = {name: rng.integers(0, 3, 70).astype(str) for name in "abcd"}
-    pair = Comparison.of(data, other)
+    pair = WeightedPair.of(data, other)
     fixed = all_tables(pair, 3, by="c")
     every = {frozenset(row["variables"]): row["VW"] for row in all_tables(pair, 3).rows()}
     assert len(fixed) == 3
@@ -177,11 +177,11 @@ def test_k_marginal_ladder(shared, golden: dict) -> None:
     rng = np.random.default_rng(4)
     for share in (0.4, 0.9):
         rows = rng.permutation(len(table))[: round(share * len(table))]
-        score = k_marginal(Comparison(table, table.take(rows)), 3, by="PUMA")
+        score = k_marginal(WeightedPair(table, table.take(rows)), 3, by="PUMA")
         assert score == pytest.approx(ladder[share], abs=3.5), share
 
 
 def test_subsample_equivalent_finds_its_own_share(people) -> None:
     rows = np.random.default_rng(8).permutation(len(people))[: round(0.5 * len(people))]
-    pair = Comparison(people, people.take(rows))
+    pair = WeightedPair(people, people.take(rows))
     assert subsample_equivalent(pair, k_marginal(pair)) in (0.4, 0.5, 0.6)

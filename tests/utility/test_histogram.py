@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.utility import Comparison, histogram
+from caveat.utility import WeightedPair, histogram
 
 
 def test_histogram_counts_every_row(people) -> None:
-    pair = Comparison.of(people, people)
+    pair = WeightedPair.of(people, people)
     for name in pair.names:
         found = histogram(pair, name)
         assert found.observed.sum() == len(people)
@@ -21,13 +21,13 @@ def test_histogram_counts_every_row(people) -> None:
 def test_values_on_a_limit_but_for_rounding() -> None:
     """0.1 + 0.2 is a hair above 0.3 and falls into the bin that ends there."""
     values = [0.0, 0.1, 0.1 + 0.2, 0.5, 0.7, 0.9, 1.0]
-    pair = Comparison.of({"x": values}, {"x": values})
+    pair = WeightedPair.of({"x": values}, {"x": values})
     found = histogram(pair, "x", limits=np.array([0.0, 0.3, 0.6, 1.0]))
     assert found.observed.tolist() == [3, 1, 3]
 
 
 def test_limits_may_be_given(people) -> None:
-    pair = Comparison.of(people, people)
+    pair = WeightedPair.of(people, people)
     found = histogram(pair, "age", limits=np.array([30.0, 50.0, 70.0]))
     ages = np.array(people.to_frame("dict")["age"])
     assert found.observed.tolist() == [(ages <= 50).sum(), (ages > 50).sum()]

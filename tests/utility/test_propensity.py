@@ -12,8 +12,8 @@ from scipy import stats
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Schema, Table
 from caveat.utility import (
-    Comparison,
     Propensity,
+    WeightedPair,
     compare,
     detection,
     expected_pmse,
@@ -72,7 +72,7 @@ def test_figures_as_scipy() -> None:
 
 
 def test_numbers_keep_their_missing_ways_apart(people: Table) -> None:
-    both = stack(Comparison.of(people, people))
+    both = stack(WeightedPair.of(people, people))
     assert both.names[-2:] == ("pay: empty", "pay: -8 (not asked)")
     place = both.names.index("pay")
     missing = people["pay"].is_missing
@@ -84,7 +84,7 @@ def test_numbers_keep_their_missing_ways_apart(people: Table) -> None:
 
 def test_design_has_one_column_for_each_product() -> None:
     data = {"a": list("xyzxyz"), "b": list("ppqqpq"), "c": [1.0, 2.0, 4.0, 8.0, 9.0, 7.0]}
-    both = stack(Comparison.of(data, data))
+    both = stack(WeightedPair.of(data, data))
     assert both.design(0).shape == (12, 1 + 2 + 1 + 1)
     assert both.design(1).shape == (12, 5 + 2 * 1 + 2 * 1 + 1)
     assert both.design(2).shape == (12, 10 + 2)
@@ -93,7 +93,7 @@ def test_design_has_one_column_for_each_product() -> None:
 
 def test_designs_that_would_not_fit_into_memory_are_refused(monkeypatch, people: Table) -> None:
     monkeypatch.setattr(sys.modules["caveat.utility.propensity"], "MOST_CELLS", 1000)
-    pair = Comparison(people, people)
+    pair = WeightedPair(people, people)
     with pytest.raises(CaveatError, match="would have 11 columns"):
         propensity(pair, "logit")
     result = compare(people, people, measures=["S_pMSE logit"], resamples=1)["S_pMSE logit"]
@@ -107,7 +107,7 @@ def test_permutations_are_halved_in_synthpops_way(people: Table) -> None:
     With a logistic model the null is known: the halved mean of 60 permutations must agree with it.
     """
     rng = np.random.default_rng(1)
-    pair = Comparison(people, people.take(rng.integers(0, len(people), len(people))))
+    pair = WeightedPair(people, people.take(rng.integers(0, len(people), len(people))))
     null = permutation_null(pair, "logit", repetitions=60, seed=2)
     df = propensity(pair, "logit").df
     expected = expected_pmse(df, len(people), len(people))
@@ -119,10 +119,10 @@ def test_permutations_are_halved_in_synthpops_way(people: Table) -> None:
 def test_pairs_of_copies(people: Table) -> None:
     rng = np.random.default_rng(1)
     copies = [people.take(rng.integers(0, len(people), len(people))) for _ in range(3)]
-    pairs = [Comparison(people, copy) for copy in copies]
+    pairs = [WeightedPair(people, copy) for copy in copies]
     null = pairs_null(pairs, "logit")
     each = [
-        propensity(Comparison(copies[i], copies[j]), "logit").pMSE
+        propensity(WeightedPair(copies[i], copies[j]), "logit").pMSE
         for i, j in ((0, 1), (0, 2), (1, 2))
     ]
     assert null.values == pytest.approx(each)
@@ -134,7 +134,7 @@ def test_pairs_in_the_result(people: Table) -> None:
     rng = np.random.default_rng(1)
     copies = [people.take(rng.integers(0, len(people), len(people))) for _ in range(2)]
     found = compare(people, copies, measures=["pMSE", "S_pMSE pairs"], resamples=1)
-    between = propensity(Comparison(*copies)).pMSE
+    between = propensity(WeightedPair(*copies)).pMSE
     assert found["S_pMSE pairs"].value == pytest.approx(2 * found["pMSE"].value / between)
     alone = compare(people, copies[:1], measures=["S_pMSE pairs"])
     assert alone.results == ()
@@ -143,7 +143,7 @@ def test_pairs_in_the_result(people: Table) -> None:
 def test_boosted_scores_are_out_of_fold(people: Table) -> None:
     """Shuffled labels cannot be learnt: the scores of unseen rows say nothing about them."""
     rng = np.random.default_rng(4)
-    pair = Comparison(people, people.take(rng.integers(0, len(people), len(people))))
+    pair = WeightedPair(people, people.take(rng.integers(0, len(people), len(people))))
     found = propensity(pair, "boosting")
     assert found.scores == pytest.approx(detection(pair).scores)
     null = permutation_null(pair, "boosting", repetitions=2, names=["sex", "age"])
@@ -153,7 +153,7 @@ def test_boosted_scores_are_out_of_fold(people: Table) -> None:
 
 def test_more_rows_of_one_table_do_not_look_like_a_difference(people: Table) -> None:
     twice = people.take(np.concatenate([np.arange(len(people))] * 2))
-    found = propensity(Comparison(people, twice), "logit")
+    found = propensity(WeightedPair(people, twice), "logit")
     assert found.pMSE == pytest.approx(0, abs=1e-12)
     assert found.share == pytest.approx(2 / 3)
 
@@ -161,13 +161,13 @@ def test_more_rows_of_one_table_do_not_look_like_a_difference(people: Table) -> 
 def test_codes_declared_as_missing_hold_for_both_tables() -> None:
     schema = Schema({"x": ColumnSchema(missing={-8: ""})})
     ours = schema.apply(Table.from_frame({"x": [-8, 1, 2, 3]}))
-    pair = Comparison.of(ours, {"x": [-8, 1, 2, 3]})
+    pair = WeightedPair.of(ours, {"x": [-8, 1, 2, 3]})
     assert propensity(pair).pMSE == 0
     assert stack(pair).names == ("x", "x: -8")
 
 
 def test_copies_pull_detection_below_a_half(people: Table) -> None:
-    found = detection(Comparison(people, people))
+    found = detection(WeightedPair(people, people))
     assert found.leaks
     assert found.auc < 0.45
     assert len(found.scores) == 2 * len(people)
@@ -177,7 +177,7 @@ def test_detection_of_another_population() -> None:
     rng = np.random.default_rng(9)
     ours = {"a": rng.normal(0, 1, 300), "b": rng.choice(list("pqr"), 300)}
     theirs = {"a": rng.normal(3, 1, 300), "b": rng.choice(list("pqr"), 300)}
-    found = detection(Comparison.of(ours, theirs))
+    found = detection(WeightedPair.of(ours, theirs))
     # Two normals three standard deviations apart: the best AUC is Φ(3/√2) = 0.983.
     assert 0.95 < found.auc < 0.995
     assert not found.leaks

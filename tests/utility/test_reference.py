@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from caveat.utility import (
-    Comparison,
+    WeightedPair,
     all_tables,
     cross_table,
     expected_pmse,
@@ -46,7 +46,7 @@ def settings(case: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", [*WITH_TREE, *WITH_LOGIT, *GROUPED])
 def test_general_utility(
-    name: str, reference: dict[str, Any], sd2011: Comparison, sd2011_coded: Comparison
+    name: str, reference: dict[str, Any], sd2011: WeightedPair, sd2011_coded: WeightedPair
 ) -> None:
     case = reference["utility_gen"][name]
     pair = sd2011_coded if name in GROUPED else sd2011
@@ -63,7 +63,7 @@ def test_general_utility(
 
 
 def test_small_cp_differs_only_where_splits_tie(
-    reference: dict[str, Any], sd2011: Comparison
+    reference: dict[str, Any], sd2011: WeightedPair
 ) -> None:
     """Where two splits are exactly as good, rpart's rounding decides: 4 of 863 splits, 72 rows."""
     case = reference["utility_gen"]["cart_none_cp_small"]
@@ -75,7 +75,7 @@ def test_small_cp_differs_only_where_splits_tie(
 
 @pytest.mark.parametrize("column", SCORES)
 def test_scores_row_by_row(
-    column: str, folder: Path, reference: dict[str, Any], sd2011: Comparison
+    column: str, folder: Path, reference: dict[str, Any], sd2011: WeightedPair
 ) -> None:
     with (folder / "propensity.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -86,7 +86,7 @@ def test_scores_row_by_row(
 
 
 @pytest.mark.parametrize("name", PERMUTED)
-def test_permutation_null(name: str, reference: dict[str, Any], sd2011: Comparison) -> None:
+def test_permutation_null(name: str, reference: dict[str, Any], sd2011: WeightedPair) -> None:
     """Both means are over 50 permutations: they differ by about √2 standard errors."""
     case = reference["utility_gen"][name]
     null = permutation_null(sd2011, repetitions=50, seed=1, **settings(case))
@@ -95,7 +95,7 @@ def test_permutation_null(name: str, reference: dict[str, Any], sd2011: Comparis
     assert null.without_split == case["nulls_without_split"] == 0
 
 
-def test_tables_of_utility_tab(reference: dict[str, Any], sd2011: Comparison) -> None:
+def test_tables_of_utility_tab(reference: dict[str, Any], sd2011: WeightedPair) -> None:
     for case in reference["utility_tab"]:
         args = case["args"] or {}
         found = cross_table(
@@ -130,7 +130,7 @@ def cells_by_label(counts: np.ndarray, labels: Any, names: Any) -> dict[tuple[st
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3])
-def test_all_tables(ways: int, reference: dict[str, Any], sd2011: Comparison) -> None:
+def test_all_tables(ways: int, reference: dict[str, Any], sd2011: WeightedPair) -> None:
     case = reference["utility_tables"][ways - 1]
     found = all_tables(sd2011, ways)
     assert len(found) == case["n_tables"]
@@ -152,7 +152,7 @@ def test_all_tables(ways: int, reference: dict[str, Any], sd2011: Comparison) ->
 
 
 @pytest.mark.parametrize("name", ["percents", "counts", "breaks10"])
-def test_compare(name: str, reference: dict[str, Any], sd2011: Comparison) -> None:
+def test_compare(name: str, reference: dict[str, Any], sd2011: WeightedPair) -> None:
     case = reference["compare"][name]
     bins = case["args"]["breaks"] if case["args"] and "breaks" in case["args"] else 20
     for variable, table in case["tables"].items():

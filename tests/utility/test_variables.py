@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from caveat.table import Table
-from caveat.utility import Comparison, associations, variables
+from caveat.utility import WeightedPair, associations, variables
 from caveat.utility.associations import association_matrix, kendall_difference, pca_ks
 from caveat.utility.variables import univariate_error
 
@@ -20,7 +20,7 @@ numbers = st.lists(st.integers(-20, 20), min_size=2, max_size=40)
 
 @given(numbers, numbers)
 def test_distances_as_scipy(ours: list[int], theirs: list[int]) -> None:
-    (found,) = variables(Comparison.of({"x": ours}, {"x": theirs}))
+    (found,) = variables(WeightedPair.of({"x": ours}, {"x": theirs}))
     assert found.ks == pytest.approx(stats.ks_2samp(ours, theirs, method="asymp").statistic)
     width = max(ours) - min(ours)
     if width:
@@ -33,7 +33,7 @@ def test_distances_as_scipy(ours: list[int], theirs: list[int]) -> None:
 
 
 def test_coverage_by_hand() -> None:
-    pair = Comparison.of({"x": [0, 10, 20, 100]}, {"x": [10, 20, 80, 120]})
+    pair = WeightedPair.of({"x": [0, 10, 20, 100]}, {"x": [10, 20, 80, 120]})
     (found,) = variables(pair)
     # 10 of 100 is uncovered below, nothing above; one of four values lies outside.
     assert found.range_coverage == pytest.approx(0.9)
@@ -54,7 +54,7 @@ def test_vanished_categories(generator: str, golden: dict[str, Any]) -> None:
     lost = {k: v for k, v in golden["vanished"][generator].items() if k != "sum"}
     ours = {name: from_shares(shares) for name, shares in lost.items()}
     theirs = {name: ["rest"] * 100 for name in lost}
-    found = variables(Comparison.of(ours, theirs))
+    found = variables(WeightedPair.of(ours, theirs))
     total = sum(variable.vanished_share for variable in found)
     assert total == pytest.approx(golden["vanished"][generator]["sum"])
 
@@ -65,7 +65,7 @@ def test_ways_to_be_missing_are_told_apart(people: Table) -> None:
     empty, code = len(pay.levels), len(pay.levels) + 1
     swapped[pay.codes == empty] = code
     release = people.with_columns({"pay": pay.with_codes(swapped)})
-    found = {v.name: v for v in variables(Comparison(people, release))}
+    found = {v.name: v for v in variables(WeightedPair(people, release))}
     assert found["pay"].missing_similarity == pytest.approx(1 - pay.counts[empty] / len(people))
     assert found["age"].missing_similarity == 1
 
@@ -75,7 +75,7 @@ def test_spikes() -> None:
     flat = rng.integers(0, 200, 900)
     ours = {"x": np.concatenate([flat, np.full(100, 50)])}
     half = {"x": np.concatenate([flat, np.full(50, 50), rng.integers(0, 200, 50)])}
-    (found,) = variables(Comparison.of(ours, half))
+    (found,) = variables(WeightedPair.of(ours, half))
     assert found.spikes == 1
     p, q = ((np.array(t["x"]) == 50).mean() for t in (ours, half))
     assert found.spikes_kept == pytest.approx(q / p)
@@ -85,7 +85,7 @@ def test_univariate_error_by_hand() -> None:
     """Counts 40, 50, 10 against 44, 50, 6: errors min(4, 10 %), 0, min(4, 40 %); median 4."""
     ours = {"x": from_shares({"a": 0.4, "b": 0.5})}
     theirs = {"x": from_shares({"a": 0.44, "b": 0.5})}
-    assert univariate_error(Comparison.of(ours, theirs)) == pytest.approx(4)
+    assert univariate_error(WeightedPair.of(ours, theirs)) == pytest.approx(4)
 
 
 def test_association_matrix_as_numpy_and_scipy(people: Table) -> None:
@@ -117,7 +117,7 @@ def test_constant_columns_have_no_association() -> None:
     off = ~np.eye(4, dtype=bool)
     assert np.isnan(found[1][off[1]]).all()
     assert np.isnan(found[2][off[2]]).all()
-    pair = Comparison.of(data, data)
+    pair = WeightedPair.of(data, data)
     assert associations(pair).mean_absolute == 0
 
 
@@ -126,7 +126,7 @@ def test_kendall_as_scipy() -> None:
     a = rng.integers(0, 9, 100)
     ours, theirs = {"a": a, "b": a + rng.integers(0, 5, 100)}, {"a": a, "b": rng.permutation(a)}
     gap = abs(stats.kendalltau(a, ours["b"]).statistic - stats.kendalltau(a, theirs["b"]).statistic)
-    assert kendall_difference(Comparison.of(ours, theirs)) == pytest.approx(gap)
+    assert kendall_difference(WeightedPair.of(ours, theirs)) == pytest.approx(gap)
 
 
 def test_principal_components() -> None:
@@ -135,7 +135,7 @@ def test_principal_components() -> None:
     a = rng.normal(size=2000)
     ours = {"a": a, "b": a + rng.normal(0, 0.1, 2000)}
     theirs = {"a": a, "b": -a + rng.normal(0, 0.1, 2000)}
-    first, second = pca_ks(Comparison.of(ours, theirs))
+    first, second = pca_ks(WeightedPair.of(ours, theirs))
     assert min(first, second) > 0.3
-    same = pca_ks(Comparison.of(ours, ours))
+    same = pca_ks(WeightedPair.of(ours, ours))
     assert same == [0, 0]

@@ -16,8 +16,8 @@ from caveat.errors import CaveatError
 from caveat.table import Table, read, write
 from caveat.utility import MEASURES, EditRule, check_rules, compare
 from caveat.utility.analyses import compare_model
-from caveat.utility.comparison import Comparison
 from caveat.utility.measures import find_measure
+from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import expected_pmse, permutation_null, propensity
 from caveat.utility.weighting import effective_size, redraw, split_weights
 
@@ -57,7 +57,7 @@ def test_a_right_synthesis_scores_one_by_the_formula(share: float) -> None:
     for seed in range(40):
         table, weights = sample(600, seed)
         assert effective_size(weights) < 0.55 * 600
-        pair = Comparison(table, drawn(table, weights, round(600 * share), seed), weights=weights)
+        pair = WeightedPair(table, drawn(table, weights, round(600 * share), seed), weights=weights)
         found = propensity(pair, "logit")
         scores.append(found.pMSE / expected_pmse(found.df, 600, pair.n_synthetic))
     error = np.std(scores, ddof=1) / np.sqrt(len(scores))
@@ -70,10 +70,10 @@ def test_a_right_synthesis_scores_about_one_by_permutation() -> None:
     for seed in range(12):
         table, weights = sample(600, seed)
         release = drawn(table, weights, 600, seed)
-        pair = Comparison(table, release, weights=weights)
+        pair = WeightedPair(table, release, weights=weights)
         null = permutation_null(pair, repetitions=5, seed=seed)
         scores.append(propensity(pair).pMSE / null.halved)
-        other = Comparison(table, release)
+        other = WeightedPair(table, release)
         blind.append(propensity(other).pMSE / permutation_null(other, repetitions=5).halved)
     assert 0.7 < np.mean(scores) < 1.2
     assert min(blind) > max(scores)
@@ -120,7 +120,7 @@ def test_whole_weights_count_as_so_many_records() -> None:
 def test_models_are_weighted_with_the_sandwich() -> None:
     table, weights = sample(400, 6)
     release = drawn(table, weights, 400, 7)
-    found = compare_model(Comparison(table, release, weights=weights), "y ~ x")
+    found = compare_model(WeightedPair(table, release, weights=weights), "y ~ x")
     held = ~table["y"].is_missing
     y, w = table["y"].cell_numbers[held], weights[held]
     x = sm.add_constant(table["x"].cell_numbers[held])
@@ -131,7 +131,7 @@ def test_models_are_weighted_with_the_sandwich() -> None:
     np.testing.assert_allclose(found.coefficients.original, beta)
     np.testing.assert_allclose(found.coefficients.original_se, expected, rtol=1e-6)
     assert WEIGHTED in found.notes
-    logit = compare_model(Comparison(table, release, weights=weights), "ill ~ x")
+    logit = compare_model(WeightedPair(table, release, weights=weights), "ill ~ x")
     x = sm.add_constant(table["x"].cell_numbers)
     yes = (table["ill"].codes == 1).astype(float)
     beta = logit.coefficients.original
@@ -141,7 +141,7 @@ def test_models_are_weighted_with_the_sandwich() -> None:
     scores = x * (weights * (yes - p))[:, None]
     expected = np.sqrt(np.diag(bread @ scores.T @ scores @ bread))
     np.testing.assert_allclose(logit.coefficients.original_se, expected, rtol=1e-4)
-    several = compare_model(Comparison(table, release, weights=weights), "g ~ x")
+    several = compare_model(WeightedPair(table, release, weights=weights), "g ~ x")
     assert f"{UNWEIGHTED}: a multinomial model" in several.notes
 
 
@@ -149,7 +149,7 @@ def test_lack_of_fit_of_a_right_synthesis_is_its_degrees_of_freedom() -> None:
     ratios = []
     for seed in range(40):
         table, weights = sample(400, seed)
-        pair = Comparison(table, drawn(table, weights, 400, seed), weights=weights)
+        pair = WeightedPair(table, drawn(table, weights, 400, seed), weights=weights)
         found = compare_model(pair, "y ~ x")
         ratios.append((found.lack_of_fit or 0) / found.df)
     assert 0.6 < np.mean(ratios) < 1.6
@@ -166,7 +166,7 @@ def test_every_measure_says_against_what() -> None:
         models=["y ~ x"],
         targets=["ill"],
         rules=rules,
-        holdout=sample(200, 9)[0],
+        control=sample(200, 9)[0],
         resamples=1,
         weights="w",
     )
@@ -185,7 +185,7 @@ def test_every_measure_says_against_what() -> None:
 
 
 def test_rules_count_records_by_their_weights() -> None:
-    pair = Comparison.of({"age": [10, 20, 30]}, {"age": [10]}, weights=[2.0, 1.0, 1.0])
+    pair = WeightedPair.of({"age": [10, 20, 30]}, {"age": [10]}, weights=[2.0, 1.0, 1.0])
     found = check_rules(pair, {"old": EditRule("age > 15")})["old"]
     assert (found.original, found.chance, found.original_n) == (0.5, 0.5, 3)
     assert find_measure("KS")(pair).value == 0.5
@@ -207,7 +207,7 @@ def test_weights_are_checked() -> None:
 
 def test_rows_are_redrawn_as_often_as_they_weigh() -> None:
     weights = np.array([0.25, 3.5, 1.25, 1.0])
-    rows = redraw(weights, 6, np.random.SeedSequence(3))
+    rows = redraw(weights, 6, np.random.default_rng(3))
     counts = np.bincount(rows, minlength=4)
     assert counts.sum() == 6
     assert (np.abs(counts - weights) < 1).all()

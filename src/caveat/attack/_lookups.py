@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from caveat.synthesis.methods import Inputs, Settings, Target
 from caveat.synthesis.methods.lookup import Lookup
-from caveat.tree.neighbours import Changes, Likelihoods, Training
+from caveat.tree.adjacent import Changes, Likelihoods, Training
 
 __all__ = ["lookup_likelihoods"]
 
@@ -28,7 +28,7 @@ def lookup_likelihoods(
 ) -> Likelihoods:
     """Return how many released rows are impossible, and how many under each change.
 
-    The arguments are those of :func:`caveat.tree.neighbours.neighbour_likelihoods`, with the inputs
+    The arguments are those of :func:`caveat.tree.adjacent.adjacent_likelihoods`, with the inputs
     of the training rows besides. A row that agrees with its table has probability 1.
     """
     own = inputs.take(training.rows)

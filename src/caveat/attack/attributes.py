@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.adjacent import Done, with_each_value
 from caveat.attack.candidates import with_released_levels
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.membership import chosen_records
-from caveat.attack.neighbours import Done, with_each_value
 from caveat.attack.posterior import bayes, check_exact
 from caveat.attack.priors import DEFAULT_PRIOR, PSEUDO_RECORDS, named_prior
 from caveat.attack.worlds import Worlds
@@ -152,13 +152,13 @@ def _check_target(target: str, plan: Plan, table: Table) -> None:
     if method == "copy":
         raise CaveatError(
             "it is copied into the release: its risk is 1 by construction",
-            where=f"column {target}",
+            column=target,
             do="synthesise it",
         )
     if method in ("derived", "drop", "constant"):
         raise CaveatError(
             "it is not drawn from a model, so that there is nothing to attack",
-            where=f"column {target}",
+            column=target,
             do="attack the columns that it is made from",
         )
 

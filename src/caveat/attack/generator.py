@@ -25,7 +25,7 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
     A fitted model is checked: fitted again by its plan, the table must give the same model.
     """
     if generator is None:
-        return make_plan(original)
+        return make_plan(original, {"method": "cart"})
     if isinstance(generator, Synthesizer):
         return generator.plan(original)
     if isinstance(generator, Model):
@@ -48,7 +48,7 @@ def _check_columns(plan: Plan, original: Table) -> None:
     if absent:
         raise CaveatError(
             "the plan has a column that the original has not",
-            where=f"column {absent[0]}",
+            column=absent[0],
             do="give the table that the plan was made for",
         )
 
@@ -75,7 +75,8 @@ def _check_fitted_on(model: Model, original: Table) -> None:
 
 def _differing_column(model: Model, original: Table) -> str | None:
     """Return the first column whose fit on the table gives its cells other probabilities."""
-    again = fit_columns(original, model.plan, model.seed, 1, None, {})
+    seed = model.plan.structure_seed
+    again = fit_columns(original, model.plan, model.seed if seed is None else seed, 1, None, {})
     ours = model.log_prob(original).columns
     theirs = replace(model, columns=again).log_prob(original).columns
     for name, logs in ours.items():
@@ -102,7 +103,8 @@ def releases_of(synthetic: Any, plan: Plan, original: Table) -> list[Table]:
         if absent:
             raise CaveatError(
                 "the release lacks a column that the generator makes",
-                where=f"copy {number}, column {absent[0]}",
+                where=f"copy {number}",
+                column=absent[0],
                 do="give the release as it came out of the generator",
             )
         if not table.n_rows:

@@ -9,9 +9,10 @@ from caveat.attack.generator import Generator
 from caveat.attack.membership import Membership, membership
 from caveat.attack.priors import DEFAULT_PRIOR
 from caveat.errors import CaveatError
+from caveat.intervals import Z95
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement, rate
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.synthesis import Model
 
 __all__ = [
@@ -30,11 +31,11 @@ LIMIT = 0.9
 """From this posterior probability on a record counts as disclosed."""
 
 
-def _attack(pair: Pair, generator: Generator) -> Attributes:
+def _attack(pair: ScenarioPair, generator: Generator) -> Attributes:
     target = pair.scenario.target
     if target is None:
         raise CaveatError("this measure needs a target", do="name one in the scenario")
-    original, synthetic = pair.rows
+    original, synthetic = pair.rows.original, pair.rows.synthetic
     return attributes(original, synthetic, target, generator=_plan(generator), prior=DEFAULT_PRIOR)
 
 
@@ -43,7 +44,7 @@ def _plan(generator: Generator) -> Generator:
     return generator.plan if isinstance(generator, Model) else generator
 
 
-def strong_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+def strong_share(pair: ScenarioPair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
     """Return the share of records whose true target the attacker holds for nearly certain."""
     return share_of(_attack(pair, generator), limit)
 
@@ -63,7 +64,7 @@ def share_of(found: Attributes, limit: float = LIMIT) -> Measurement:
     )
 
 
-def strong_worst(pair: Pair, *, generator: Generator) -> Measurement:
+def strong_worst(pair: ScenarioPair, *, generator: Generator) -> Measurement:
     """Return the largest posterior probability of a true value."""
     return worst_of(_attack(pair, generator))
 
@@ -79,7 +80,7 @@ def worst_of(found: Attributes) -> Measurement:
     )
 
 
-def strong_gain(pair: Pair, *, generator: Generator) -> Measurement:
+def strong_gain(pair: ScenarioPair, *, generator: Generator) -> Measurement:
     """Return by how much the release raises the probability of the truth, on average."""
     return gain_of(_attack(pair, generator))
 
@@ -87,7 +88,7 @@ def strong_gain(pair: Pair, *, generator: Generator) -> Measurement:
 def gain_of(found: Attributes) -> Measurement:
     """Sum an attack up: the mean rise of the probability of the truth."""
     rise = 100 * (found.probability - found.prior_probability)
-    half = 1.96 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
+    half = Z95 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
     mean = float(rise.mean())
     return Measurement(
         mean,
@@ -103,9 +104,11 @@ def gain_of(found: Attributes) -> Measurement:
     )
 
 
-def membership_share(pair: Pair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+def membership_share(
+    pair: ScenarioPair, *, generator: Generator, limit: float = LIMIT
+) -> Measurement:
     """Return the share of records whose membership the attacker holds for nearly certain."""
-    original, synthetic = pair.rows
+    original, synthetic = pair.rows.original, pair.rows.synthetic
     return members_of(membership(original, synthetic, generator=_plan(generator)), limit)
 
 

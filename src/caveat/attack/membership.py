@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+from caveat.attack.adjacent import Done, without_each
 from caveat.attack.generator import Generator, plan_of, releases_of
-from caveat.attack.neighbours import Done, without_each
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan
 from caveat.table import Table
 
@@ -127,7 +128,7 @@ def refuse_copies(plan: Plan) -> None:
     if copied:
         raise CaveatError(
             "a copied column shows every member by construction",
-            where=f"column {copied[0]}",
+            column=copied[0],
             do="synthesise it; there is nothing to test",
         )
 
@@ -258,15 +259,23 @@ def membership_test(
     plan = plan_of(generator, table)
     check_exact(plan)
     refuse_copies(plan)
+    drawn = any(entry.settings.method == "guarded" for entry in plan.columns.values())
     if simulations < 2:
         raise CaveatError("the number of simulations must be 2 or more")
-    worlds = Worlds(table, plan, [])
+    worlds = Worlds(table, plan, [], plan.structure_seed or 0)
     models = worlds.model(table, ()), worlds.model(worlds.without(record))
 
     def ratio(item: tuple[int, int]) -> float:
         side, copy = item
-        release = draw_release(models[side], rows or table.n_rows, seed, side, copy)
-        return _log_ratio(models, [release])
+        pair = models
+        if drawn:
+            # Who has the record, or has not, draws structures too: the release is both.
+            ours = Worlds((table, worlds.without(record))[side], plan, [], child_seed(seed, *item))
+            base, other = ours.model(ours.original, ()), (worlds.without(record), table)[side]
+            theirs = ours.model(other)
+            pair = (base, theirs) if side == 0 else (theirs, base)
+        release = draw_release(pair[side], rows or table.n_rows, seed, side, copy)
+        return _log_ratio(pair, [release])
 
     items = [(side, copy) for side in (0, 1) for copy in range(simulations)]
     ratios = np.array(in_threads(ratio, items, threads, done))

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from caveat.attack.adjacent import with_rows
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, plan_of, releases_of, written_columns
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
-from caveat.attack.worlds import Worlds, in_threads, refuse_impossible
+from caveat.attack.worlds import Worlds
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Plan
 from caveat.table import Table
@@ -157,17 +158,14 @@ def posterior(
 
     Parameters
     ----------
-    original
-        The original table.
-    synthetic
-        The released copy, or a list of copies (their log-likelihoods add up).
+    original, synthetic
+        The original table, and the released copy or a list of copies (log-likelihoods add up).
     record
         Position of the record in the original, from 0.
     unknown
         The columns whose values in this record the attacker does not know; all by default.
     generator
-        How the release was made: a Synthesizer, a plan, its options, or a fitted model. The usual
-        synthesiser by default.
+        How the release was made: a Synthesizer (by default the usual), a plan, options or a model.
     candidates
         The values to consider, a frame with the unknown columns. By default all combinations of
         levels, or, when these are too many, those that occur (with a warning).
@@ -196,19 +194,8 @@ def posterior(
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
     beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
-    codes = np.stack([rows[name].codes for name in names], axis=1)
-    evidence = in_threads(
-        lambda row: worlds.evidence(
-            worlds.changed(record, dict(zip(names, row.tolist(), strict=True))), names
-        ),
-        list(codes),
-        threads,
-        done,
-    )
-    refuse_impossible(evidence, "whatever the unknown values are")
-    logs = np.array([item.log_likelihood for item in evidence])
-    notes += remarks_on(names, plan)
-    return Posterior(record, rows, beliefs, logs, truth, notes)
+    logs = with_rows(worlds, record, rows, threads, done)
+    return Posterior(record, rows, beliefs, logs, truth, notes + remarks_on(names, plan))
 
 
 def check_record(record: int, table: Table) -> None:
@@ -225,7 +212,7 @@ def check_exact(plan: Plan) -> None:
     if drawn := drawn_columns(plan):
         raise CaveatError(
             "the parameters of the model are drawn, so that there is no single refit",
-            where=f"column {drawn[0]}",
+            column=drawn[0],
             do="use caveat.attack.proper_posterior, which averages over them",
         )
 

@@ -1,8 +1,8 @@
 """Privacy loss: how far one record can move the probability of the release.
 
-For neighbouring data sets D and D' the loss of a release Z is log p(Z | D) - log p(Z | D'). A
-generator is ε-differentially private when no release and no pair of neighbours has more than ε.
-Here the data set is the one at hand, so the number is a loss of this instance and no guarantee.
+For adjacent data sets D and D' the loss of a release Z is log p(Z | D) - log p(Z | D'). A
+generator is ε-differentially private when no release and no adjacent pair has more than ε. Here
+the data set is the one at hand, so the number is a loss of this instance and no guarantee.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.adjacent import Done
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.membership import chosen_records, refuse_copies
-from caveat.attack.neighbours import Done
 from caveat.attack.posterior import check_exact, unknown_columns
 from caveat.attack.worlds import Evidence, Worlds, draw_release, evidence_of, in_threads
 from caveat.discreet import without_values
@@ -30,25 +30,25 @@ __all__ = ["PrivacyLoss", "privacy_loss"]
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """The largest loss of each record over its neighbouring data sets.
+    """The largest loss of each record over its adjacent data sets.
 
     Parameters
     ----------
     records
         Positions of the records, from 0.
     observed
-        On the actual release: the largest |log p(Z | D) - log p(Z | D')| over the neighbours, inf
+        On the actual release: the largest |log p(Z | D) - log p(Z | D')| over these, inf
         where the release is impossible in one of them; None when no release was given.
     simulated
         The same for simulated releases, one line per record.
-    neighbours
-        Number of neighbouring data sets of each record.
+    adjacent
+        Number of adjacent data sets of each record.
     """
 
     records: NDArray[np.int64]
     observed: NDArray[np.float64] | None
     simulated: NDArray[np.float64]
-    neighbours: NDArray[np.int64]
+    adjacent: NDArray[np.int64]
 
     __repr__ = without_values
 
@@ -84,7 +84,7 @@ def privacy_loss(
     synthetic
         The actual release.
     unknown
-        The columns in which a neighbouring data set may differ; all by default. The record may
+        The columns in which an adjacent data set may differ; all by default. The record may
         also be absent altogether.
     sample
         Number of records drawn at random when none are named.
@@ -105,28 +105,29 @@ def privacy_loss(
     if synthetic is None and not simulations:
         raise CaveatError("there is no release to measure", do="give one, or simulate some")
     names = unknown_columns(unknown, table, plan)
-    if records is None and sample is not None:
-        drawn = np.random.default_rng(seed).permutation(table.n_rows)[:sample]
-        records = np.sort(drawn).tolist()
-    chosen = chosen_records(records, table)
+    chosen = _chosen(records, sample, seed, table)
     released = [] if synthetic is None else releases_of(synthetic, plan, table)
     worlds = Worlds(table, plan, released)
     base = worlds.model(table, ())
     copies = [draw_release(base, rows or table.n_rows, seed, copy) for copy in range(simulations)]
     sets = ([tuple(released)] if released else []) + [(copy,) for copy in copies]
 
-    def one(record: int) -> tuple[list[float], int]:
-        return _losses(worlds, record, names, sets, base)
-
-    results = in_threads(one, chosen.tolist(), threads, done)
+    results = in_threads(
+        lambda record: _losses(worlds, record, names, sets, base), chosen.tolist(), threads, done
+    )
     losses = np.array([loss for loss, _ in results])
     first = 1 if released else 0
-    return PrivacyLoss(
-        chosen,
-        losses[:, 0] if released else None,
-        losses[:, first:],
-        np.array([n for _, n in results]),
-    )
+    counts = np.array([n for _, n in results])
+    return PrivacyLoss(chosen, losses[:, 0] if released else None, losses[:, first:], counts)
+
+
+def _chosen(
+    records: Sequence[int] | None, sample: int | None, seed: int, table: Table
+) -> NDArray[np.int64]:
+    if records is None and sample is not None:
+        drawn = np.random.default_rng(seed).permutation(table.n_rows)[:sample]
+        records = np.sort(drawn).tolist()
+    return chosen_records(records, table)
 
 
 def _losses(
@@ -136,7 +137,7 @@ def _losses(
     sets: Sequence[tuple[Table, ...]],
     base: Model,
 ) -> tuple[list[float], int]:
-    """Return a record's largest loss for each set of releases, and its number of neighbours."""
+    """Return a record's largest loss for each set of releases, and how many adjacent data sets."""
     wider, rows, truth, _ = candidates_of(worlds, record, names)
     here = base if wider is worlds else wider.model(wider.original)
     reference = [evidence_of(here, releases) for releases in sets]

@@ -85,10 +85,8 @@ def proper_posterior(
 
     Parameters
     ----------
-    draws
-        Number of draws of the parameters.
-    seed
-        Seed of the draws.
+    draws, seed
+        Number and seed of draws of the parameters.
     original, synthetic, record, unknown, generator, candidates, prior, threads, done
         As for :func:`caveat.attack.posterior`.
     """
@@ -134,7 +132,7 @@ def _by_column(model: Any, releases: Sequence[Table]) -> Floats:
         for name, reason in result.unknown.items():
             raise CaveatError(
                 f"there is no probability: {reason}",
-                where=f"column {name}",
+                column=name,
                 do="use caveat.attack.simulated_posterior",
             )
         out += [float(logs.sum()) for logs in result.columns.values()]
@@ -272,11 +270,8 @@ def posterior_by_runs(
     likelihood = _binomial(release.n_rows) if summary == "cells" else _kernel(simulated)
     logs = likelihood(observed, simulated)
     groups = np.array_split(np.arange(simulations), min(GROUPS, simulations))
-    partial = [
-        bayes(beliefs, likelihood(observed, np.delete(simulated, group, axis=1)))
-        for group in groups
-    ]
-    error = _jackknife(bayes(beliefs, logs), partial)
+    others = [likelihood(observed, np.delete(simulated, group, axis=1)) for group in groups]
+    error = _jackknife(bayes(beliefs, logs), [bayes(beliefs, other) for other in others])
     notes = (*notes, f"simulated: {simulations} releases in each world, a summary of the release")
     return Posterior(record, rows, beliefs, logs, truth, notes, error)
 

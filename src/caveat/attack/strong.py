@@ -20,20 +20,25 @@ from caveat.attack.posterior import drawn_columns, unknown_columns
 from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.attack.simulated import Maker, posterior_by_runs
 from caveat.errors import CaveatError
-from caveat.generators import Made
+from caveat.generators import Copy
+from caveat.notes import Note
 from caveat.protect.record import Step
-from caveat.synthesis import Plan, make_plan
+from caveat.synthesis import Plan
 from caveat.table import Table
 
-__all__ = ["Attack", "Attacked", "attack_release"]
+__all__ = ["Attacked", "StrongAttacker", "attack_release"]
 
 MOST_CELLS = 400_000_000
 """Cells of simulated releases that one record may take; fits and filters count ten times."""
 FIT, FEWEST_CELLS = 10, 20_000  # a small table takes time as well
 
 AVERAGED = "simulated: averaged over {n} draws of the parameters"
-BEFORE = "of the release before its protections, which do not look at the original: a bound"
-FILTERED = "exact, for an attacker who knows the filter"
+BEFORE = Note(
+    "before-protection",
+    "of the release before its protections, which do not look at the original: a bound",
+    public=True,
+)
+FILTERED = Note("exact-filter", "exact, for an attacker who knows the filter", public=True)
 RUNS = (
     "simulated: {n} releases in each world; she looks at how often each candidate's whole record "
     "occurs, and a stronger attack may exist"
@@ -43,8 +48,8 @@ One = Callable[[int], Posterior]
 
 
 @dataclass(frozen=True)
-class Attack:
-    """What the attacker does.
+class StrongAttacker:
+    """The strong attacker: what she knows about a record, and what she believes.
 
     Parameters
     ----------
@@ -81,11 +86,11 @@ class Attacked:
 
     values: Mapping[str, float]
     errors: Mapping[str, float]
-    how: str
+    how: tuple[Note, ...]
 
 
 def attack_release(
-    original: Table, made: Made, records: Sequence[int], maker: Maker, attack: Attack
+    original: Table, copy: Copy, records: Sequence[int], maker: Maker, attacker: StrongAttacker
 ) -> Attacked:
     """Return what the strong attacker gets out of a release at worst.
 
@@ -93,40 +98,42 @@ def attack_release(
     ----------
     original
         The original table.
-    made
+    copy
         The release.
     records
         Positions of the records she is after.
     maker
         Makes the release again, in any world.
-    attack
-        What she does.
+    attacker
+        What she knows and believes.
     """
-    plan = make_plan(original, dict(made.options))
-    changing = [step for step in made.steps if step.name != "label"]
+    plan = copy.plan
+    changing = [step for step in copy.steps if step.name != "label"]
     if not any(step.reads_original for step in changing):
-        one, how = _of_a_draw(original, made, plan, attack)
+        one, how = _of_a_draw(original, copy, plan, attacker)
         if changing:
-            how = f"{how}; {BEFORE}" if how else BEFORE
+            how = (*how, BEFORE)
     elif _only_filtered(changing, plan, original):
-        one, how = _of_a_filter(original, made, attack), FILTERED
+        one, how = _of_a_filter(original, copy, attacker), (FILTERED,)
     else:
-        one, how = _of_runs(original, made, plan, maker, attack)
+        one, how = _of_runs(original, copy, plan, maker, attacker)
     return _worst([one(record) for record in records], how)
 
 
-def _of_a_draw(original: Table, made: Made, plan: Plan, attack: Attack) -> tuple[One, str]:
+def _of_a_draw(
+    original: Table, copy: Copy, plan: Plan, attacker: StrongAttacker
+) -> tuple[One, tuple[Note, ...]]:
     """Return the attack on a release without protections."""
-    known: dict[str, Any] = {"unknown": attack.unknown, "prior": attack.prior, "threads": 1}
+    known: dict[str, Any] = {"unknown": attacker.unknown, "prior": attacker.prior, "threads": 1}
     if not drawn_columns(plan):
-        return lambda i: posterior(original, made.drawn, i, generator=plan, **known), ""
-    draws = attack.simulations
-    _refuse_long(original, plan, attack, fits=draws, draws=0)
+        return lambda i: posterior(original, copy.drawn, i, generator=plan, **known), ()
+    draws = attacker.simulations
+    _refuse_long(original, plan, attacker, fits=draws, draws=0)
     return (
         lambda i: proper_posterior(
-            original, made.drawn, i, generator=plan, draws=draws, seed=attack.seed, **known
+            original, copy.drawn, i, generator=plan, draws=draws, seed=attacker.seed, **known
         ),
-        AVERAGED.format(n=draws),
+        (Note("averaged", AVERAGED, public=True, n=draws),),
     )
 
 
@@ -139,33 +146,35 @@ def _only_filtered(changing: Sequence[Step], plan: Plan, original: Table) -> boo
     )
 
 
-def _of_a_filter(original: Table, made: Made, attack: Attack) -> One:
-    (step,) = (step for step in made.protect if step["name"] == "distance_filter")
+def _of_a_filter(original: Table, copy: Copy, attacker: StrongAttacker) -> One:
+    (step,) = (step for step in copy.setting.protect if step["name"] == "distance_filter")
     how = {key: step[key] for key in ("metric", "columns") if key in step}
     return lambda i: filtered_posterior(
-        original, made.release, i, unknown=attack.unknown, prior=attack.prior,
-        options=made.options, **how,
+        original, copy.release, i, unknown=attacker.unknown, prior=attacker.prior,
+        options=copy.setting.options, **how,
     )  # fmt: skip
 
 
 def _of_runs(
-    original: Table, made: Made, plan: Plan, maker: Maker, attack: Attack
-) -> tuple[One, str]:
+    original: Table, copy: Copy, plan: Plan, maker: Maker, attacker: StrongAttacker
+) -> tuple[One, tuple[Note, ...]]:
     """Return the attack that makes the release again in every world."""
-    n = attack.simulations
-    _refuse_long(original, plan, attack, fits=n if drawn_columns(plan) else 1, draws=n)
+    n = attacker.simulations
+    _refuse_long(original, plan, attacker, fits=n if drawn_columns(plan) else 1, draws=n)
     return (
         lambda i: posterior_by_runs(
-            original, made.release, i, maker, simulations=n, unknown=attack.unknown,
-            prior=attack.prior, seed=attack.seed,
+            original, copy.release, i, maker, simulations=n, unknown=attacker.unknown,
+            prior=attacker.prior, seed=attacker.seed,
         ),
-        RUNS.format(n=n),
+        (Note("releases-compared", RUNS, public=True, n=n),),
     )  # fmt: skip
 
 
-def _refuse_long(original: Table, plan: Plan, attack: Attack, fits: int, draws: int) -> None:
+def _refuse_long(
+    original: Table, plan: Plan, attacker: StrongAttacker, fits: int, draws: int
+) -> None:
     """Refuse simulations that would take very long, before they begin."""
-    names = unknown_columns(attack.unknown, original, plan)
+    names = unknown_columns(attacker.unknown, original, plan)
     worlds = min(MOST_CANDIDATES, math.prod(original[name].n_levels for name in names))
     cells = max(FEWEST_CELLS, original.n_rows * len(plan.columns))
     if worlds * FIT * (fits + draws) * cells > MOST_CELLS:
@@ -176,7 +185,7 @@ def _refuse_long(original: Table, plan: Plan, attack: Attack, fits: int, draws: 
         )
 
 
-def _worst(found: Sequence[Posterior], how: str) -> Attacked:
+def _worst(found: Sequence[Posterior], how: tuple[Note, ...]) -> Attacked:
     values: dict[str, float] = {}
     errors: dict[str, float] = {}
     for name in ("posterior", "gain"):

@@ -2,7 +2,7 @@
 
 For plans made of plain trees the likelihood of the release is a product over trees, and a changed
 record changes only a few of them: that of a column whose own value changes, and those of later
-columns that it predicts. :mod:`caveat.tree.neighbours` follows all changes down one tree together.
+columns that it predicts. :mod:`caveat.tree.adjacent` follows all changes down one tree together.
 Columns that are looked up by others take part: what a change does to them is cheap to see.
 """
 
@@ -24,7 +24,7 @@ from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.methods import Inputs
 from caveat.synthesis.methods.cart import control_of
 from caveat.table.align import recode_to
-from caveat.tree.neighbours import Changes, Training, neighbour_likelihoods, whole_logarithms
+from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
 
 __all__ = ["Updates", "can_update"]
 
@@ -241,7 +241,7 @@ class Updates:
         mine = changes._replace(gone=changes.gone[part], come=changes.come[part])
         if tree.is_lookup:
             return lookup_likelihoods(tree.inputs, tree.training, tree.release, tree.released, mine)
-        return neighbour_likelihoods(
+        return adjacent_likelihoods(
             tree.training, tree.release.predictors, tree.released, mine, self.logs
         )
 
@@ -271,7 +271,7 @@ def _released_cells(worlds: Worlds, codings: dict[str, Coding]) -> dict[str, Cel
             raise CaveatError(
                 f"the generator cannot have made this release: {unknown:,} cells have values that "
                 "the original has not",
-                where=f"column {name}",
+                column=name,
                 do="check that original, release and generator belong together",
             )
         cells[name] = Cells(coding, codes=np.minimum(codes, coding.column.n_levels - 1))

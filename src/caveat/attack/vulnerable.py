@@ -92,7 +92,7 @@ def vulnerable(
     table = Table.from_frame(original)
     plan = plan_of(generator, table)
     names = [n for n, e in plan.columns.items() if e.settings.method != "drop"]
-    worlds = Worlds(table, plan, [])
+    worlds = Worlds(table, plan, [], plan.structure_seed or 0)
     sole = np.zeros(table.n_rows, dtype=np.int64)
     rarity = np.zeros(table.n_rows)
     depth = np.zeros(table.n_rows, dtype=np.int64)

@@ -102,16 +102,24 @@ class Worlds:
     releases
         The released copies.
     seed
-        Seed of the fits; it matters only for methods that draw parameters.
+        Seed of the fits, if it is not the one that the plan knows; it matters only for methods that
+        draw parameters or structures.
     """
 
     def __init__(
-        self, original: Table, plan: Plan, releases: Sequence[Table], seed: int = 0
+        self, original: Table, plan: Plan, releases: Sequence[Table], seed: int | None = None
     ) -> None:
         self.original = original
         self.plan = plan
         self.releases = tuple(releases)
-        self.seed = seed
+        seed = plan.structure_seed if seed is None else seed
+        if seed is None and any(e.settings.method == "guarded" for e in plan.columns.values()):
+            raise CaveatError(
+                "guarded trees draw their structure, and the attacker is given it",
+                where="generator",
+                do="give the fitted model, or the synthesiser with the seed of the release",
+            )
+        self.seed = seed or 0
 
     def with_values(self, values: Mapping[str, Column]) -> tuple[Worlds, dict[str, Column]]:
         """Return the worlds and the given values on dictionaries that hold both."""
@@ -171,7 +179,7 @@ def evidence_of(model: Model, releases: Iterable[Table]) -> Evidence:
         for name, reason in result.unknown.items():
             raise CaveatError(
                 f"there is no exact probability: {reason}",
-                where=f"column {name}",
+                column=name,
                 do="attack it by simulation (caveat.attack.simulated_posterior)",
             )
         for name, logs in result.columns.items():
@@ -202,6 +210,6 @@ def refuse_impossible(evidence: Sequence[Evidence], when: str) -> None:
     raise CaveatError(
         f"the generator cannot have made this release: {n:,} "
         f"{'cell has' if n == 1 else 'cells have'} probability 0 {when}",
-        where=f"column {name}",
+        column=name,
         do="check that original, release and generator belong together",
     )

@@ -1,304 +1,183 @@
-"""``caveat attack``: how sure someone can be who knows everything except this."""
+"""``caveat attack``: one subcommand for each attack, made from its record in the registry."""
 
 from __future__ import annotations
 
-import json as json_format
-import math
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from caveat.cli import console
 from caveat.cli.reading import Reader, column_numbers
-from caveat.errors import CaveatError, CaveatWarning
-from caveat.risk.scenario import DEFAULT_PRIOR, NamedPrior
-from caveat.synthesis import Model, Plan, load, make_plan
-from caveat.table import Table, write
-from caveat.table.atomic import check_outputs, write_text
-from caveat.tree import compile_all_ahead
+from caveat.table.atomic import check_outputs
 
-__all__ = ["attack"]
+if TYPE_CHECKING:
+    from caveat.attack.entry import Attack, Option
+
+__all__ = ["attack_app"]
 
 
-def attack(
-    original: Annotated[Path, typer.Argument(help="The confidential table.")],
-    synthetic: Annotated[list[Path], typer.Argument(help="The release, or its copies.")],
-    model: Annotated[
-        Path | None, typer.Option(help="The fitted model that made the release.")
-    ] = None,
-    spec: Annotated[
-        Path | None, typer.Option(help="A TOML file with [columns] and [synthesis].")
-    ] = None,
-    record: Annotated[
-        int | None, typer.Option(min=1, help="Attack this row, counted from 1.")
-    ] = None,
-    unknown: Annotated[
-        str | None,
-        typer.Option(help="With --record: columns she does not know, with commas [all]."),
-    ] = None,
-    everyone: Annotated[
-        bool, typer.Option("--all", help="Attack the --target of every record.")
-    ] = False,
-    target: Annotated[str | None, typer.Option(help="With --all: the column to learn.")] = None,
-    membership: Annotated[
-        bool, typer.Option("--membership", help="Ask of every record whether it was in the data.")
-    ] = False,
-    prior: Annotated[
-        str, typer.Option(help="conditional (on what she knows), marginal or uniform.")
-    ] = DEFAULT_PRIOR,
-    limit: Annotated[
-        float, typer.Option(min=0, max=1, help="From this probability on it is a disclosure.")
-    ] = 0.9,
-    records: Annotated[
-        Path | None, typer.Option(help="CONFIDENTIAL: write the result of every record here.")
-    ] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="With the release alone: classifier, singling-out, linkability, inference, "
-            "outliers, membership or distances."
-        ),
-    ] = None,
-    keys: Annotated[
-        str | None, typer.Option(help="With --kind: columns she knows, with commas.")
-    ] = None,
-    second: Annotated[
-        str | None, typer.Option(help="linkability: columns that the second party knows.")
-    ] = None,
-    control: Annotated[
-        Path | None, typer.Option(help="With --kind: people who were not in the data.")
-    ] = None,
-    subsets: Annotated[
-        int | None, typer.Option(min=1, help="classifier: every combination of so many keys.")
-    ] = None,
-    columns: Annotated[
-        int, typer.Option(min=1, help="singling-out: columns in a description.")
-    ] = 4,
-    neighbours: Annotated[
-        int, typer.Option(min=1, help="linkability: nearest records each party takes.")
-    ] = 1,
-    tolerance: Annotated[
-        list[str] | None,
-        typer.Option(help="With --kind: how far a number may lie off: age=2. Repeat it."),
-    ] = None,
-    fraction: Annotated[
-        float | None, typer.Option(help="membership: share of the population in the data, for F1.")
-    ] = None,
-    attacks: Annotated[int, typer.Option(min=1, help="With --kind: how many attacks.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="With --kind: root of the randomness.")] = 0,
-) -> None:
-    """Attack a release: as someone who knows the generator and all others, or with --kind."""
-    outputs = [records, None if str(json) == "-" else json]
-    check_outputs(outputs, force=force, inputs=[original, *synthetic, model, spec, control])
-    if kind is not None:
-        _with_the_release_alone(record, everyone, membership, model, unknown, records)
-        from caveat.attack.ordinary import Options
-        from caveat.cli.ordinary import attack_of_kind, names
+class _Attacks(TyperGroup):
+    """The attacks as subcommands; they are loaded when they are asked for."""
 
-        reader = Reader.of(spec)
-        check_outputs(outputs, force=force, inputs=reader.inputs)
-        options = Options(
-            keys=names(keys), second=names(second), target=target,
-            control=None if control is None else reader.original(control),
-            size=subsets, columns=columns,
-            tolerance=column_numbers(tolerance, "--tolerance", float),
-            neighbours=neighbours, fraction=fraction, attacks=attacks, seed=seed,
-        )  # fmt: skip
-        attack_of_kind(
-            kind,
-            reader.original(original),
-            [reader.release(path) for path in synthetic],
-            options,
-            json=None if json is None else str(json),
-            force=force,
-        )
-        return
-    if (record is not None) + everyone + membership != 1:
-        raise CaveatError(
-            "it is not clear what to attack",
-            do="use one of --record N, --all --target COLUMN, --membership, --kind KIND",
-        )
-    if everyone == (target is None):
-        raise CaveatError("--all and --target belong together", do="give both or neither")
-    from caveat.attack.priors import named_prior
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the attacks."""
+        del ctx
+        from caveat.attack.registry import ATTACKS
 
-    beliefs = named_prior(prior)
-    reader = Reader.of(_known(model, spec))
-    check_outputs(outputs, force=force, inputs=reader.inputs)
-    table = reader.original(original)
-    releases = [reader.release(path) for path in synthetic]
-    generator = load(model) if model else make_plan(table, reader.synthesis)
-    compile_all_ahead(neighbours=True)
-    with _watched() as done:
-        if record is not None:
-            figures, lines = _one(
-                table, releases, generator, record - 1, unknown, beliefs, limit, threads, done
-            )
-        elif membership:
-            figures, lines = _members(table, releases, generator, limit, threads, done)
-        else:
-            figures, lines = _all(
-                table, releases, generator, str(target), beliefs, limit, threads, done
-            )
-    for name, value in figures.items():
-        console.out.print(f"{name:<50} {_shown(value)}", markup=False)
-    if json is not None:
-        content = json_format.dumps(_plain(figures), indent=2)
-        if str(json) == "-":
-            console.document(content)
-        else:
-            write_text(json, content + "\n", force=force)
-    if records is not None:
-        with console.notes():
-            write(Table.from_frame(lines), records, force=force)
-        console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
+        return list(ATTACKS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the subcommand of an attack; refuse what is none."""
+        del ctx
+        from caveat.attack.registry import ATTACKS
+
+        return _command(ATTACKS[cmd_name])
 
 
-def _with_the_release_alone(*others: object) -> None:
-    """Refuse what belongs to the attacker who knows the generator."""
-    if any(others):
-        raise CaveatError(
-            "--kind is an attack with the release alone",
-            do="drop --record, --all, --membership, --model, --unknown and --records",
-        )
+attack_app = typer.Typer(
+    cls=_Attacks,
+    no_args_is_help=True,
+    help="Attack a release: with the strong attacker, or with ordinary means. Each attack is a "
+    "command of its own.",
+)
 
 
-def _known(model: Path | None, spec: Path | None) -> Path | None:
-    """Return the specification; refuse an attacker who knows nothing about the generator."""
-    if model is None and spec is None:
-        raise CaveatError(
-            "the attacker knows how the release was made",
-            do="give --model FILE.caveat, --spec FILE.toml, or both if the model was made with it",
-        )
-    return spec
+@attack_app.callback()
+def _attack() -> None:
+    """Keep the options of the attacks with the attacks."""
 
 
-@contextmanager
-def _watched() -> Iterator[Callable[[float], None]]:
-    """Show how far the attack is, and pass warnings on as remarks."""
-    with console.progress() as bar, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", CaveatWarning)
-        task = bar.add_task("attacking", total=1.0)
-        yield lambda share: bar.advance(task, share)
-    for warning in caught:
-        console.remark(f"note: {warning.message}")
+def _command(attack: Attack) -> Any:
+    """Return the subcommand of an attack."""
+
+    def command(**given: Any) -> None:
+        _run(attack, **given)
+
+    files = STRONG_FILES if attack.attacker == "strong" else {}
+    given = FILES | {option.name: _typed(option) for option in attack.options} | files | OUTPUTS
+    parameters = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, **default)
+        for name, (kind, default) in given.items()
+    ]
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(attack.name, help=_help(attack), short_help=attack.does)(command)
+    return get_command(alone)
 
 
-def _one(
-    table: Table, releases: list[Table], generator: Model | Plan, record: int,
-    unknown: str | None, prior: NamedPrior, limit: float, threads: int | None,
-    done: Callable[[float], None],
-) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
-    from caveat.attack import posterior
-
-    if record >= table.n_rows:
-        raise CaveatError(
-            f"there is no row {record + 1}",
-            where="--record",
-            do=f"choose from 1 to {table.n_rows:,}",
-        )
-    names = None if unknown is None else [n.strip() for n in unknown.split(",") if n.strip()]
-    found = posterior(
-        table, releases, record, unknown=names, generator=generator, prior=prior,
-        threads=threads, done=done,
-    )  # fmt: skip
-    figures = {
-        "probability of the truth": found.probability,
-        "before the release": float(found.prior[found.truth]),
-        "gain (factor)": found.gain,
-        "rank of the truth": found.rank,
-        "candidates": len(found.prior),
-        "best guess is right": found.correct,
-        "left to learn (bits)": found.entropy,
-        "to learn before the release (bits)": found.prior_entropy,
-        f"disclosed (probability at least {limit:g})": found.probability >= limit,
-    }
-    lines = {
-        "candidate": np.arange(1, len(found.prior) + 1),
-        "prior": found.prior,
-        "posterior": found.probabilities,
-        "truth": np.arange(len(found.prior)) == found.truth,
-    }
-    for name in found.candidates:
-        lines[name] = found.candidates[name].values
-    return figures, lines
-
-
-def _members(
-    table: Table, releases: list[Table], generator: Model | Plan, limit: float,
-    threads: int | None, done: Callable[[float], None],
-) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
-    from caveat.attack import membership
-
-    found = membership(table, releases, generator=generator, threads=threads, done=done)
-    chance = found.posterior(0.5)
-    figures = {
-        "records": len(chance),
-        f"membership shown (probability at least {limit:g}, %)": 100 * (chance >= limit).mean(),
-        "release impossible without the record (%)": 100 * np.isposinf(found.log_ratio).mean(),
-        "median log-likelihood ratio": float(np.nanmedian(found.log_ratio)),
-        "row most exposed": found.worst + 1,
-    }
-    # No file format of ours has an infinite number: the cell is empty and the next one says why.
-    certain = np.isinf(found.log_ratio)
-    ratio = np.where(certain, np.nan, found.log_ratio)
-    without, never = np.isposinf(found.log_ratio), np.isneginf(found.log_ratio)
-    impossible = np.select([without, never], ["without the record", "with the record"], "")
-    return figures, {
-        "row": found.records + 1, "log_ratio": ratio, "release_impossible": impossible,
-        "probability": chance,
-    }  # fmt: skip
-
-
-def _all(
-    table: Table, releases: list[Table], generator: Model | Plan, target: str, prior: NamedPrior,
-    limit: float, threads: int | None, done: Callable[[float], None],
-) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
-    from caveat.attack import attributes
-
-    found = attributes(
-        table, releases, target, generator=generator, prior=prior, threads=threads, done=done
+def _help(attack: Attack) -> str:
+    measures = ", ".join(measure.name for measure in attack.measures)
+    return (
+        f"{attack.does[0].upper()}{attack.does[1:]}.\n\n"
+        f"Measures: {measures}. `caveat measures NAME` says what one cannot see.\n\n"
+        f"\b\nExample:\n  caveat attack {attack.name} original.csv synthetic.csv \\\n"
+        f"    {attack.example}"
     )
-    figures = {
-        "records": len(found.records),
-        f"disclosed (probability at least {limit:g}, %)": 100 * (found.probability >= limit).mean(),
-        "disclosed before the release (%)": 100 * (found.prior_probability >= limit).mean(),
-        "best guess is right (%)": 100 * found.correct.mean(),
-        "right before the release (%)": 100 * found.prior_correct.mean(),
-        "mean probability of the truth": found.probability.mean(),
-        "before the release": found.prior_probability.mean(),
-        "largest probability of a truth": found.probability.max(),
-        "row most exposed": int(found.records[np.argmax(found.gain)]) + 1,
-    }
-    lines = {
-        "row": found.records + 1, "probability": found.probability,
-        "prior": found.prior_probability, "gain": found.gain, "rank": found.rank,
-        "correct": found.correct,
-    }  # fmt: skip
-    return figures, lines
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    return f"{value:.4f}"
+def _run(
+    attack: Attack,
+    *,
+    original: Path,
+    synthetic: list[Path],
+    spec: Path | None,
+    json: str | None,
+    force: bool,
+    model: Path | None = None,
+    records: Path | None = None,
+    **given: Any,
+) -> None:
+    read = {option.name: _read(option, given[option.name]) for option in attack.options}
+    told = attack.told({name: value for name, value in read.items() if value is not None})
+    tables = [option.name for option in attack.options if option.kind == "table"]
+    outputs = [records, None if json in (None, "-") else Path(json or "")]
+    inputs = [original, *synthetic, model, spec, *(told[name] for name in tables)]
+    check_outputs(outputs, force=force, inputs=inputs)
+    reader = Reader.of(spec)
+    check_outputs(outputs, force=force, inputs=reader.inputs)
+    if attack.attacker == "strong":
+        from caveat.cli.strong import attack_with_the_generator
+
+        attack_with_the_generator(
+            attack, reader, original, synthetic, told,
+            model=model, records=records, json=json, force=force,
+        )  # fmt: skip
+        return
+    from caveat.cli.ordinary import attack_with_the_release
+
+    for name in tables:
+        told[name] = None if told[name] is None else reader.original(told[name])
+    table, releases = reader.original(original), [reader.release(path) for path in synthetic]
+    attack_with_the_release(attack, table, releases, told, json=json, force=force)
 
 
-def _plain(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return figures for JSON, which has no infinity."""
-    out = {}
-    for name, value in figures.items():
-        number = value.item() if isinstance(value, np.generic) else value
-        infinite = isinstance(number, float) and math.isinf(number)
-        out[name] = str(number) if infinite else number
-    return out
+Typed = tuple[Any, dict[str, Any]]
+"""An annotation as typer reads it, and the default, if there is one."""
+
+
+def _given(kind: Any, option: Any, default: Any = None) -> Typed:
+    return Annotated[kind, option], {"default": default}
+
+
+FILES: dict[str, Typed] = {
+    "original": (Annotated[Path, typer.Argument(help="The confidential table.")], {}),
+    "synthetic": (Annotated[list[Path], typer.Argument(help="The release, or its copies.")], {}),
+}
+STRONG_FILES = {
+    "model": _given(Path | None, typer.Option(help="The fitted model that made the release.")),
+    "records": _given(
+        Path | None, typer.Option(help="CONFIDENTIAL: write the result of every record here.")
+    ),
+}
+OUTPUTS = {
+    "spec": _given(
+        Path | None,
+        typer.Option(help="A specification: its [columns] and, if she knows it, [synthesis]."),
+    ),
+    "json": _given(
+        str | None, typer.Option(help="Write the figures to this file, or to the screen with '-'.")
+    ),
+    "force": _given(bool, typer.Option("--force", help="Replace files that exist."), False),
+}
+
+# How each kind of option is given: what typer takes for it, and further words for typer.
+KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "columns": (str | None, {"metavar": "COLUMNS"}),
+    "column": (str | None, {"metavar": "COLUMN"}),
+    "whole": (int | None, {}),
+    "number": (float | None, {"min": 0}),
+    "share": (float | None, {"min": 0, "max": 1}),
+    "numbers by column": (list[str] | None, {"metavar": "COLUMN=NUMBER"}),
+    "table": (Path | None, {"metavar": "FILE"}),
+    "flag": (bool, {}),
+    "text": (str | None, {}),
+}
+
+
+def _typed(option: Option) -> Typed:
+    kind, more = KINDS[option.kind]
+    flag = f"--{option.name.replace('_', '-')}"
+    if option.kind == "whole":
+        more = {"min": option.least}
+    words = option.help
+    if option.lacking:
+        words += " [required]"
+    elif option.otherwise:
+        words += f" [{option.otherwise}]"
+    elif option.kind == "numbers by column":
+        words += " Repeat it."
+    default = None if option.default in ((), {}) else option.default
+    return _given(kind, typer.Option(flag, help=words, **more), default)
+
+
+def _read(option: Option, value: Any) -> Any:
+    """Return an option as the attack takes it."""
+    if option.kind == "columns":
+        return tuple(name.strip() for name in (value or "").split(",") if name.strip())
+    if option.kind == "numbers by column":
+        return column_numbers(value, f"--{option.name}", float)
+    return value

@@ -8,7 +8,7 @@ import typer
 
 from caveat import __version__
 from caveat.cli import console
-from caveat.cli.attack import attack
+from caveat.cli.attack import attack_app
 from caveat.cli.audit import audit
 from caveat.cli.compare import compare
 from caveat.cli.init import init
@@ -54,7 +54,7 @@ def _options(
     console.set_quiet(quiet)
 
 
-app.command()(attack)
+app.add_typer(attack_app, name="attack")
 app.command()(audit)
 app.command()(compare)
 app.command()(init)

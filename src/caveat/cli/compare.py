@@ -31,7 +31,7 @@ def compare(
         list[str] | None,
         typer.Option(help="A model to fit on both sides: 'income ~ age + sex'. Repeat it."),
     ] = None,
-    holdout: Annotated[
+    control: Annotated[
         Path | None, typer.Option(help="Records that were not used to make the release.")
     ] = None,
     weights: Annotated[
@@ -56,23 +56,23 @@ def compare(
     json_path = Path(json) if json not in (None, "-") else None
     targets = [] if charts is None else _chart_files(charts, len(models))
     outputs = [json_path, *targets]
-    check_outputs(outputs, force=force, inputs=[original, *synthetic, holdout, schema])
+    check_outputs(outputs, force=force, inputs=[original, *synthetic, control, schema])
     reader = Reader.of(schema)
     check_outputs(outputs, force=force, inputs=reader.inputs)
     tables = [reader.original(original), *(reader.release(path) for path in synthetic)]
-    outside = None if holdout is None else reader.original(holdout)
+    outside = None if control is None else reader.original(control)
     # scikit-learn, statsmodels and Altair take a second to load: not for `caveat --help`.
     from caveat.utility import compare as run_compare
 
     with console.progress() as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=1.0)
         found = run_compare(
             tables[0],
             tables[1:],
             models=models,
-            holdout=outside,
+            control=outside,
             weights=weights or reader.synthesis.get("weights"),
-            progress=lambda step: bar.update(task, description=step),
+            progress=lambda step, share: bar.update(task, description=step, completed=share),
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     if json == "-":
@@ -83,8 +83,7 @@ def compare(
         write_text(json_path, content + "\n", force=force)
         console.remark(f"written: {json_path}")
     if charts is not None:
-        _draw(found, targets, force=force)
-        console.remark(f"written: {len(targets)} files in {charts}")
+        _draw(found, charts, targets, force=force)
 
 
 def _chart_files(folder: Path, n_models: int) -> list[Path]:
@@ -97,7 +96,7 @@ def _chart_files(folder: Path, n_models: int) -> list[Path]:
     return [folder / f"{name}.{kind}" for name in names for kind in FORMATS]
 
 
-def _draw(found: Utility, targets: list[Path], *, force: bool) -> None:
+def _draw(found: Utility, folder: Path, targets: list[Path], *, force: bool) -> None:
     from caveat.utility import charts as draw
     from caveat.utility.entries.general import cart_of
 
@@ -111,11 +110,12 @@ def _draw(found: Utility, targets: list[Path], *, force: bool) -> None:
     for target in targets:
         if target.stem in drawn:
             draw.save(drawn[target.stem], target, force=force)
+    console.remark(f"written: {len(targets)} files in {folder}")
 
 
 def _print(found: Utility, title: str) -> None:
     out, width = console.out, min(console.out.width, WIDEST)
-    copies = len(found.comparisons)
+    copies = len(found.pairs)
     rows = f"{found.first.n_original:,} rows, {len(found.first.names)} variables"
     against = "1 synthetic table" if copies == 1 else f"{copies} synthetic tables"
     for warning in found.warnings:
@@ -170,16 +170,16 @@ def _measures(found: Utility) -> Grid:
     from caveat.utility import BEST
 
     columns = ["measure", "release", "resample"]
-    second, outside = len(found.comparisons) > 1, found.holdout_rows is not None
+    second, outside = len(found.pairs) > 1, found.control_rows is not None
     columns += ["2nd copy"] if second else []
-    columns += ["holdout"] if outside else []
+    columns += ["control"] if outside else []
     grid = _grid(*columns, "ideal")
     for family, results in groupby(found.results, key=lambda result: result.measure.family):
         grid.add_row(Text(family, style="underline"))
         for result in results:
             cells = [_number(result.value), _number(result.references.resample)]
             cells += [_number(result.references.second_copy)] if second else []
-            cells += [_number(result.references.holdout)] if outside else []
+            cells += [_number(result.references.control)] if outside else []
             # A standardised statistic is 1 on average even if the synthesis is right.
             ideal = "≤ 1" if result.measure.unit == "×" else _number(BEST[result.measure.name])
             grid.add_row(f"  {_label(result, found)}", *cells, ideal)

@@ -18,8 +18,8 @@ from caveat.errors import CaveatError, hint
 from caveat.findings import Profile
 from caveat.findings import look as look_at
 from caveat.risk import MEASURES
+from caveat.spec.answers import Answers, candidates
 from caveat.spec.starter import released, starter
-from caveat.spec.wishes import Wishes, candidates
 from caveat.table import Table, read
 from caveat.table.atomic import check_output, write_text
 from caveat.table.files import READABLE
@@ -65,8 +65,8 @@ def init(
     table, file = _data(data)
     check_output(out, force=force, inputs=[file])
     profile = look_at(table)
-    wishes = _ask(profile, "Synthetic data")
-    text = starter(profile, seen_from(out, file), {}, wishes)
+    answers = _ask(profile, "Synthetic data")
+    text = starter(profile, seen_from(out, file), {}, answers)
     write_text(out, text, force=force)
     _say(f"\nwritten: {out}")
     ReleaseSpec.from_toml(out).check(table)
@@ -98,7 +98,7 @@ def _data(given: Path | None) -> tuple[Table, Path]:
     return found[-1], file
 
 
-def _ask(profile: Profile, title: str) -> Wishes:
+def _ask(profile: Profile, title: str) -> Answers:
     """Ask what the look cannot know."""
     names = released(profile)
     likely = candidates(profile, names)
@@ -137,7 +137,7 @@ def _ask(profile: Profile, title: str) -> Wishes:
         _columns(others, none="-"),
         _listed(targets) or "-",
     )
-    return Wishes(
+    return Answers(
         title=title, unit=unit, purpose=purpose, recipients=recipients, access=access,
         copies=copies, control=control, keys=keys, targets=targets, limits=limits,
         strong=strong,

@@ -25,7 +25,7 @@ def measures(
 ) -> None:
     """Say what each measure is, for which attacker, and what it cannot see."""
     # The rooms of the attackers and of utility bring entries of their own, and large libraries.
-    import caveat.attack.ordinary  # noqa: F401  (entries join the table of the risk measures)
+    import caveat.attack.registry  # noqa: F401  (entries join the table of the risk measures)
     from caveat.utility import MEASURES as UTILITY
 
     if name is None:

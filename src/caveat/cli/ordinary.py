@@ -1,4 +1,4 @@
-"""``caveat attack --kind``: what anyone can do with the released table alone."""
+"""``caveat attack``: what anyone can do with the released table alone."""
 
 from __future__ import annotations
 
@@ -8,62 +8,57 @@ from typing import Any, Literal
 
 from rich.table import Table as Sheet
 
-from caveat.attack.ordinary import Finding, Options, check_options, run_kind
+from caveat.attack.entry import Attack, Finding
+from caveat.attack.registry import run_attack
 from caveat.cli import console
 from caveat.risk import MEASURES
 from caveat.table import Table
 from caveat.table.atomic import write_text
 from caveat.table.overlap import RIGHT_FILE
 
-__all__ = ["attack_of_kind", "names"]
+__all__ = ["attack_with_the_release"]
 
 
-def attack_of_kind(
-    kind: str,
+def attack_with_the_release(
+    attack: Attack,
     original: Table,
     releases: Sequence[Table],
-    options: Options,
+    told: dict[str, Any],
     *,
     json: str | None,
     force: bool,
 ) -> None:
-    """Run one kind of attack on every copy of a release, print and write what it finds."""
-    check_options(kind, options)
+    """Run an attack on every copy of a release, print and write what it finds."""
     found = []
     with console.progress() as bar:
-        task = bar.add_task(f"attacking ({kind})", total=len(releases))
+        task = bar.add_task(f"attacking ({attack.name})", total=len(releases))
         for release in releases:
-            found.append(run_kind(kind, original, release, options))
+            found.append(run_attack(attack.name, original, release, **told))
             bar.advance(task)
     if json is not None:
-        text = json_format.dumps(_content(kind, found), indent=2)
+        text = json_format.dumps(_content(attack.name, found), indent=2)
         if json == "-":
             console.document(text)
             return
         write_text(json, text + "\n", force=force)
-    _print(kind, found)
+    _print(attack.name, found)
 
 
-def names(text: str | None) -> tuple[str, ...]:
-    """Return the names in a text with commas between them."""
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def _content(kind: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
+def _content(name: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
     copies = [
         [{"measure": f.measure, "label": f.label, **f.result.to_dict()} for f in findings]
         for findings in found
     ]
-    return {"kind": kind, "copies": copies}
+    return {"attack": name, "copies": copies}
 
 
-def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
+def _print(name: str, found: Sequence[Sequence[Finding]]) -> None:
     for note in dict.fromkeys(n for one in found for f in one for n in f.result.notes):
         if note.endswith(RIGHT_FILE):
             console.out.print(f"WARNING: {note}", markup=False, style="bold red")
     header = ("", "value", "95 %", "baseline", "original", "control", "residual", "n")
     for copy, findings in enumerate(found, 1):
-        title = f"{kind}, copy {copy}" if len(found) > 1 else kind
+        title = f"{name}, copy {copy}" if len(found) > 1 else name
         sheet = Sheet(title=title, title_justify="left", title_style="bold", box=None)
         for i, head in enumerate(header):
             # Where the screen is narrow the names give way, not the numbers.
@@ -85,8 +80,8 @@ def _print(kind: str, found: Sequence[Sequence[Finding]]) -> None:
         markup=False,
     )
     blind: dict[str, list[str]] = {}
-    for name in dict.fromkeys(finding.measure for finding in first):
-        blind.setdefault(MEASURES[name].blind_spot, []).append(name)
+    for measure in dict.fromkeys(finding.measure for finding in first):
+        blind.setdefault(MEASURES[measure].blind_spot, []).append(measure)
     for text, alike in blind.items():
         console.out.print(f"{', '.join(alike)} cannot see: {text}", markup=False)
 

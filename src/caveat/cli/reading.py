@@ -60,10 +60,10 @@ class Reader:
 
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)
-        said = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
+        declared = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
         path, files = (None, ()) if data is None else (data.path, data.files)
         read_too = (specification, *files)
-        return cls(schema, {**said, **given}, synthesis, path, document, read_too)
+        return cls(schema, {**declared, **given}, synthesis, path, document, read_too)
 
     def original(self, path: Path) -> Table:
         """Read the confidential table; it has every declared column."""

@@ -58,10 +58,10 @@ def tune(
     if memory.exists():
         console.remark(f"going on with what {memory} holds")
     with going_on_from(memory), console.progress() as bar:
-        task = bar.add_task("tuning", total=None)
+        task = bar.add_task("tuning", total=1.0)
 
-        def show(what: str, ready: int, total: int) -> None:
-            bar.update(task, description=what, completed=ready, total=total)
+        def show(step: str, share: float) -> None:
+            bar.update(task, description=step, completed=share)
 
         found = run_tune(table, search, state=memory, threads=threads, progress=show)
     if json_file is not None:

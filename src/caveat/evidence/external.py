@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from caveat.notes import Note
+
 __all__ = ["external"]
 
 # What the external version takes over as it stands, by part. Everything else is left out: a field
@@ -18,11 +20,11 @@ _RELEASE = (
     "original_rows", "fitted_rows", "control_rows", "synthesised_by",
 )  # fmt: skip
 _MEASUREMENT = (
-    "measure", "copy", "limit", "excess", "value", "interval", "baseline", "reference", "control",
-    "beyond_control", "beyond_control_interval", "n", "excluded",
+    "measure", "label_is_public", "copy", "limit", "excess", "value", "interval", "baseline",
+    "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded",
 )  # fmt: skip
 _UTILITY = (
-    "measure", "value", "interval", "copies", "resample", "second_copy", "holdout", "best", "unit",
+    "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best", "unit",
     "limit", "excess",
 )  # fmt: skip
 _VARIABLE = (
@@ -47,32 +49,7 @@ _PROTECTIONS = (
     "add_noise", "code_extremes", "distance_filter", "group_rare_levels", "label", "microaggregate",
     "pram", "remove_replicated_uniques", "round_numbers", "smooth", "spectral",
 )  # fmt: skip
-_LABELS = re.compile(
-    r"\d+ columns?|one column|\d+ nearest|z|mad|depth|"
-    r"(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)"
-)
-# Notes that say how a number was found or why there is none, and hold no value of the data.
-_NOTES = re.compile(
-    "|".join(
-        (
-            r"of [\d,]+ records drawn at random",
-            r"of these and the [\d,]+ most vulnerable records",
-            r"of the [\d,]+ most vulnerable records",
-            r"of all records",
-            r"the first table alone",
-            r"original and control were cut at random to the same size",
-            r"exact, for an attacker who knows the filter",
-            r"of the release before its protections, which do not look at the original: a bound",
-            r"simulated: averaged over [\d,]+ draws of the parameters",
-            r"simulated: [\d,]+ releases in each world; she looks at how often each candidate's "
-            r"whole record occurs, and a stronger attack may exist",
-            rf"no exact likelihood: (?:{'|'.join(_PROTECTIONS)}) looks at the original: the "
-            r"release is no plain draw",
-            r"there is no record to count",
-            r"the tables were synthesised elsewhere: how is not known, and this attacker knows it",
-        )
-    )
-)
+_UNSAID = Note("reason-withheld", "it could not be computed", public=True)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
 _WITHHELD = "withheld"
@@ -92,27 +69,9 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         Evidence, or the result of this function, which is returned as it is.
     """
     public = _Public(content["release"]["columns"])
-    utility = content["utility"]
     result = {
         "format": content["format"],
-        "release": {
-            **_pick(content["release"], _RELEASE),
-            "not_released": [],
-            "identifying": [
-                {**_pick(found, ("column", "code", "is")), "reason": ""}
-                for found in content["release"].get("identifying", ())
-                if found["column"] in public.names
-            ],
-            "private_numbers": [
-                found
-                for found in content["release"].get("private_numbers", ())
-                if found["column"] in public.names
-            ],
-            "files": [
-                _pick(file, ("name", "copy", "format", "rows", "sha256"))
-                for file in content["release"]["files"]
-            ],
-        },
+        "release": public.release(content["release"]),
         "software": _pick(content["software"], ("caveat", "python", "packages")),
         "inputs": None,
         "seed": None,
@@ -121,36 +80,7 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "measures": {name: _pick(m, _MEASURE) for name, m in content["measures"].items()},
         "scenarios": [public.scenario(scenario) for scenario in content["scenarios"]],
         "records_at_risk": [],
-        "utility": {
-            "limits": utility["limits"],
-            "measurements": [
-                {
-                    **_pick(m, _UTILITY),
-                    "label": "",
-                    "model": public.formula(m["model"]),
-                    "notes": _public_notes(m),
-                }
-                for m in utility["measurements"]
-            ],
-            "variables": [
-                {**_pick(v, _VARIABLE), "vanished": None, "groups": []}
-                for v in utility["variables"]
-                if v["name"] in public.names
-            ],
-            "pairs": [p for p in utility["pairs"] if public.names.issuperset(p["names"])],
-            "models": [
-                {
-                    **_pick(m, _MODEL),
-                    "formula": public.formula(m["formula"]),
-                    "n_original": None,
-                    "coefficients": [],
-                    "notes": [],
-                }
-                for m in utility["models"]
-            ],
-            "rules": [],
-            "remarks": [],
-        },
+        "utility": public.utility(content["utility"]),
         "map": public.map(content["map"]),
         "remarks": [],
     }
@@ -162,10 +92,10 @@ def _pick(entry: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     return {name: entry[name] for name in fields if name in entry}
 
 
-def _public_notes(measurement: dict[str, Any]) -> list[str]:
-    """Return the notes that are known to hold no value; a missing value always has a reason."""
-    known = [note for note in measurement["notes"] if _NOTES.fullmatch(note)]
-    return known or (["it could not be computed"] if measurement["value"] is None else [])
+def _public_notes(measurement: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the notes that were written to be published; a missing value always has a reason."""
+    public = [note for note in measurement["notes"] if note["public"]]
+    return public or ([_UNSAID.to_dict()] if measurement["value"] is None else [])
 
 
 def _rounded(value: Any) -> Any:
@@ -189,12 +119,65 @@ class _Public:
         self.names = frozenset(columns)
         self.models: dict[str, str] = {}
 
+    def release(self, release: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **_pick(release, _RELEASE),
+            "not_released": [],
+            "identifying": [
+                {**_pick(found, ("column", "code", "is")), "reason": ""}
+                for found in release.get("identifying", ())
+                if found["column"] in self.names
+            ],
+            "private_numbers": [
+                found
+                for found in release.get("private_numbers", ())
+                if found["column"] in self.names
+            ],
+            "files": [
+                _pick(file, ("name", "copy", "format", "rows", "sha256"))
+                for file in release["files"]
+            ],
+        }
+
+    def utility(self, utility: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "limits": utility["limits"],
+            "measurements": [
+                {
+                    **_pick(m, _UTILITY),
+                    "label": "",
+                    "model": self.formula(m["model"]),
+                    "notes": _public_notes(m),
+                }
+                for m in utility["measurements"]
+            ],
+            "variables": [
+                {**_pick(v, _VARIABLE), "vanished": None, "groups": []}
+                for v in utility["variables"]
+                if v["name"] in self.names
+            ],
+            "pairs": [p for p in utility["pairs"] if self.names.issuperset(p["names"])],
+            "models": [
+                {
+                    **_pick(m, _MODEL),
+                    "formula": self.formula(m["formula"]),
+                    "n_original": None,
+                    "coefficients": [],
+                    "notes": [],
+                }
+                for m in utility["models"]
+            ],
+            "rules": [],
+            "remarks": [],
+        }
+
     def known(self, names: list[str]) -> list[str]:
         return [name for name in names if name in self.names]
 
-    def label(self, label: str) -> str:
-        """Return what tells results of one attack apart, if it is of a form that is known."""
-        return label if label in self.names or _LABELS.fullmatch(label) else ""
+    def label(self, m: dict[str, Any]) -> str:
+        """Return what tells results of one attack apart, if the attack lets it be published."""
+        public = m.get("label_is_public") is True or m["label"] in self.names
+        return m["label"] if public else ""
 
     def formula(self, formula: str | None) -> str | None:
         """Return a formula that is made of released columns and signs only."""
@@ -253,7 +236,7 @@ class _Public:
             "measurements": [
                 {
                     **_pick(m, _MEASUREMENT),
-                    "label": self.label(m["label"]),
+                    "label": self.label(m),
                     "target": m["target"] if m["target"] in self.names else None,
                     "notes": _public_notes(m),
                     "details": {},

@@ -13,7 +13,7 @@ import polars as pl
 
 from caveat.findings import arithmetic, derived, rules
 from caveat.findings.catalogue import CATALOGUE, TOPICS
-from caveat.findings.interpret import interpret
+from caveat.findings.codes_and_kinds import find_codes_and_kinds
 from caveat.findings.profile import (
     ColumnProfile,
     Finding,
@@ -65,7 +65,7 @@ def look(data: Any) -> Profile:
     """
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
-    findings, table = interpret(compact)
+    findings, table = find_codes_and_kinds(compact)
     weighing = find_weights(table)
     weights = [f.columns[0] for f in weighing]
     # Weights are no data: nothing else about them has to be decided.

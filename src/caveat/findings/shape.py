@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from caveat.findings.interpret import LONG_FACTOR
+from caveat.findings.codes_and_kinds import LONG_FACTOR
 from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
 from caveat.table.column import Column, Kind
 from caveat.table.identifying import Judgement

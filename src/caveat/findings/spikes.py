@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.findings.interpret import LONG_FACTOR
+from caveat.findings.codes_and_kinds import LONG_FACTOR
 from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
 from caveat.table.column import Column, Kind
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -13,39 +13,14 @@ from caveat.errors import CaveatError
 from caveat.protect.pipeline import Surroundings, check_steps, protect
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
-from caveat.synthesis import Model, Synthesizer
+from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 
-__all__ = ["FittedSetting", "Made", "Setting", "settings_of"]
+__all__ = ["Copy", "FittedSetting", "Setting", "settings_of"]
 
 # First words of the seeds for refilling, and for the protections of further copies.
 REFILL, PROTECT = 1_000_003, 1_000_011
-
-
-@dataclass(frozen=True)
-class Made:
-    """A release and how it was made.
-
-    Parameters
-    ----------
-    drawn, release
-        The release before the protections, and after them.
-    options
-        Options of the synthesiser.
-    protect
-        The protections with their arguments.
-    steps
-        What they did.
-    """
-
-    drawn: Table
-    release: Table
-    options: Mapping[str, Any]
-    protect: Sequence[Mapping[str, Any]] = ()
-    steps: Sequence[Step] = ()
-
-    __repr__ = without_values
 
 
 @dataclass(frozen=True)
@@ -95,6 +70,31 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Copy:
+    """One synthetic table that a setting made.
+
+    Parameters
+    ----------
+    drawn, release
+        The table before the protections, and after them.
+    setting
+        How it was made.
+    plan
+        The plan of the setting for the table that it was made from.
+    steps
+        What the protections did.
+    """
+
+    drawn: Table
+    release: Table
+    setting: Setting
+    plan: Plan
+    steps: tuple[Step, ...] = ()
+
+    __repr__ = without_values
+
+
+@dataclass(frozen=True)
 class FittedSetting:
     """A setting that has seen a table.
 
@@ -123,7 +123,7 @@ class FittedSetting:
         drawn = self.model.tables(rows, copies, 1)
         return [self.protect(table, copy).release for copy, table in enumerate(drawn)]
 
-    def protect(self, drawn: Table, copy: int = 0) -> Made:
+    def protect(self, drawn: Table, copy: int = 0) -> Copy:
         """Apply the protections to a drawn copy; fresh records for a filter come from the model."""
         # The first copy has the seeds that the same setting has in a map.
         seed = self.model.seed if copy == 0 else child_seed(self.model.seed, PROTECT, copy)
@@ -136,7 +136,7 @@ class FittedSetting:
         shared = self.original.select([name for name in self.original if name in drawn])
         around = Surroundings(shared, seed, refill, SMOOTHINGS)
         release, steps = protect(drawn, self.setting.protect, around)
-        return Made(drawn, release, self.setting.options, self.setting.protect, steps)
+        return Copy(drawn, release, self.setting, self.model.plan, steps)
 
 
 def _short(value: Any) -> str:
@@ -156,6 +156,7 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
             raise CaveatError(
                 "a setting needs a list of values to try",
                 where=f"tune, settings, {name}",
+                entry=(name,),
                 do=f"write {name} = [5, 20, 50]",
             )
     protections = grid.get("protect", [[]])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.kernel import kernel
+from caveat.compiling import kernel
 from caveat.nearest.ties import Codes, Floats, Ints, Nearest, in_blocks, lot, lots
 
 __all__ = ["Vectors", "euclid_nearest"]

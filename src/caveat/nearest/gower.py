@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.kernel import kernel
+from caveat.compiling import kernel
 from caveat.nearest.ties import TIE, Codes, Floats, Ints, Nearest, in_blocks, lot, lots
 from caveat.table.cells import key_cells
 

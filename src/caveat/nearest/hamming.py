@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.kernel import kernel
+from caveat.compiling import kernel
 from caveat.nearest.ties import Floats, Ints
 from caveat.table.cells import Joint, key_cells
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from caveat.kernel import kernel
+from caveat.compiling import kernel
 from caveat.nearest.ties import TIE, Floats, in_blocks
 
 __all__ = ["jaccard_smallest", "tree_smallest"]

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.kernel import kernel
+from caveat.compiling import kernel
 
 __all__ = ["TIE", "Codes", "Floats", "Ints", "Nearest", "in_blocks", "lot", "lots"]
 

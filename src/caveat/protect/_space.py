@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Mixed, gower_smallest, jaccard_smallest, tree_smallest
+from caveat.notes import Note
 from caveat.table import Column, Kind, Table, align
 from caveat.table.align import recode_to
 
@@ -46,7 +47,7 @@ class Space:
     points: Callable[[Table], Points]
     nearest: Callable[..., tuple[Floats, Floats]]
     columns: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def space_of(original: Table, metric: Metric, columns: Sequence[str] | None) -> Space:
@@ -62,13 +63,13 @@ def space_of(original: Table, metric: Metric, columns: Sequence[str] | None) -> 
             if original[name] is not None and name not in usable:
                 raise CaveatError(
                     f"the {metric} distance cannot take it",
-                    where=f"column {name}",
+                    column=name,
                     do='leave it out, or use metric = "gower" for mixed columns',
                 )
         usable, left_out = list(columns), []
     if not usable:
         raise CaveatError(f"no column can take part in the {metric} distance", do="use gower")
-    notes = (f"without {', '.join(left_out)}",) if left_out else ()
+    notes = (Note("left-out", f"without {', '.join(left_out)}"),) if left_out else ()
     if metric == "gower":
         return _gower(original, usable, notes)
     if metric == "jaccard":
@@ -107,7 +108,7 @@ def _raw(original: Table, table: Table, names: Sequence[str]) -> Floats:
     return out
 
 
-def _linear(original: Table, names: Sequence[str], notes: tuple[str, ...], whiten: bool) -> Space:
+def _linear(original: Table, names: Sequence[str], notes: tuple[Note, ...], whiten: bool) -> Space:
     """Numbers in standard deviations, decorrelated for Mahalanobis.
 
     A missing number is the mean, and a column of its own says that it is missing.
@@ -155,7 +156,7 @@ def _missing_patterns(raw: Floats, names: Sequence[str]) -> tuple[list[int], lis
     return gaps, [*names, *(f"{names[j]} (missing or not)" for j in gaps)]
 
 
-def _whitening(standard: Floats, labels: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
+def _whitening(standard: Floats, labels: Sequence[str]) -> tuple[Floats, tuple[Note, ...]]:
     """Return W with W W' = R⁻¹ for the correlations R, shrunken where these are nearly singular."""
     correlation = standard.T @ standard / len(standard)
     values, vectors = np.linalg.eigh(correlation)
@@ -166,18 +167,19 @@ def _whitening(standard: Floats, labels: Sequence[str]) -> tuple[Floats, tuple[s
             where=f"columns {', '.join(involved)}",
             do="leave one of them out, or use another metric",
         )
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if values[0] < NEARLY_SINGULAR:
         from sklearn.covariance import ledoit_wolf_shrinkage
 
         share = float(ledoit_wolf_shrinkage(standard, assume_centered=True))
         share = max(share, NEARLY_SINGULAR)
         values = (1 - share) * values + share
-        notes = (f"correlations nearly singular: shrunken towards none by {share:.2g}",)
+        says = "correlations nearly singular: shrunken towards none by {share:.2g}"
+        notes = (Note("shrunken", says, share=share),)
     return vectors / np.sqrt(values), notes
 
 
-def _gower(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Space:
+def _gower(original: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Space:
     """Numbers and ordered levels as shares of the original's range, codes for the rest.
 
     A way to be missing is a number far from all others: differences count 1 at most.
@@ -211,7 +213,7 @@ def _used(column: Column) -> Floats:
     return np.where(column.counts > 0, place, np.nan)
 
 
-def _jaccard(original: Table, names: Sequence[str], notes: tuple[str, ...]) -> Space:
+def _jaccard(original: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Space:
     """Take the larger of the two levels as 1: true of false and true, yes of no and yes."""
 
     def points(table: Table) -> Points:

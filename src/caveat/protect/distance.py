@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.nearest import TIE, Mixed
+from caveat.notes import Note
 from caveat.protect._space import Metric, Points, Space, space_of
 from caveat.protect.record import Protected, Step
 from caveat.table import Table, concat
@@ -85,8 +86,8 @@ def too_close(
 
 
 def distance_filter(
-    synthetic: Table,
     original: Table,
+    synthetic: Table,
     *,
     metric: Metric = "mahalanobis",
     columns: Sequence[str] | None = None,
@@ -98,16 +99,15 @@ def distance_filter(
 
     Parameters
     ----------
-    synthetic, original
-        The release and the original.
+    original, synthetic
+        The original and the release.
     metric
         "mahalanobis" and "euclidean" (in standard deviations) for numbers, ordered and binary
         columns; "gower" for mixed columns; "jaccard" for binary ones.
     columns
         The columns that take part; by default all that the metric can take.
     refill
-        Draws fresh records until there are as many as before. Without it the release gets
-        smaller.
+        Draws fresh records until there are as many as before. Without it the release gets smaller.
     most_rounds
         Rounds of refilling after which the filter gives up with a warning.
     threads
@@ -128,31 +128,36 @@ def distance_filter(
         kept.append(fresh.take(np.flatnonzero(~close)[: wanted - n_kept]))
         n_kept += kept[-1].n_rows
     if not n_kept:
-        raise CaveatError(
-            f"the filter would remove all of {drawn:,} synthetic records",
-            where=f"distance {metric}, columns {', '.join(space.columns)}",
-            do="use fewer columns or another metric; or the generator only copies",
-        )
+        raise _nothing_left(drawn, metric, space.columns)
     notes = space.notes
     if refill is not None and n_kept < wanted:
-        notes += (f"{n_kept:,} of {wanted:,} records after {rounds} rounds of refilling",)
+        notes += (_not_refilled(n_kept, wanted, rounds),)
         warnings.warn(f"distance filter: {notes[-1]}", CaveatWarning, stacklevel=2)
-    step = Step(
-        "distance_filter",
-        {"metric": metric, "columns": list(space.columns), "most_rounds": most_rounds},
-        {
-            "rows": wanted,
-            "removed": first,
-            "removed, per cent": 100 * first / max(wanted, 1),
-            "rounds of refilling": rounds,
-            "drawn": drawn,
-            "left": n_kept,
-            "originals with a twin": judge.n_twins,
-        },
-        reads_original=True,
-        notes=notes,
-    )
+    counts = {
+        "rows": wanted,
+        "removed": first,
+        "removed, per cent": 100 * first / max(wanted, 1),
+        "rounds of refilling": rounds,
+        "drawn": drawn,
+        "left": n_kept,
+        "originals with a twin": judge.n_twins,
+    }
+    settings = {"metric": metric, "columns": list(space.columns), "most_rounds": most_rounds}
+    step = Step("distance_filter", settings, counts, reads_original=True, notes=notes)
     return Protected(concat(kept) if len(kept) > 1 else kept[0], step)
+
+
+def _not_refilled(kept: int, wanted: int, rounds: int) -> Note:
+    says = "{kept:,} of {wanted:,} records after {rounds} rounds of refilling"
+    return Note("not-refilled", says, kept=kept, wanted=wanted, rounds=rounds)
+
+
+def _nothing_left(drawn: int, metric: Metric, columns: Sequence[str]) -> CaveatError:
+    return CaveatError(
+        f"the filter would remove all of {drawn:,} synthetic records",
+        where=f"distance {metric}, columns {', '.join(columns)}",
+        do="use fewer columns or another metric; or the generator only copies",
+    )
 
 
 def _to_draw(wanted: int, kept: int, drawn: int) -> int:

@@ -190,8 +190,8 @@ def scale_for(
 
 
 def add_noise(
-    synthetic: Table,
     original: Table,
+    synthetic: Table,
     populations: Mapping[str, Population],
     *,
     limit: float = 0.2,
@@ -202,8 +202,8 @@ def add_noise(
 
     Parameters
     ----------
-    synthetic, original
-        The release and the original.
+    original, synthetic
+        The original and the release.
     populations
         What is known about each variable in the population; these are the columns that get noise.
     limit

@@ -47,7 +47,7 @@ def group_rare_levels(
         if column.kind is not Kind.CATEGORY or column.levels.dtype != object:
             raise CaveatError(
                 "only categories without an order can be grouped",
-                where=f"column {name}",
+                column=name,
                 do="use top and bottom coding or rounding for numbers and ordered levels",
             )
         out[name], counts[f"{name}: levels grouped"], counts[f"{name}: records"] = _grouped(
@@ -92,9 +92,7 @@ def label(synthetic: Table, *, column: str = "synthetic", text: str = "synthetic
     ['synthetic', 'synthetic']
     """
     if column in synthetic:
-        raise CaveatError(
-            "there is such a column already", where=f"column {column}", do="name another one"
-        )
+        raise CaveatError("there is such a column already", column=column, do="name another one")
     codes = np.zeros(synthetic.n_rows, np.uint8)
     added = Column(codes, np.array([text], dtype=object), Kind.CATEGORY)
     step = Step("label", {"column": column, "text": text}, {"rows": synthetic.n_rows})

@@ -39,9 +39,7 @@ def code_extremes(
     for name in dict.fromkeys([*bottom, *top]):
         low, high = bottom.get(name, -np.inf), top.get(name, np.inf)
         if not low < high:
-            raise CaveatError(
-                "the bottom is not below the top", where=f"column {name}", do="mend the limits"
-            )
+            raise CaveatError("the bottom is not below the top", column=name, do="mend the limits")
         column = number_column(synthetic, name, "coding of extremes")
         numbers = numbers_of(column)
         columns[name] = with_numbers(column, np.clip(numbers, low, high))
@@ -63,7 +61,7 @@ def round_numbers(synthetic: Table, base: Mapping[str, float]) -> Protected:
     columns, counts = {}, {}
     for name, width in base.items():
         if not width > 0:
-            raise CaveatError("the base is not above 0", where=f"column {name}", do="give 10, say")
+            raise CaveatError("the base is not above 0", column=name, do="give 10, say")
         column = number_column(synthetic, name, "rounding")
         numbers = numbers_of(column)
         rounded = np.round(numbers / width) * width

@@ -49,14 +49,14 @@ class Surroundings:
 
 
 def _noise(
-    synthetic: Table, original: Table, population: Mapping[str, int], **how: Any
+    original: Table, synthetic: Table, population: Mapping[str, int], **how: Any
 ) -> Protected:
     """Take the original's own values as the distribution in a population of a given size."""
     known = {
         name: Population(size, values=numbers_of(number_column(original, name, "noise")))
         for name, size in population.items()
     }
-    return add_noise(synthetic, original, known, **how)
+    return add_noise(original, synthetic, known, **how)
 
 
 def _smooth(
@@ -107,12 +107,13 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> None:
                     f"{argument!r} is no argument of {name}",
                     where="protect",
                     do=f"use {', '.join(known)}",
+                    entry=(argument,),
                 )
 
 
 def arguments_of(name: str) -> tuple[list[str], bool]:
     """Return what a specification may tell a protection, and whether it may tell it more."""
-    _, *parameters = inspect.signature(PROTECTIONS[name]).parameters.values()  # the release first
+    parameters = inspect.signature(PROTECTIONS[name]).parameters.values()
     known = [p.name for p in parameters if p.name not in GIVEN and p.kind is not p.VAR_KEYWORD]
     return known, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
@@ -153,7 +154,7 @@ def protect(
         if "seed" in wanted or step["name"] == "add_noise":
             offered["seed"] = around.seed
         used = {k: v for k, v in offered.items() if k in wanted or k == "seed"}
-        done = function(synthetic, **used, **arguments)
+        done = function(synthetic=synthetic, **used, **arguments)
         synthetic = done.table
         records.append(done.step)
     return synthetic, tuple(records)

@@ -113,9 +113,7 @@ def pram(synthetic: Table, columns: Sequence[str], *, theta: float, seed: int = 
     for position, name in enumerate(columns):
         column = synthetic[name].compact()
         if column.n_levels < 2:
-            raise CaveatError(
-                "PRAM needs two or more categories", where=f"column {name}", do="leave it out"
-            )
+            raise CaveatError("PRAM needs two or more categories", column=name, do="leave it out")
         matrix = pram_matrix(column.counts, theta)
         chance = rng_of(seed, position).random(len(column))
         steps = np.cumsum(matrix, axis=1)

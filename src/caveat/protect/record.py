@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from caveat.discreet import without_values
+from caveat.notes import Note
 from caveat.table import Table
 
 __all__ = ["Protected", "Step"]
@@ -39,7 +40,7 @@ class Step:
     counts: Mapping[str, float]
     seed: int | None = None
     reads_original: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, complete_matrix, with_numbers
 from caveat.seeds import rng_of
@@ -20,9 +21,10 @@ from caveat.table import Table
 __all__ = ["disturb", "spectral"]
 
 Way = Literal["P", "J", "O"]
-REFLECTED = (
+REFLECTED = Note(
+    "reflected",
     "J releases reflections of the original rows: a share of about 2^-p are exact copies, and all "
-    "2^p candidates of any row can be listed from the release itself; not for release"
+    "2^p candidates of any row can be listed from the release itself; not for release",
 )
 
 
@@ -46,14 +48,16 @@ def disturb(points: Floats, way: Way, rng: np.random.Generator) -> Floats:
     return np.asarray(u * d @ vt + mean)
 
 
-def spectral(table: Table, columns: Sequence[str], *, way: Way = "O", seed: int = 0) -> Protected:
+def spectral(
+    synthetic: Table, columns: Sequence[str], *, way: Way = "O", seed: int = 0
+) -> Protected:
     """Disturb numbers so that means and covariances stay about the same.
 
     Parameters
     ----------
-    table
-        The table. The other columns are kept as they stand, but the rows of the disturbed ones no
-        longer belong to them: their dependence is lost.
+    synthetic
+        The release. The other columns are kept as they stand, but the rows of the disturbed ones
+        no longer belong to them: their dependence is lost.
     columns
         Numbers without missing cells.
     way
@@ -67,16 +71,16 @@ def spectral(table: Table, columns: Sequence[str], *, way: Way = "O", seed: int 
     Ranges are not kept: negative incomes can appear. Columns of whole numbers are rounded. There is
     no formal guarantee.
     """
-    points = complete_matrix(table, columns, "spectral anonymisation")
+    points = complete_matrix(synthetic, columns, "spectral anonymisation")
     if len(points) < 2:
         raise CaveatError("spectral anonymisation needs two rows or more", where="spectral")
     rng = rng_of(seed)
     disturbed = disturb(points, way, rng)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if way == "J":
         disturbed = rng.permutation(disturbed)
         notes = (REFLECTED,)
-    out = {name: with_numbers(table[name], disturbed[:, j]) for j, name in enumerate(columns)}
+    out = {name: with_numbers(synthetic[name], disturbed[:, j]) for j, name in enumerate(columns)}
     step = Step(
         "spectral",
         {"columns": list(columns), "way": way},
@@ -84,4 +88,4 @@ def spectral(table: Table, columns: Sequence[str], *, way: Way = "O", seed: int 
         seed,
         notes=notes,
     )
-    return Protected(table.with_columns(out), step)
+    return Protected(synthetic.with_columns(out), step)

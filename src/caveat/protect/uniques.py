@@ -15,14 +15,14 @@ __all__ = ["remove_replicated_uniques"]
 
 
 def remove_replicated_uniques(
-    synthetic: Table, original: Table, keys: Sequence[str], *, existing: bool = False
+    original: Table, synthetic: Table, keys: Sequence[str], *, existing: bool = False
 ) -> Protected:
     """Remove records that are unique on the keys in the release and in the original.
 
     Parameters
     ----------
-    synthetic, original
-        The release and the original.
+    original, synthetic
+        The original and the release.
     keys
         Columns an attacker may know.
     existing
@@ -32,7 +32,7 @@ def remove_replicated_uniques(
     --------
     >>> people = Table.from_frame({"sex": list("ffm"), "age": [31, 47, 31]})
     >>> release = Table.from_frame({"sex": list("ffm"), "age": [31, 31, 31]})
-    >>> dict(remove_replicated_uniques(release, people, ["sex", "age"]).step.counts)
+    >>> dict(remove_replicated_uniques(people, release, ["sex", "age"]).step.counts)
     {'rows': 3, 'removed': 1}
     """
     if not keys:

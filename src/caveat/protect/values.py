@@ -20,9 +20,7 @@ def number_column(table: Table, name: str, what: str) -> Column:
     """Return a column of numbers, or say that the protection needs one."""
     column = table[name]
     if column.kind not in (Kind.NUMERIC, Kind.INTEGER):
-        raise CaveatError(
-            f"{what} needs numbers", where=f"column {name}", do="leave it out or mend its kind"
-        )
+        raise CaveatError(f"{what} needs numbers", column=name, do="leave it out or mend its kind")
     return column
 
 
@@ -63,7 +61,8 @@ def complete_matrix(table: Table, names: Sequence[str], what: str) -> Floats:
             row = int(np.argmax(column.is_missing)) + 1
             raise CaveatError(
                 f"{what} needs complete numbers",
-                where=f"column {name}, row {row}",
+                column=name,
+                row=row,
                 do="leave the column out, or fill its missing cells first",
             )
     return np.stack([numbers_of(column) for column in columns], axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack import Vulnerable, vulnerable
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.table import Table
 from caveat.table.cells import key_cells
 

@@ -9,21 +9,33 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk import MEASURES as RISKS
 from caveat.risk.measurement import Measurement, undefined
 from caveat.spec.limits import Limit
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["Done", "entries_of", "entry", "held_to", "limits_of", "plain", "said", "without_value"]
+__all__ = [
+    "Done",
+    "entries_of",
+    "entry",
+    "held_to",
+    "limits_of",
+    "plain",
+    "refusal",
+    "without_value",
+]
 
 Done = Callable[[float], None]
 """Called with the share of a step that has become ready."""
 
-NOT_FINITE = "a part of it is not a finite number and is left out"
+NOT_FINITE = Note("not-finite", "a part of it is not a finite number and is left out")
 
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: mappings, lists, texts, finite numbers; else its text."""
+    if isinstance(value, Note):
+        return value.to_dict()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -66,15 +78,20 @@ def entry(
     target: str | None = None,
     copy: int | None = None,
     label: str = "",
+    label_is_public: bool = False,
 ) -> dict[str, Any]:
-    """Return one measurement of risk as the evidence holds it."""
+    """Return one measurement of risk as the evidence holds it.
+
+    A label that is not made of data is marked, so that it may be published.
+    """
     content = result.to_dict()
     safe = plain(content)
     if any(v is None and content["details"][k] is not None for k, v in safe["details"].items()):
-        safe["notes"].append(NOT_FINITE)
+        safe["notes"].append(NOT_FINITE.to_dict())
     return {
         "measure": measure,
         "label": label,
+        **({"label_is_public": True} if label_is_public else {}),
         "target": target,
         "copy": copy,
         **held_to(limits, measure, result.value),
@@ -83,15 +100,15 @@ def entry(
 
 
 def without_value(
-    measures: Sequence[str], reason: str, limits: Sequence[Limit], **more: Any
+    measures: Sequence[str], reason: Note, limits: Sequence[Limit], **more: Any
 ) -> list[dict[str, Any]]:
     """Return measurements that could not be made, each with the reason."""
     return [entry(name, undefined(reason), limits, **more) for name in measures]
 
 
-def said(error: CaveatError) -> str:
+def refusal(error: CaveatError) -> Note:
     """Return the reason that an error gives, without the advice for a command."""
-    return f"{error.where}: {error.what}" if error.where else error.what
+    return Note("refused", f"{error.place}: {error.what}" if error.place else error.what)
 
 
 def entries_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -7,8 +7,8 @@ import numpy as np
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, plain
 from caveat.release.collected import Collected
-from caveat.release.making import Material
-from caveat.risk import Audit, audit
+from caveat.release.material import Material
+from caveat.risk import Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
 
 __all__ = ["collect_audit"]
@@ -19,12 +19,10 @@ NAMED = ("repU", "DiSCO")
 
 def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Done) -> Collected:
     """Measure what the released tables give away to someone who knows the keys."""
-    found = audit(
-        material.fitted,
-        list(material.releases),
+    found = audit_pairs(
+        material.pairs,
         keys=spec.keys,
         targets=material.columns(spec.keys) if spec.targets is None else spec.targets,
-        control=material.control,
         measures=spec.measures,
         **spec.circumstances,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from caveat.generators import Setting
 from caveat.release.collect import Done
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk import MEASURES
 from caveat.seeds import child_seed
 from caveat.spec.analyses import MapSpec

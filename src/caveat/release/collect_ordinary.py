@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from caveat.attack.ordinary import run_kind
+from caveat.attack.entry import Attack
+from caveat.attack.registry import ATTACKS, run_attack
 from caveat.errors import CaveatError
-from caveat.release.collect import Done, entry, said, without_value
+from caveat.notes import Note
+from caveat.release.collect import Done, entry, plain, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.seeds import child_seed
-from caveat.spec.attackers import MEASURES_OF_ATTACK
-from caveat.spec.scenarios import NEEDS_TARGETS, ScenarioSpec
+from caveat.spec.scenarios import ScenarioSpec
 
 __all__ = ["collect_ordinary"]
 
 ORDINARY = 1_000_014  # first word of the seeds
-TAKES_TARGET = (*NEEDS_TARGETS, "outliers")
 
 
 def collect_ordinary(
@@ -24,32 +25,28 @@ def collect_ordinary(
 ) -> Collected:
     """Run every attack on every table."""
     jobs = [
-        (copy, kind, target)
+        (copy, attack, target)
         for copy in range(1, len(material.releases) + 1)
-        for kind in scenario.attacks
-        for target in _targets(material, scenario, kind)
+        for attack in map(ATTACKS.__getitem__, scenario.attacks)
+        for target in _targets(material, scenario, attack)
     ]
     measurements: list[dict[str, Any]] = []
-    for copy, kind, target in jobs:
-        measurements += _attack(material, scenario, number, copy, kind, target)
+    for copy, attack, target in jobs:
+        measurements += _attack(material, scenario, number, copy, attack, target)
         done(1 / len(jobs))
     return Collected(
         {
-            "attacks": list(scenario.attacks),
-            "n_attacks": scenario.n_attacks,
-            "second": list(scenario.second),
-            "neighbours": scenario.neighbours,
-            "columns": scenario.columns,
+            **plain(scenario.told),
             "tolerance": dict(scenario.circumstances.get("tolerance", {})),
         },
         measurements,
     )
 
 
-def _targets(material: Material, scenario: ScenarioSpec, kind: str) -> tuple[str | None, ...]:
-    if kind in NEEDS_TARGETS:
+def _targets(material: Material, scenario: ScenarioSpec, attack: Attack) -> tuple[str | None, ...]:
+    if "target" in attack.needs:
         return scenario.targets or material.columns(scenario.keys)
-    return scenario.targets or (None,) if kind in TAKES_TARGET else (None,)
+    return scenario.targets or (None,) if "target" in attack.takes else (None,)
 
 
 def _attack(
@@ -57,22 +54,30 @@ def _attack(
     scenario: ScenarioSpec,
     number: int,
     copy: int,
-    kind: str,
+    attack: Attack,
     target: str | None,
 ) -> list[dict[str, Any]]:
-    asked = [name for name in MEASURES_OF_ATTACK[kind] if name in scenario.measures]
+    asked = [m.name for m in attack.measures if m.name in scenario.measures]
     seed = child_seed(material.seed, ORDINARY, number, copy)
-    options = scenario.options(target, material.control, seed)
+    pair = material.pairs[copy - 1]
+    told = scenario.arguments(attack, target, pair.control, seed)
     about: dict[str, Any] = {"target": target, "copy": copy}
     try:
-        found = run_kind(kind, material.fitted, material.releases[copy - 1], options)
+        found = run_attack(attack.name, pair.original, pair.synthetic, **told)
     except CaveatError as error:
-        return without_value(asked, said(error), scenario.limits, **about)
+        return without_value(asked, refusal(error), scenario.limits, **about)
     made = [
-        entry(one.measure, one.result, scenario.limits, label=one.label, **about)
+        entry(
+            one.measure,
+            one.result,
+            scenario.limits,
+            label=one.label,
+            label_is_public=bool(one.label and re.fullmatch(attack.labels, one.label)),
+            **about,
+        )
         for one in found
         if one.measure in asked
     ]
     absent = [name for name in asked if name not in {one["measure"] for one in made}]
-    reason = "it needs people who were not in the data: nobody was held out"
+    reason = Note("no-control", "it needs people who were not in the data: nobody was held out")
     return made + without_value(absent, reason, scenario.limits, **about)

@@ -16,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack import Attributes, attributes, membership
+from caveat.attack.guarded import is_guarded
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
-from caveat.attack.strong import BEFORE, Attack, attack_release
+from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
 from caveat.errors import CaveatError
-from caveat.generators import Made, Setting
+from caveat.intervals import Z95
+from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.collect import Done, entry, said, without_value
+from caveat.release.collect import Done, entry, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec
@@ -49,10 +51,17 @@ SIMULATIONS = 100
 MOST_WORK = 1_200_000_000
 MOST_MEMBERS = 1_000_000_000
 FROM_SCRATCH = 16
+# On guarded trees a world costs its paths, whatever the number of records: all are attacked.
+PATHS = 60
 
 SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
 ABOUT_TARGETS = ("strongShare", "strongWorst", "strongGain")
-ELSEWHERE = "the tables were synthesised elsewhere: how is not known, and this attacker knows it"
+ALL = Note("all-records", "of all records", public=True)
+ELSEWHERE = Note(
+    "synthesised-elsewhere",
+    "the tables were synthesised elsewhere: how is not known, and this attacker knows it",
+    public=True,
+)
 
 
 def collect_strong(
@@ -68,11 +77,7 @@ def collect_strong(
     asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
     targets = (scenario.targets or ()) if asked else ()
     members = "membershipShare" in scenario.measures
-    circumstances = {
-        "records": scenario.records,
-        "prior": scenario.prior,
-        "membership": members,
-    }
+    circumstances = {**scenario.told, "membership": members}
     plan = material.plan
     if plan is None:
         nothing = [m for t in targets for m in without_value(asked, ELSEWHERE, scenario.limits,
@@ -124,22 +129,35 @@ class _Run:
         self.remarks: list[str] = []
         fitted = self.material.fitted
         self.order = np.random.default_rng(self.seed).permutation(fitted.n_rows)
-        worlds = Worlds(fitted, self.plan, [])
-        self.unit = fitted.n_rows * (1 if can_update(worlds) else FROM_SCRATCH)
-        steps = [step for step in self.material.steps[0] if step.name != "label"]
+        if is_guarded(self.plan):
+            self.unit = PATHS
+        else:
+            updated = can_update(Worlds(fitted, self.plan, [], 0))
+            self.unit = fitted.n_rows * (1 if updated else FROM_SCRATCH)
+        steps = [step for step in self.material.copies[0].steps if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
-        self.reason = ""
+        self.reason: Note | None = None
         drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]
         if drawn:
-            self.reason = f"the parameters of the models are drawn (column {drawn[0]})"
+            self.reason = Note(
+                "parameters-drawn",
+                "no exact likelihood: the parameters of the models are drawn (column {column})",
+                column=drawn[0],
+            )
         reading = [step.name for step in steps if step.reads_original]
         if reading:
-            self.reason = f"{reading[0]} looks at the original: the release is no plain draw"
+            self.reason = Note(
+                "protection-reads-original",
+                "no exact likelihood: {protection} looks at the original: the release is no plain "
+                "draw",
+                public=True,
+                protection=reading[0],
+            )
 
     def targets(
         self, targets: Sequence[str], asked: Sequence[str]
     ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
-        """Attack every target."""
+        """StrongAttacker every target."""
         measurements: list[dict[str, Any]] = []
         at_risk: list[AtRisk] = []
         fitted = self.material.fitted
@@ -151,12 +169,13 @@ class _Run:
         wanted = everyone
         numbers = [everyone] * len(targets)
         if self.scenario.records != "all":
-            wanted = min(self.scenario.records + VULNERABLE, everyone)
+            few = min(self.scenario.records + VULNERABLE, everyone)
+            wanted = everyone if is_guarded(self.plan) else few
             numbers = allot(costs, wanted, MOST_WORK)
         share = (0.5 if "membershipShare" in self.scenario.measures else 1.0) / max(len(targets), 1)
         for target, n in zip(targets, numbers, strict=True):
             if self.reason:
-                measurements += self._simulated(target, asked)
+                measurements += self._simulated(target, asked, self.reason)
                 self.done(share)
                 continue
             found, risky = self._exact(target, asked, n, n < wanted, share)
@@ -184,12 +203,12 @@ class _Run:
         limits = self.scenario.limits
         try:
             found = attributes(
-                self.material.fitted, list(self.material.drawn), target, generator=self.plan,
+                self.material.fitted, self.material.drawn, target, generator=self.plan,
                 records=both.tolist(), prior=self.scenario.prior, threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip
         except CaveatError as error:
-            return without_value(asked, said(error), limits, target=target), []
+            return without_value(asked, refusal(error), limits, target=target), []
         if fewer:
             self.remarks.append(
                 f"{target}: {len(both):,} records are attacked and not more, since each has "
@@ -197,10 +216,10 @@ class _Run:
                 "everyone"
             )
         random = _only(found, sample)
-        of_sample = (f"of {len(sample):,} records drawn at random", *self.notes)
+        of_sample = (_drawn(len(sample)), *self.notes)
         of_all = (
-            f"of these and the {len(exposed):,} most vulnerable records" if len(exposed)
-            else "of all records",
+            Note("with-most-vulnerable", "of these and the {n:,} most vulnerable records",
+                 public=True, n=len(exposed)) if len(exposed) else ALL,
             *self.notes,
         )  # fmt: skip
         everyone = len(sample) == len(self.order)
@@ -219,16 +238,16 @@ class _Run:
         ]  # fmt: skip
         return [entry(name, results[name], limits, target=target) for name in asked], at_risk
 
-    def _simulated(self, target: str, asked: Sequence[str]) -> list[dict[str, Any]]:
+    def _simulated(self, target: str, asked: Sequence[str], reason: Note) -> list[dict[str, Any]]:
         """Simulate the worst over a few records; shares over so few would say nothing."""
-        limits, reason = self.scenario.limits, f"no exact likelihood: {self.reason}"
+        limits = self.scenario.limits
         out = without_value([n for n in asked if n != "strongWorst"], reason, limits, target=target)
         if "strongWorst" not in asked:
             return out
         try:
             result = self._worst_by_simulation(target)
         except CaveatError as error:
-            why = f"{reason}; {said(error)}"
+            why = Note("not-simulated", f"{reason}; {refusal(error)}")
             return out + without_value(["strongWorst"], why, limits, target=target)
         return [entry("strongWorst", result, limits, target=target), *out]
 
@@ -236,23 +255,20 @@ class _Run:
         material, protect = self.material, self.spec.protect
         if material.drawn[0].n_rows != material.fitted.n_rows and len(protect):
             raise CaveatError("a release with another number of rows is not simulated")
-        made = Made(
-            material.drawn[0], material.releases[0], self.spec.synthesis, protect,
-            material.steps[0],
-        )  # fmt: skip
-        again = Setting(self.spec.synthesis, tuple(protect)).again
+        copy = material.copies[0]
         records = self.signs.first(SIMULATED).tolist()
-        attack = Attack(
+        attacker = StrongAttacker(
             (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
         )
-        found = attack_release(material.fitted, made, records, again, attack)
+        found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)
         value, error = 100 * found.values["posterior"], 100 * found.errors.get("posterior", 0.0)
-        notes = [f"of the {len(records)} most vulnerable records", found.how]
+        says = "of the {n} most vulnerable records"
+        notes = [Note("most-vulnerable", says, public=True, n=len(records)), *found.how]
         if len(material.releases) > 1:
-            notes.append("the first table alone")
+            notes.append(Note("first-table", "the first table alone", public=True))
         return Measurement(
             value,
-            interval=(max(value - 1.96 * error, 0.0), min(value + 1.96 * error, 100.0)),
+            interval=(max(value - Z95 * error, 0.0), min(value + Z95 * error, 100.0)),
             n=len(records),
             notes=tuple(notes),
             details={"Monte Carlo error": error, "largest gain": found.values["gain"]},
@@ -262,7 +278,7 @@ class _Run:
         """Ask of all records, or of a sample, whether they were in the data."""
         limits, names = self.scenario.limits, ["membershipShare"]
         if self.reason:
-            return without_value(names, f"no exact likelihood: {self.reason}", limits)
+            return without_value(names, self.reason, limits)
         everyone = len(self.order)
         n = everyone
         if self.scenario.records != "all":
@@ -270,13 +286,13 @@ class _Run:
         records = np.sort(self.order[:n])
         try:
             found = membership(
-                self.material.fitted, list(self.material.drawn), generator=self.plan,
+                self.material.fitted, self.material.drawn, generator=self.plan,
                 records=records.tolist(), threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip
         except CaveatError as error:
-            return without_value(names, said(error), limits)
-        whom = f"of {n:,} records drawn at random" if n < everyone else "of all records"
+            return without_value(names, refusal(error), limits)
+        whom = _drawn(n) if n < everyone else ALL
         return [entry(names[0], _noted(members_of(found), (whom, *self.notes)), limits)]
 
 
@@ -290,5 +306,9 @@ def _only(found: Attributes, records: NDArray[np.int64]) -> Attributes:
     )
 
 
-def _noted(result: Measurement, notes: tuple[str, ...]) -> Measurement:
+def _drawn(n: int) -> Note:
+    return Note("random-sample", "of {n:,} records drawn at random", public=True, n=n)
+
+
+def _noted(result: Measurement, notes: tuple[Note, ...]) -> Measurement:
     return replace(result, notes=(*notes, *result.notes))

@@ -6,13 +6,16 @@ import math
 from typing import Any
 
 from caveat.errors import CaveatError
-from caveat.release.collect import Done, held_to, limits_of, plain, said
-from caveat.release.making import Material
+from caveat.intervals import Z95
+from caveat.notes import Note
+from caveat.release.collect import Done, held_to, limits_of, plain, refusal
+from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
-from caveat.utility import BEST, MEASURES, Utility, check_rules, compare
-from caveat.utility.analyses import Z95, ModelComparison
+from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
+from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
+from caveat.utility.weighting import weights_apart
 
 __all__ = ["collect_utility"]
 
@@ -21,30 +24,31 @@ RESAMPLES = 1_000_015  # first word of the seeds
 
 def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
     """Compare the released tables with the fitted records, beside values to judge this by."""
-    weights = spec.synthesis.get("weights") or None
-    apart = [weights] if weights else []
-    fitted = material.fitted.select([*material.columns(apart), *apart])
-    releases = list(material.releases)
-    models, refused = [], {}
+    column = spec.synthesis.get("weights") or None
+    weights = weights_apart(material.fitted, column)[1]
+    pairs = material.pairs
+    models: list[str] = []
+    refused: dict[str, Note] = {}
     for model in spec.utility.models:
         # A model that cannot be fitted to the release is a finding, not the end of the run.
         try:
-            compare(fitted, releases, models=[model], measures=[], resamples=0, weights=weights)
+            compare_pairs(pairs, models=[model], measures=[], resamples=0, weights=weights)
             models.append(model)
         except CaveatError as error:
-            refused[model] = said(error)
+            refused[model] = refusal(error)
     jobs = max(len(spec.utility.measures), 1)
-    found = compare(
-        fitted,
-        releases,
+    found = compare_pairs(
+        pairs,
         models=models,
         targets=spec.utility.targets,
         rules=dict(spec.utility.rules),
-        holdout=material.control,
         measures=spec.utility.measures,
         seed=child_seed(material.seed, RESAMPLES),
         weights=weights,
-        progress=lambda _: done(1 / jobs),
+        control_weights=None
+        if material.control is None
+        else weights_apart(material.control, column)[1],
+        progress=lambda *_: done(1 / jobs),
     )
     return {
         "limits": limits_of(spec.utility.limits),
@@ -72,17 +76,17 @@ def _measurements(found: Utility, spec: ReleaseSpec) -> list[dict[str, Any]]:
                 "copies": [copy.value for copy in result.copies],
                 "resample": plain(result.references.resample),
                 "second_copy": plain(result.references.second_copy),
-                "holdout": plain(result.references.holdout),
+                "control": plain(result.references.control),
                 "best": BEST[measure.name],
                 "unit": measure.unit,
                 **held_to(spec.utility.limits, measure.name, result.value),
-                "notes": list(whole.notes),
+                "notes": plain(whole.notes),
             }
         )
     return entries
 
 
-def _without_model(refused: dict[str, str], spec: ReleaseSpec) -> list[dict[str, Any]]:
+def _without_model(refused: dict[str, Note], spec: ReleaseSpec) -> list[dict[str, Any]]:
     """Return the measures of models that could not be fitted, with the reason."""
     names = [name for name in spec.utility.measures if "model" in MEASURES[name].needs]
     return [
@@ -95,11 +99,11 @@ def _without_model(refused: dict[str, str], spec: ReleaseSpec) -> list[dict[str,
             "copies": [],
             "resample": None,
             "second_copy": None,
-            "holdout": None,
+            "control": None,
             "best": BEST[name],
             "unit": MEASURES[name].unit,
             **held_to(spec.utility.limits, name, None),
-            "notes": [why],
+            "notes": plain([why]),
         }
         for model, why in refused.items()
         for name in names
@@ -107,9 +111,9 @@ def _without_model(refused: dict[str, str], spec: ReleaseSpec) -> list[dict[str,
 
 
 def _variables(found: Utility) -> list[dict[str, Any]]:
-    comparison = found.first
+    pair = found.first
     one_way = {names[0]: value for names, value in found.tables(1).ranked()}
-    several = len(comparison.names) > 1
+    several = len(pair.names) > 1
     in_pairs = found.tables(2).variable_scores() if several else {}
     return [
         {
@@ -120,10 +124,10 @@ def _variables(found: Utility) -> list[dict[str, Any]]:
             "total_variation": plain(variable.total_variation),
             "vanished": variable.vanished,
             "missing_similarity": plain(variable.missing_similarity),
-            "ordered": comparison.original[variable.name].kind.has_order,
+            "ordered": pair.original[variable.name].kind.has_order,
             "groups": [
                 {"label": label, "original": ours, "synthetic": theirs}
-                for label, ours, theirs in bars_of(comparison, variable.name)
+                for label, ours, theirs in bars_of(pair, variable.name)
             ],
         }
         for variable in found.variables
@@ -163,7 +167,8 @@ def _model(model: ModelComparison) -> dict[str, Any]:
         rows.append({"term": row["term"], **numbers, **same})
     notes = list(model.notes)
     if left_out:
-        notes.append(f"{len(left_out)} coefficients have no finite standard error")
+        says = "{n} coefficients have no finite standard error"
+        notes.append(Note("no-standard-error", says, n=len(left_out)))
     return {
         "formula": model.formula,
         "family": model.family,
@@ -173,7 +178,7 @@ def _model(model: ModelComparison) -> dict[str, Any]:
         "lack_of_fit": plain(model.lack_of_fit),
         "df": model.df,
         "coefficients": rows,
-        "notes": notes,
+        "notes": plain(notes),
     }
 
 

@@ -9,10 +9,11 @@ from importlib.metadata import version
 from typing import Any
 
 from caveat import __version__
+from caveat.notes import Note
 from caveat.release.collect import entries_of, limits_of, plain
 from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
-from caveat.release.making import Material
+from caveat.release.material import Material
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.column_model import ColumnModel
@@ -139,7 +140,7 @@ def _leaves(model: ColumnModel) -> dict[str, int]:
 def described_protection(material: Material) -> list[dict[str, Any]]:
     """Return what each protection was told and what it did, to every table."""
     described = []
-    for same in zip(*material.steps, strict=True):
+    for same in zip(*(copy.steps for copy in material.copies), strict=True):
         several = len(same) > 1
         counts = {
             f"{name}, table {i}" if several else name: value
@@ -148,13 +149,13 @@ def described_protection(material: Material) -> list[dict[str, Any]]:
         }
         notes = list(dict.fromkeys(note for step in same for note in step.notes))
         if same[0].reads_original:
-            notes.append("what it did depends on original records")
+            notes.append(Note("reads-original", "what it did depends on original records"))
         described.append(
             {
                 "name": same[0].name,
                 "arguments": plain(same[0].parameters),
                 "counts": plain(counts),
-                "notes": notes,
+                "notes": plain(notes),
             }
         )
     return described

@@ -15,6 +15,7 @@ import numpy as np
 
 from caveat import evidence
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
 from caveat.release.collect import Done
 from caveat.release.collect_audit import collect_audit
@@ -33,12 +34,11 @@ from caveat.release.content import (
     software,
 )
 from caveat.release.folder import release_folder, sha256_of, write_manifest
-from caveat.release.making import Material, synthesise
+from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
 from caveat.table.identifying import Judgement, judge
-from caveat.tree import compile_all_ahead
 
 __all__ = ["Outcome", "Release"]
 
@@ -48,9 +48,6 @@ ELSEWHERE = (
     "whom the synthesis left out is not known: no measure has a control, and control in [release] "
     "is not used",
 )
-
-Progress = Callable[[str, float], None]
-"""Called with the name of the step that goes on and the share of the whole run that is done."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +225,6 @@ class _Run:
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
         self.spec.check(table)
-        strong = any(scenario.attacker == "strong" for scenario in self.spec.scenarios)
-        compile_all_ahead(neighbours=strong)
         material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step, anyway)
         remarks = []
         if material.control is not None:
@@ -335,10 +330,10 @@ class _Run:
                     write(table.compact(), self.draft / name, escape_formulas=escape)
                     self._list(self.draft / name, form, copy, table)
                     confidential[name] = False
-        said = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
+        warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         # Threads may warn in any order.
-        content["remarks"] += sorted(said - set(known))
+        content["remarks"] += sorted(warned - set(known))
         self._text("evidence.json", evidence.text_of(content))
         (self.draft / "release.toml").write_bytes(self.spec.text)
         confidential |= {"evidence.json": True, "release.toml": True}

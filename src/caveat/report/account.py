@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from caveat.report.blocks import Block, Code, Column, Heading, Items, Section, Table, Text, cell
+from caveat.report.blocks import Block, Code, Field, Grid, Heading, Items, Section, Text, cell
 from caveat.report.numbers import NBSP, count, percent
-from caveat.report.reading import Evidence, about, and_list, listed, risks, scenarios
+from caveat.report.reading import Evidence, about, and_list, listed, notes_of, risks, scenarios
 
 __all__ = ["done_section", "limits_section"]
 
@@ -34,8 +34,8 @@ def _plan(synthesis: Mapping[str, Any] | None) -> Iterator[Block]:
         f"the same order. Settings: {and_list(settings, most=20) or 'the usual ones'}."
     )
     has_leaves = any("leaves" in column for column in synthesis["columns"])
-    columns = [Column("Place", numeric=True), Column("Column"), Column("Method")]
-    columns += [Column("Leaves", numeric=True)] if has_leaves else []
+    columns = [Field("Place", numeric=True), Field("Column"), Field("Method")]
+    columns += [Field("Leaves", numeric=True)] if has_leaves else []
     rows = [
         [
             cell(place, place),
@@ -46,9 +46,9 @@ def _plan(synthesis: Mapping[str, Any] | None) -> Iterator[Block]:
         ]
         for place, column in enumerate(synthesis["columns"], start=1)
     ]
-    yield Table(
+    yield Grid(
         "The plan: columns in the order in which they were made",
-        [*columns, Column("Drawn from", wide=True)],
+        [*columns, Field("Drawn from", wide=True)],
         rows,
         folded=len(rows) > 12,
     )
@@ -67,12 +67,12 @@ def _private(columns: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         "A number that exactly one original record has leads to that person. Rounding hides it, "
         'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method).'
     )
-    yield Table(
+    yield Grid(
         "Values that exactly one original record has, by column",
         [
-            Column("Column"),
-            Column("Of the original", numeric=True),
-            Column("Of the released values", numeric=True),
+            Field("Column"),
+            Field("Of the original", numeric=True),
+            Field("Of the released values", numeric=True),
         ],
         [
             [
@@ -104,20 +104,20 @@ def _protection(steps: list[Mapping[str, Any]]) -> Iterator[Block]:
     if not steps:
         yield Text("None was applied after the synthesis.")
         return
-    yield Table(
+    yield Grid(
         "Protections in the order in which they were applied",
         [
-            Column("Step", numeric=True),
-            Column("Protection"),
-            Column("Told", wide=True),
-            Column("What it did", wide=True),
+            Field("Step", numeric=True),
+            Field("Protection"),
+            Field("Told", wide=True),
+            Field("What it did", wide=True),
         ],
         [
             [
                 cell(place, place),
                 cell(step["name"].replace("_", " ")),
                 cell(_value(step["arguments"]) or "–"),
-                cell(_value(step["counts"]) or "–", None, " ".join(step["notes"])),
+                cell(_value(step["counts"]) or "–", None, " ".join(notes_of(step))),
             ]
             for place, step in enumerate(steps, start=1)
         ],
@@ -148,9 +148,9 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
         )
     yield Items(items)
     if evidence["release"]["files"]:
-        yield Table(
+        yield Grid(
             "Released files",
-            [Column("File"), Column("Rows", numeric=True), Column("SHA-256", wide=True)],
+            [Field("File"), Field("Rows", numeric=True), Field("SHA-256", wide=True)],
             [
                 [cell(f["name"]), cell(f"{f['rows']:,}", f["rows"]), cell(f["sha256"])]
                 for f in evidence["release"]["files"]
@@ -239,11 +239,11 @@ def _undefined(evidence: Evidence) -> Iterator[Block]:
         yield Text("All measures that were asked for have a value.")
         return
     yield Heading("Values that could not be computed", "undefined")
-    yield Table(
+    yield Grid(
         f"{count(len(rows), 'value')} without a number. None counts as low, or as a limit met.",
-        [Column("Where"), Column("Measure"), Column("About"), Column("Reason", wide=True)],
+        [Field("Where"), Field("Measure"), Field("About"), Field("Reason", wide=True)],
         [
-            [cell(where), cell(m["measure"]), cell(about(m) or "–"), cell("; ".join(m["notes"]))]
+            [cell(where), cell(m["measure"]), cell(about(m) or "–"), cell("; ".join(notes_of(m)))]
             for where, m in rows
         ],
     )

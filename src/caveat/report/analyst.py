@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat import charts
+from caveat.intervals import Z95
 from caveat.report.blocks import (
     Block,
     Cell,
-    Column,
+    Field,
     Figure,
+    Grid,
     Heading,
     Section,
-    Table,
     Text,
     cell,
 )
 from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
-from caveat.report.reading import Evidence, and_list, entry_of, unit_of
+from caveat.report.reading import Evidence, and_list, entry_of, notes_of, unit_of
 
 __all__ = ["analyst_section"]
 
@@ -26,9 +27,7 @@ __all__ = ["analyst_section"]
 MOST_PANELS = 36
 MOST_NAMES = 36
 MOST_PAIRS = 15
-MOST_BARS = 14
 MOST_TERMS = 40
-Z95 = 1.959963984540054
 
 
 def analyst_section(evidence: Evidence) -> Section:
@@ -52,13 +51,13 @@ def analyst_section(evidence: Evidence) -> Section:
     return Section("analyst", "What analysts can do", blocks)
 
 
-def _measures(evidence: Evidence) -> Table:
+def _measures(evidence: Evidence) -> Grid:
     rows = []
     for m in evidence["utility"]["measurements"]:
         name = m["measure"]
         unit = m["unit"] or unit_of(evidence, name)
         entry = entry_of(evidence, name)
-        reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
+        reason = next(iter(notes_of(m)), "") if m["value"] is None else ""
         limit = limit_text(m["limit"], name, unit)
         rows.append(
             [
@@ -66,23 +65,23 @@ def _measures(evidence: Evidence) -> Table:
                 cell(number(m["value"], name, unit), m["value"], reason),
                 *(
                     cell(number(m.get(field), name, unit), m.get(field))
-                    for field in ("resample", "second_copy", "holdout", "best")
+                    for field in ("resample", "second_copy", "control", "best")
                 ),
                 cell(limit or "–", None, verdict(m)),
                 cell(entry.get("blind_spot", "")),
             ]
         )
-    return Table(
+    return Grid(
         "Measures of utility, and the same for tables that are as good as can be",
         [
-            Column("Measure"),
-            Column("Release", numeric=True),
-            Column("Fresh sample", numeric=True),
-            Column("Second copy", numeric=True),
-            Column("Held out", numeric=True),
-            Column("Identical", numeric=True),
-            Column("Limit"),
-            Column("Cannot see", wide=True),
+            Field("Measure"),
+            Field("Release", numeric=True),
+            Field("Fresh sample", numeric=True),
+            Field("Second copy", numeric=True),
+            Field("Held out", numeric=True),
+            Field("Identical", numeric=True),
+            Field("Limit"),
+            Field("Cannot see", wide=True),
         ],
         rows,
     )
@@ -118,7 +117,7 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         f"Paired bars for {which}. The largest S_pMSE is that of {worst['name']} "
         f"({number(worst['S_pMSE'], '', '×')}); {_largest_gap(drawn)}. "
         "The table gives the scores of all variables.",
-        [(v["name"], charts.distribution(_fewer(v), v["ordered"])) for v in panels],
+        [(v["name"], charts.distribution(v["groups"], v["ordered"])) for v in panels],
         table,
         charts.SIDES_KEY,
         layout="grid",
@@ -126,7 +125,7 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield table
 
 
-def _scores(ranked: Sequence[Mapping[str, Any]], table: Table) -> Iterator[Block]:
+def _scores(ranked: Sequence[Mapping[str, Any]], table: Grid) -> Iterator[Block]:
     """Draw scores where distributions may not be shown."""
     scored = [v for v in ranked if v["S_pMSE"] is not None]
     rows = [{"name": v["name"], "value": v["S_pMSE"]} for v in scored[:MOST_PANELS]]
@@ -158,32 +157,19 @@ def _largest_gap(variables: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _fewer(variable: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return few enough groups to draw; of unordered ones the rarest are put together."""
-    groups: list[Mapping[str, Any]] = list(variable["groups"])
-    if variable["ordered"] or len(groups) <= MOST_BARS:
-        return groups
-    common = sorted(groups, key=lambda g: -(g["original"] + g["synthetic"]))[: MOST_BARS - 1]
-    rest = [g for g in groups if g not in common]
-    others = {"label": f"{len(rest)} others"} | {
-        side: sum(g[side] for g in rest) for side in ("original", "synthetic")
-    }
-    return [*(g for g in groups if g in common), others]
-
-
-def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Table:
+def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:
     def score(value: float | None) -> Cell:
         return cell("–" if value is None else plain(value), value)
 
-    return Table(
+    return Grid(
         "All variables, the worst first; of S_pMSE 1 is expected, and above 10 is poor",
         [
-            Column("Variable"),
-            Column("Kind"),
-            Column("S_pMSE", numeric=True),
-            Column("In pairs", numeric=True),
-            Column("Rows that differ", numeric=True),
-            Column("Missing alike", numeric=True),
+            Field("Variable"),
+            Field("Kind"),
+            Field("S_pMSE", numeric=True),
+            Field("In pairs", numeric=True),
+            Field("Rows that differ", numeric=True),
+            Field("Missing alike", numeric=True),
         ],
         [
             [
@@ -209,9 +195,9 @@ def _pairs(utility: Mapping[str, Any]) -> Iterator[Block]:
         return
     yield Heading("Pairs of variables", "pairs")
     worst = pairs[:MOST_PAIRS]
-    table = Table(
+    table = Grid(
         f"The {count(len(worst), 'two-way table')} that fare worst, of {len(pairs):,}",
-        [Column("Variable"), Column("With"), Column("S_pMSE", numeric=True)],
+        [Field("Variable"), Field("With"), Field("S_pMSE", numeric=True)],
         [
             [cell(p["names"][0]), cell(p["names"][1]), cell(plain(p["S_pMSE"]), p["S_pMSE"])]
             for p in worst
@@ -262,17 +248,17 @@ def _models(models: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     if not models:
         return
     yield Heading("Models", "models")
-    yield Table(
+    yield Grid(
         "Models fitted to both tables",
         [
-            Column("Model"),
-            Column("Family"),
-            Column("Overlap of intervals", numeric=True),
-            Column("Lack of fit", numeric=True),
+            Field("Model"),
+            Field("Family"),
+            Field("Overlap of intervals", numeric=True),
+            Field("Lack of fit", numeric=True),
         ],
         [
             [
-                cell(m["formula"], None, and_list(m["notes"])),
+                cell(m["formula"], None, and_list(notes_of(m))),
                 cell(m["family"]),
                 cell(number(m["mean_overlap"], "", ""), m["mean_overlap"]),
                 cell(number(m["lack_of_fit"], "", ""), m["lack_of_fit"], f"df {m['df']}"),
@@ -289,16 +275,16 @@ def _forest(model: Mapping[str, Any], place: int) -> Iterator[Block]:
     terms = model["coefficients"]
     drawn = sorted(terms, key=lambda t: -abs(t["standardised"]))[:MOST_TERMS]
     drawn = [t for t in terms if t in drawn]
-    table = Table(
+    table = Grid(
         f"Coefficients of {model['formula']} with 95 % intervals",
         [
-            Column("Term"),
-            Column("Original", numeric=True),
-            Column("Synthetic", numeric=True),
-            Column("Difference in standard errors", numeric=True),
-            Column("Overlap", numeric=True),
-            Column("Same sign"),
-            Column("Same significance"),
+            Field("Term"),
+            Field("Original", numeric=True),
+            Field("Synthetic", numeric=True),
+            Field("Difference in standard errors", numeric=True),
+            Field("Overlap", numeric=True),
+            Field("Same sign"),
+            Field("Same significance"),
         ],
         [_coefficient(t) for t in terms],
         folded=True,
@@ -355,13 +341,13 @@ def _rules(rules: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         return cell("–" if value is None else percent(100 * value), value)
 
     yield Heading("Rules", "rules")
-    yield Table(
+    yield Grid(
         "Records that break a rule, of those it is about",
         [
-            Column("Rule"),
-            Column("Original", numeric=True),
-            Column("Synthetic", numeric=True),
-            Column("If columns were independent", numeric=True),
+            Field("Rule"),
+            Field("Original", numeric=True),
+            Field("Synthetic", numeric=True),
+            Field("If columns were independent", numeric=True),
         ],
         [
             [cell(r["name"]), share(r["original"]), share(r["synthetic"]), share(r["independent"])]

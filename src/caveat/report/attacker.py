@@ -9,13 +9,13 @@ from caveat import charts
 from caveat.report.blocks import (
     Block,
     Cell,
-    Column,
+    Field,
     Figure,
+    Grid,
     Heading,
     Items,
     Remark,
     Section,
-    Table,
     Text,
     cell,
 )
@@ -29,6 +29,7 @@ from caveat.report.reading import (
     entry_of,
     is_probability_or_share,
     is_reference,
+    notes_of,
     scenarios,
     shown,
     unit_of,
@@ -53,10 +54,10 @@ TITLES = {
     "release": "An attacker with the table only",
 }
 COMPARED = (
-    Column("Value", numeric=True),
-    Column("Baseline", numeric=True),
-    Column("Control", numeric=True),
-    Column("Limit"),
+    Field("Value", numeric=True),
+    Field("Baseline", numeric=True),
+    Field("Control", numeric=True),
+    Field("Limit"),
 )
 Measured = Mapping[str, Any]
 
@@ -169,12 +170,12 @@ def _name(m: Measured) -> str:
 
 def _how(m: Measured) -> str:
     """Return how a number was found, as the run noted it."""
-    return "; ".join(m["notes"]) if m["value"] is not None else ""
+    return "; ".join(notes_of(m)) if m["value"] is not None else ""
 
 
 def _compared(evidence: Evidence, m: Measured) -> list[Cell]:
     name, unit = m["measure"], unit_of(evidence, m["measure"])
-    reason = m["notes"][0] if m["value"] is None and m["notes"] else ""
+    reason = next(iter(notes_of(m)), "") if m["value"] is None else ""
     limit = limit_text(m["limit"], name, unit)
     return [
         cell(shown(evidence, m), m["value"], span(m["interval"], name, unit) or reason),
@@ -183,10 +184,10 @@ def _compared(evidence: Evidence, m: Measured) -> list[Cell]:
     ]
 
 
-def _table(evidence: Evidence, rows: Sequence[Measured], caption: str) -> Table:
-    return Table(
+def _table(evidence: Evidence, rows: Sequence[Measured], caption: str) -> Grid:
+    return Grid(
         caption,
-        [Column("Measure"), Column("Target"), *COMPARED, Column("Cannot see", wide=True)],
+        [Field("Measure"), Field("Target"), *COMPARED, Field("Cannot see", wide=True)],
         [
             [
                 cell(_name(m), None, entry_of(evidence, m["measure"]).get("says", "")),
@@ -199,11 +200,11 @@ def _table(evidence: Evidence, rows: Sequence[Measured], caption: str) -> Table:
     )
 
 
-def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Table:
-    return Table(
+def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Grid:
+    return Grid(
         f"Attacker “{name}”: all {count(len(rows), 'result')}, by target and copy",
-        [Column("Measure"), Column("Target"), Column("Copy"), *COMPARED,
-         Column("Records", numeric=True), Column("Left out", numeric=True)],
+        [Field("Measure"), Field("Target"), Field("Copy"), *COMPARED,
+         Field("Records", numeric=True), Field("Left out", numeric=True)],
         [
             [
                 cell(_name(m)),
@@ -302,7 +303,7 @@ def _checks(scenario: Mapping[str, Any]) -> Iterator[Remark]:
         )
 
 
-def _blind_spots(evidence: Evidence) -> Table:
+def _blind_spots(evidence: Evidence) -> Grid:
     used = dict.fromkeys(m["measure"] for s in scenarios(evidence) for m in s["measurements"])
     rows = []
     for name in used:
@@ -316,14 +317,14 @@ def _blind_spots(evidence: Evidence) -> Table:
                 cell(f"{len(fails)} of 5", len(fails), "; ".join(fails)),
             ]
         )
-    return Table(
+    return Grid(
         "Measures of risk used here: what they are compared with, what they cannot see, and how "
         "many of five properties they fail on published counter-examples",
         [
-            Column("Measure"),
-            Column("Baseline", wide=True),
-            Column("Cannot see", wide=True),
-            Column("Fails", wide=True),
+            Field("Measure"),
+            Field("Baseline", wide=True),
+            Field("Cannot see", wide=True),
+            Field("Fails", wide=True),
         ],
         rows,
     )

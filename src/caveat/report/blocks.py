@@ -13,13 +13,13 @@ __all__ = [
     "Block",
     "Cell",
     "Code",
-    "Column",
+    "Field",
     "Figure",
+    "Grid",
     "Heading",
     "Items",
     "Remark",
     "Section",
-    "Table",
     "Text",
     "cell",
 ]
@@ -71,7 +71,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Column:
+class Field:
     """A column of a table.
 
     Parameters
@@ -99,7 +99,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class Grid:
     """A table.
 
     Parameters
@@ -113,7 +113,7 @@ class Table:
     """
 
     caption: str
-    columns: Sequence[Column]
+    columns: Sequence[Field]
     rows: Sequence[Sequence[Cell]]
     folded: bool = False
     kind: ClassVar[str] = "table"
@@ -145,13 +145,13 @@ class Figure:
     caption: str
     summary: str
     charts: Sequence[tuple[str, Any]]
-    table: Table
+    table: Grid
     key: Sequence[tuple[str, str, str]] = ()
     layout: str = "one"
     kind: ClassVar[str] = "figure"
 
 
-Block = Text | Items | Heading | Remark | Code | Table | Figure
+Block = Text | Items | Heading | Remark | Code | Grid | Figure
 
 
 @dataclass(frozen=True)

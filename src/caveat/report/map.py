@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from caveat import charts
-from caveat.report.blocks import Block, Cell, Column, Figure, Section, Table, Text, cell
+from caveat.report.blocks import Block, Cell, Field, Figure, Grid, Section, Text, cell
 from caveat.report.numbers import count, number
 from caveat.report.reading import Evidence, entry_of
 
@@ -70,22 +70,22 @@ def map_section(evidence: Evidence) -> Section:
     return Section("map", title, blocks)
 
 
-def _map_table(found: Mapping[str, Any]) -> Table:
+def _map_table(found: Mapping[str, Any]) -> Grid:
     risk, utility, unit = found["risk"], found["utility"], found["risk_unit"]
 
     def value(point: Mapping[str, Any], field: str, name: str, unit: str) -> Cell:
         return cell(number(point[field], name, unit), point[field])
 
-    return Table(
+    return Grid(
         "Settings tried",
         [
-            Column("Setting"),
-            Column("Releases", numeric=True),
-            Column(f"{risk}, mean", numeric=True),
-            Column(f"{risk}, worst", numeric=True),
-            Column(f"{utility}, mean", numeric=True),
-            Column("Not beaten"),
-            Column("This release"),
+            Field("Setting"),
+            Field("Releases", numeric=True),
+            Field(f"{risk}, mean", numeric=True),
+            Field(f"{risk}, worst", numeric=True),
+            Field(f"{utility}, mean", numeric=True),
+            Field("Not beaten"),
+            Field("This release"),
         ],
         [
             [

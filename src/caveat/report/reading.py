@@ -18,6 +18,7 @@ __all__ = [
     "is_risk",
     "limited",
     "listed",
+    "notes_of",
     "risks",
     "scenarios",
     "shown",
@@ -45,6 +46,11 @@ def shown(evidence: Evidence, measurement: Mapping[str, Any], what: str = "value
     """Return one number of a measurement as text."""
     name = measurement["measure"]
     return number(measurement.get(what), name, unit_of(evidence, name))
+
+
+def notes_of(entry: Mapping[str, Any]) -> list[str]:
+    """Return the notes on a measurement, a model or a protection as text."""
+    return [note["text"] for note in entry["notes"]]
 
 
 def scenarios(evidence: Evidence) -> list[Mapping[str, Any]]:

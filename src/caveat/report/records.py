@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caveat.report.blocks import Cell, Column, Section, Table, Text, cell
+from caveat.report.blocks import Cell, Field, Grid, Section, Text, cell
 from caveat.report.numbers import count, is_probability, number
 from caveat.report.reading import Evidence, listed
 
@@ -34,17 +34,17 @@ def records_section(evidence: Evidence) -> Section:
     )
 
 
-def _records(records: Sequence[Mapping[str, Any]]) -> Table:
+def _records(records: Sequence[Mapping[str, Any]]) -> Grid:
     """Return the table of records; what is the same for all goes into its caption."""
     columns = [
-        Column("Row", numeric=True),
-        Column("Attacker"),
-        Column("Target"),
-        Column("Measure"),
-        Column("After the release", numeric=True),
-        Column("Before", numeric=True),
-        Column("Factor", numeric=True),
-        Column("Signs", wide=True),
+        Field("Row", numeric=True),
+        Field("Attacker"),
+        Field("Target"),
+        Field("Measure"),
+        Field("After the release", numeric=True),
+        Field("Before", numeric=True),
+        Field("Factor", numeric=True),
+        Field("Signs", wide=True),
     ]
     rows = [_record(record) for record in records]
     same = [i for i in (1, 2, 3) if len(rows) > 1 and len({row[i].text for row in rows}) == 1]
@@ -52,7 +52,7 @@ def _records(records: Sequence[Mapping[str, Any]]) -> Table:
         f"{columns[i].title.lower()} {rows[0][i].text}" for i in same if rows[0][i].text != "–"
     ]
     kept = [i for i in range(len(columns)) if i not in same]
-    return Table(
+    return Grid(
         f"Records at risk{': ' if common else ''}{', '.join(common)}",
         [columns[i] for i in kept],
         [[row[i] for i in kept] for row in rows],

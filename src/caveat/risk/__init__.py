@@ -1,11 +1,21 @@
 """Measures of disclosure that need only the two tables and a scenario."""
 
-from caveat.risk import attribute, cap, gtcap, identity, isolation, matching, rows, tables
-from caveat.risk.audit import audit
+from caveat.risk import (
+    attribute,
+    cap,
+    cap_unmatched,
+    gtcap,
+    identity,
+    isolation,
+    matching,
+    rows,
+    tables,
+)
+from caveat.risk.audit import audit, audit_pairs
 from caveat.risk.disclosure import Disclosure, disclosure, disclosure_of_codes
 from caveat.risk.measure import MEASURES, Measure, Property, register
 from caveat.risk.measurement import Measurement, beyond_control, rate, undefined, wilson
-from caveat.risk.pair import Pair, pair
+from caveat.risk.pair import ScenarioPair, pair
 from caveat.risk.result import Audit
 from caveat.risk.scenario import Scenario
 from caveat.table.cells import Joint, cross, key_cells
@@ -14,6 +24,7 @@ ENTRIES: tuple[Measure, ...] = (
     *identity.ENTRIES,
     *attribute.ENTRIES,
     *cap.ENTRIES,
+    *cap_unmatched.ENTRIES,
     *gtcap.ENTRIES,
     *matching.ENTRIES,
     *isolation.ENTRIES,
@@ -30,10 +41,11 @@ __all__ = [
     "Joint",
     "Measure",
     "Measurement",
-    "Pair",
     "Property",
     "Scenario",
+    "ScenarioPair",
     "audit",
+    "audit_pairs",
     "beyond_control",
     "cross",
     "disclosure",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from caveat.notes import Note
 from caveat.risk.disclosure import denominators
 from caveat.risk.identity import RAAB
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = [
     "ENTRIES",
@@ -21,35 +22,38 @@ __all__ = [
 ]
 
 
-def d_orig(pair: Pair) -> Measurement:
+def d_orig(pair: ScenarioPair) -> Measurement:
     """Return the share of original records in cells with one target only."""
     return _share(pair, "Dorig")
 
 
-def d_syn(pair: Pair) -> Measurement:
+def d_syn(pair: ScenarioPair) -> Measurement:
     """Return the share of synthetic records in cells with one target only."""
     counts = pair.counted.Dsyn
     return rate(int(counts.sum()), len(pair.cells.synthetic), excluded=_excluded(pair, "Dsyn"))
 
 
-def i_s(pair: Pair) -> Measurement:
+def i_s(pair: ScenarioPair) -> Measurement:
     """Return the share of original records whose keys occur in the release."""
     return _share(pair, "iS", reference=100.0)
 
 
-def di_s(pair: Pair) -> Measurement:
+def di_s(pair: ScenarioPair) -> Measurement:
     """Return the share of original records whose keys show one target only in the release."""
     return _share(pair, "DiS", reference=d_orig(pair).value)
 
 
-def di_s_co(pair: Pair) -> Measurement:
+def di_s_co(pair: ScenarioPair) -> Measurement:
     """Return the share of original records whose keys show one target only, and it is theirs."""
     largest, mean = denominators(pair.joint, pair.counted, pair.rules)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if not pair.counted.DiSCO.any():
         notes = (
-            "0 also when every cell shows two targets, one of them a copied outlier: "
-            "it says that no cell is homogeneous, not that nobody is disclosed",
+            Note(
+                "no-homogeneous-cell",
+                "0 also when every cell shows two targets, one of them a copied outlier: "
+                "it says that no cell is homogeneous, not that nobody is disclosed",
+            ),
         )
     return _share(
         pair,
@@ -61,12 +65,12 @@ def di_s_co(pair: Pair) -> Measurement:
     )
 
 
-def di_s_di_o(pair: Pair) -> Measurement:
+def di_s_di_o(pair: ScenarioPair) -> Measurement:
     """Return DiSCO among records whose keys show one target only in the original too."""
     return _share(pair, "DiSDiO", reference=d_orig(pair).value)
 
 
-def chance_of_disco(pair: Pair) -> float | None:
+def chance_of_disco(pair: ScenarioPair) -> float | None:
     """Return the DiSCO to expect if the release had these keys and targets but no link of the two.
 
     With targets drawn from the release's own distribution p, all s records of a cell show t with
@@ -82,7 +86,7 @@ def chance_of_disco(pair: Pair) -> float | None:
     return 100 * float(expected.sum()) / pair.n
 
 
-def _share(pair: Pair, table: str, **more: object) -> Measurement:
+def _share(pair: ScenarioPair, table: str, **more: object) -> Measurement:
     return rate(
         int(getattr(pair.counted, table).sum()),
         pair.n,
@@ -92,7 +96,7 @@ def _share(pair: Pair, table: str, **more: object) -> Measurement:
     )
 
 
-def _excluded(pair: Pair, table: str) -> int:
+def _excluded(pair: ScenarioPair, table: str) -> int:
     removed = pair.counted.removed[table]
     return sum(n for reason, n in removed.items() if reason != "remaining")
 

@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.checks import one_way, two_way
 from caveat.risk.measure import MEASURES, Measure
 from caveat.risk.measurement import Measurement
-from caveat.risk.pair import KeyCells, Pair
-from caveat.risk.prepare import group, harmonise
+from caveat.risk.pair import KeyCells, ScenarioPair
+from caveat.risk.prepare import group, select_common
 from caveat.risk.result import Audit, Check, Row
 from caveat.risk.scenario import Scenario
-from caveat.table import Difference, Table
+from caveat.table import Difference, Pair, Table, align_copies
 from caveat.table.overlap import refuse_strangers
 
-__all__ = ["audit"]
+__all__ = ["audit", "audit_pairs"]
 
 
 def audit(
@@ -36,10 +37,9 @@ def audit(
 
     Parameters
     ----------
-    original
-        The confidential table: a Table, or a pandas, polars or pyarrow frame, or a dict of arrays.
-    synthetic
-        The release, or a list of copies.
+    original, synthetic
+        The confidential table, and the release or a list of copies: each a Table, a pandas, polars
+        or pyarrow frame, or a dict of arrays.
     scenario
         Who attacks. Instead, name ``keys`` and ``targets``.
     keys
@@ -57,11 +57,6 @@ def audit(
         Further arguments of :class:`Scenario`: groups, tolerance, exclude_levels, exclude_missing,
         exclude_pairs, limit, denominator, population.
 
-    Returns
-    -------
-    Audit
-        Prints as a table; ``to_frame``, ``to_dict`` and ``records`` give the rest.
-
     Raises
     ------
     CaveatError
@@ -77,41 +72,79 @@ def audit(
     (25.0, 25.0)
     """
     ours = _table(original, "the original")
-    copies = [
-        _table(copy, f"synthetic table {i}") for i, copy in enumerate(_list(synthetic), start=1)
-    ]
+    copies = [_table(copy, f"synthetic table {i}") for i, copy in enumerate(_list(synthetic), 1)]
     outside = None if control is None else _table(control, "the control")
     attackers = _attackers(scenario, keys, targets, circumstances, ours, copies)
     chosen = _choose(measures, attackers)
+    tables = [ours, *copies, *([outside] if outside else [])]
+    ours, *others = select_common(tables, _columns(attackers, chosen, tables))
+    pairs = align_copies(ours, others[: len(copies)], others[-1] if outside else None)
+    return _audited(pairs, attackers, chosen, subsets)
+
+
+def audit_pairs(
+    pairs: Sequence[Pair],
+    *,
+    keys: Sequence[str],
+    targets: Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
+    **circumstances: Any,
+) -> Audit:
+    """Measure tables that are on common levels already, as :func:`audit` measures others."""
+    tables = _tables(pairs)
+    copies = tables[1 : len(pairs) + 1]
+    attackers = _attackers(None, keys, targets, circumstances, tables[0], copies)
+    return _audited(pairs, attackers, _choose(measures, attackers), None)
+
+
+def _tables(pairs: Sequence[Pair]) -> list[Table]:
+    """Return the original, the copies and, perhaps, the control."""
+    original, *control = pairs[0].people
+    return [original, *(pair.synthetic for pair in pairs), *control]
+
+
+def _columns(
+    attackers: Sequence[Scenario], chosen: Sequence[Measure], tables: Sequence[Table]
+) -> list[str]:
+    """Return the columns of the attackers and, where whole rows are compared, the common ones."""
+    columns = [name for attacker in attackers for name in attacker.columns]
+    if any("columns" in measure.needs for measure in chosen):
+        columns += [name for name in tables[0] if all(name in table for table in tables)]
+    return list(dict.fromkeys(columns))
+
+
+def _audited(
+    pairs: Sequence[Pair],
+    attackers: Sequence[Scenario],
+    chosen: Sequence[Measure],
+    subsets: int | None,
+) -> Audit:
+    tables = _tables(pairs)
+    used = _columns(attackers, chosen, tables)
+    whole = select_common(tables, used)
     columns = list(dict.fromkeys(name for attacker in attackers for name in attacker.columns))
-    common = [n for n in ours if all(n in t for t in [*copies, *([outside] if outside else [])])]
-    tables, differences = harmonise(
-        ours,
-        [*copies, *([outside] if outside else [])],
-        list(dict.fromkeys([*columns, *common])) if _whole_rows(chosen) else columns,
-    )
-    alarms = [tuple(d for d in found if d.is_alarm) for found in differences]
-    grouped, remarks = group([t.select(columns) for t in tables], attackers[0].groups)
+    grouped, remarks = group([t.select(columns) for t in whole], attackers[0].groups)
     refuse_strangers(grouped[0], grouped[1:], columns)
     rows: list[Row] = []
     checks: list[Check] = []
-    for copy in range(1, len(copies) + 1):
-        runs = _Runs(grouped, tables, copy, bool(outside), alarms[copy - 1])
+    for copy, pair in enumerate(pairs, 1):
+        alarms = [d for d in pair.differences if d.is_alarm]
+        runs = _Runs(grouped, whole, copy, pair.control is not None, alarms)
         runs.measure(attackers, chosen, rows, checks)
         by_keys = [measure for measure in chosen if "keys" in measure.needs]
         for fewer in _by_subset(attackers, subsets):
             runs.measure(fewer, by_keys, rows, checks)
+    control = pairs[0].control
+    found = [d for pair in pairs for d in pair.differences if d.column in used]
+    outside = [d for d in pairs[0].control_differences if d.is_alarm and d.column in used]
     return Audit(
         rows=tuple(rows),
         checks=tuple(checks),
-        n_original=len(ours),
-        n_synthetic=tuple(len(copy) for copy in copies),
-        n_control=len(outside) if outside else None,
-        differences=tuple(dict.fromkeys(d for found in differences[: len(copies)] for d in found)),
-        remarks=(
-            *remarks,
-            *(f"control: {alarm}" for found in alarms[len(copies) :] for alarm in found),
-        ),
+        n_original=len(tables[0]),
+        n_synthetic=tuple(len(pair.synthetic) for pair in pairs),
+        n_control=None if control is None else len(control),
+        differences=tuple(dict.fromkeys(found)),
+        remarks=(*remarks, *(f"control: {alarm}" for alarm in outside)),
     )
 
 
@@ -172,24 +205,28 @@ class _Runs:
 
     def _doubted(self, result: Measurement, attacker: Scenario) -> Measurement:
         """Add to a result what puts its columns in doubt."""
-        said = [str(alarm) for alarm in self.alarms if alarm.column in attacker.columns]
-        return replace(result, notes=(*result.notes, *said)) if said else result
+        doubts = [
+            Note("tables-differ", str(a)) for a in self.alarms if a.column in attacker.columns
+        ]
+        return replace(result, notes=(*result.notes, *doubts)) if doubts else result
 
-    def _pair(self, side: tuple[Table, Table], attacker: Scenario, cells: KeyCells) -> Pair:
-        return Pair(side[0], self.sides[1][0], attacker, cells, rows=(side[1], self.sides[1][1]))
+    def _pair(self, side: tuple[Table, Table], attacker: Scenario, cells: KeyCells) -> ScenarioPair:
+        people, whole = side
+        release, whole_release = self.sides[1]
+        return ScenarioPair(people, release, attacker, cells, Pair(whole, whole_release))
 
 
-def _measured(measure: Measure, pair: Pair, control: Pair | None) -> Measurement:
+def _measured(measure: Measure, pair: ScenarioPair, control: ScenarioPair | None) -> Measurement:
     result = measure(pair)
     if control is None or measure.direction == "reference" or result.value is None:
         return result
     notes = result.notes
     if measure.by_size and not 0.9 <= control.n / pair.n <= 1.1:
         reason = "it depends on the number of records: give a control of the original's size"
-        return replace(result, notes=(*notes, f"no control: {reason}"))
+        return replace(result, notes=(*notes, Note("no-control", f"no control: {reason}")))
     outside = measure(control)
     if outside.value is None:
-        notes = (*notes, f"no control: {outside.notes[0]}")
+        notes = (*notes, Note("no-control", f"no control: {outside.notes[0]}"))
     return replace(result, control=outside.value, control_n=outside.n, notes=notes)
 
 
@@ -231,7 +268,7 @@ def _known(attacker: Scenario, original: Table) -> Scenario:
         if name not in original:
             raise CaveatError(
                 "the original has no such column",
-                where=f"column {name}",
+                column=name,
                 do=f"choose among {', '.join(original.names)}",
             )
     return attacker
@@ -266,10 +303,6 @@ def _by_subset(attackers: Sequence[Scenario], k: int | None) -> Iterable[list[Sc
     if k == len(attackers[0].keys):
         return []
     return [list(same_keys) for same_keys in zip(*subsets, strict=True)]
-
-
-def _whole_rows(chosen: Sequence[Measure]) -> bool:
-    return any("columns" in measure.needs for measure in chosen)
 
 
 def _table(frame: Any, what: str) -> Table:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.table import Column
 
 __all__ = ["OneWay", "TwoWay", "one_way", "two_way"]
@@ -55,7 +55,7 @@ class TwoWay(NamedTuple):
     share: float
 
 
-def one_way(pair: Pair, more_than: int = 50, share: float = 90) -> OneWay | None:
+def one_way(pair: ScenarioPair, more_than: int = 50, share: float = 90) -> OneWay | None:
     """Return the level behind DiSCO, if it has many records and nearly all of them."""
     joint, tables = pair.joint, pair.counted
     by_level = np.bincount(joint.target, tables.DiSCO, joint.n_targets).astype(np.int64)
@@ -75,7 +75,7 @@ def one_way(pair: Pair, more_than: int = 50, share: float = 90) -> OneWay | None
     )
 
 
-def two_way(pair: Pair, more_than: int = 4, share: float = 80) -> list[TwoWay]:
+def two_way(pair: ScenarioPair, more_than: int = 4, share: float = 80) -> list[TwoWay]:
     """Return the pairs of levels behind large disclosive cells, the most frequent first."""
     joint, found = pair.joint, pair.counted.DiSCO
     large = np.flatnonzero(found > more_than)

@@ -16,11 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caveat.intervals import Z95
 from caveat.nearest import Floats, within
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
-from caveat.risk.measurement import Z95, Measurement, rate, undefined
+from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.near import split
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.table import Table
 from caveat.table.cells import Ints
 
@@ -55,7 +57,7 @@ class Uniques(NamedTuple):
     score: Floats
 
 
-def gtcap_uniques(pair: Pair) -> Uniques:
+def gtcap_uniques(pair: ScenarioPair) -> Uniques:
     """Return the three probabilities and the score of every statistical unique."""
     row = np.flatnonzero(pair.cells.d[pair.cells.original] == 1)
     some = pair.original.take(row)
@@ -69,14 +71,16 @@ def gtcap_uniques(pair: Pair) -> Uniques:
     return Uniques(row, original, synthetic, marginal, found, np.clip(score, 0, 1))
 
 
-def gtcap(pair: Pair) -> Measurement:
+def gtcap(pair: ScenarioPair) -> Measurement:
     """Return how much of what the original tells about the uniques' targets the release tells."""
     uniques = gtcap_uniques(pair)
     if not len(uniques.row):
-        return undefined("no original record is unique on these keys")
+        return undefined(Note("no-unique", "no original record is unique on these keys"))
     gain, room = uniques.synthetic - uniques.marginal, uniques.original - uniques.marginal
     if not room.mean() > 0:
-        return undefined("the keys tell nothing about the target in the original itself")
+        return undefined(
+            Note("nothing-to-tell", "the keys tell nothing about the target in the original itself")
+        )
     share = float(gain.mean() / room.mean())
     # Standard error of a ratio of two means over the same records.
     spread = float(np.std(gain - share * room)) / math.sqrt(len(room)) / float(room.mean())
@@ -105,7 +109,7 @@ def gtcap(pair: Pair) -> Measurement:
     )
 
 
-def near_dcap(pair: Pair) -> Measurement:
+def near_dcap(pair: ScenarioPair) -> Measurement:
     """Return the mean share of near targets among the synthetic records with near keys."""
     found, right = _near_counts(pair, pair.original, pair.synthetic)
     share = right / np.maximum(found, 1)
@@ -113,14 +117,14 @@ def near_dcap(pair: Pair) -> Measurement:
     return rate(float(share.sum()), pair.n, baseline=baseline, trace=lambda: share)
 
 
-def near_disco(pair: Pair) -> Measurement:
+def near_disco(pair: ScenarioPair) -> Measurement:
     """Return the share of original records for whom every near synthetic record is nearly right."""
     found, right = _near_counts(pair, pair.original, pair.synthetic)
     given_away = (found > 0) & (found == right)
     return rate(int(given_away.sum()), pair.n, trace=lambda: given_away.astype(np.float64))
 
 
-def _near_counts(pair: Pair, some: Table, data: Table) -> tuple[Ints, Ints]:
+def _near_counts(pair: ScenarioPair, some: Table, data: Table) -> tuple[Ints, Ints]:
     """Count near keys, and near keys with a near target, for rows of the original."""
     keys, tolerance = pair.scenario.keys, pair.scenario.tolerance
     query = split(some, keys, tolerance)
@@ -136,7 +140,7 @@ def _near_counts(pair: Pair, some: Table, data: Table) -> tuple[Ints, Ints]:
     )
 
 
-def _marginal(pair: Pair, some: Table) -> Floats:
+def _marginal(pair: ScenarioPair, some: Table) -> Floats:
     """Return for rows of the original the share of all original targets that are near theirs."""
     name = pair.scenario.target or ""
     column = pair.original[name]

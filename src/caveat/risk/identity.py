@@ -10,28 +10,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = ["ENTRIES", "margin_probability", "rep_u", "ui_o", "ui_o_i_s", "ui_s", "ui_s_i_o"]
 
 RAAB = "Raab (2024), Privacy Risk from Synthetic Data: Practical Proposals, Appendix 1"
 
 
-def ui_o(pair: Pair) -> Measurement:
+def ui_o(pair: ScenarioPair) -> Measurement:
     """Return the share of original records that are alone with their keys."""
     d, _ = pair.key_counts
     return rate(int((d == 1).sum()), pair.n, trace=lambda: _records(pair, d == 1))
 
 
-def ui_s(pair: Pair) -> Measurement:
+def ui_s(pair: ScenarioPair) -> Measurement:
     """Return the share of synthetic records that are alone with their keys."""
     _, s = pair.key_counts
     return rate(int((s == 1).sum()), len(pair.cells.synthetic))
 
 
-def ui_o_i_s(pair: Pair) -> Measurement:
+def ui_o_i_s(pair: ScenarioPair) -> Measurement:
     """Return the share of original records alone with their keys, which the release has too."""
     d, s = pair.key_counts
     here = (d == 1) & (s > 0)
@@ -45,7 +46,7 @@ def ui_o_i_s(pair: Pair) -> Measurement:
     )
 
 
-def ui_s_i_o(pair: Pair) -> Measurement:
+def ui_s_i_o(pair: ScenarioPair) -> Measurement:
     """Return the share of synthetic records alone with their keys, which the original has too.
 
     Of several original records with such keys each carries an equal part.
@@ -62,7 +63,7 @@ def ui_s_i_o(pair: Pair) -> Measurement:
     )
 
 
-def rep_u(pair: Pair) -> Measurement:
+def rep_u(pair: ScenarioPair) -> Measurement:
     """Return the share of original records, alone with their keys, alone in the release too."""
     d, s = pair.key_counts
     here = (d == 1) & (s == 1)
@@ -76,7 +77,7 @@ def rep_u(pair: Pair) -> Measurement:
     )
 
 
-def margin_probability(pair: Pair) -> NDArray[np.float64]:
+def margin_probability(pair: ScenarioPair) -> NDArray[np.float64]:
     """Return for each cell its probability if the keys of the release were independent."""
     w = np.ones(pair.cells.n)
     for key, codes in pair.cells.codes.items():
@@ -85,24 +86,25 @@ def margin_probability(pair: Pair) -> NDArray[np.float64]:
     return np.minimum(w, 1 - 1e-12)
 
 
-def _once(pair: Pair, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _once(pair: ScenarioPair, cells: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the chance that independent keys show each of these cells exactly once."""
     w, n_s = margin_probability(pair)[cells], len(pair.cells.synthetic)
     return n_s * w * np.exp((n_s - 1) * np.log1p(-w)) if n_s else w
 
 
-def _no_uniques(pair: Pair) -> tuple[str, ...]:
+def _no_uniques(pair: ScenarioPair) -> tuple[Note, ...]:
     """Say what a value of 0 does not mean."""
     if (pair.key_counts[0] == 1).any():
         return ()
-    return ("no original record is unique on these keys, so this is 0 whatever the release holds",)
+    says = "no original record is unique on these keys, so this is 0 whatever the release holds"
+    return (Note("no-unique", says),)
 
 
 def _percent(parts: NDArray[np.float64], n: int) -> float | None:
     return 100 * float(parts.sum()) / n if n else None
 
 
-def _records(pair: Pair, of_cell: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _records(pair: ScenarioPair, of_cell: NDArray[np.bool_]) -> NDArray[np.float64]:
     return of_cell[pair.cells.original].astype(np.float64)
 
 

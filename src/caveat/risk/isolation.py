@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.identity import margin_probability
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = [
     "ENTRIES",
@@ -47,7 +48,7 @@ def population_uniqueness(p: float, n: int, population: int) -> float:
     return float(np.exp((population - n) * np.log1p(-p)))
 
 
-def isolation(pair: Pair) -> Measurement:
+def isolation(pair: ScenarioPair) -> Measurement:
     """Return how often the keys of a unique synthetic record isolate an original one."""
     predicates = _predicates(pair)
     if not predicates.any():
@@ -64,13 +65,15 @@ def isolation(pair: Pair) -> Measurement:
     )
 
 
-def isolation_gain(pair: Pair) -> Measurement:
+def isolation_gain(pair: ScenarioPair) -> Measurement:
     """Return how many times as often as without the release."""
     found = isolation(pair)
     if found.value is None or found.baseline is None:
         return undefined(found.notes[0])
     if not found.baseline:
-        return undefined("the chance without the release is too small to divide by")
+        return undefined(
+            Note("tiny-baseline", "the chance without the release is too small to divide by")
+        )
     low, high = found.interval or (found.value, found.value)
     return Measurement(
         found.value / found.baseline,
@@ -82,7 +85,7 @@ def isolation_gain(pair: Pair) -> Measurement:
     )
 
 
-def _predicates(pair: Pair) -> NDArray[np.bool_]:
+def _predicates(pair: ScenarioPair) -> NDArray[np.bool_]:
     """Return which cells are tried: unique in the release, rare enough for the population."""
     chosen = pair.cells.s == 1
     if pair.scenario.population is not None:
@@ -90,10 +93,11 @@ def _predicates(pair: Pair) -> NDArray[np.bool_]:
     return np.asarray(chosen)
 
 
-def _no_predicate(pair: Pair) -> str:
+def _no_predicate(pair: ScenarioPair) -> Note:
     if not (pair.cells.s == 1).any():
-        return "no synthetic record is unique on these keys"
-    return "no unique synthetic record is rare enough to be unique in the population"
+        return Note("no-unique", "no synthetic record is unique on these keys")
+    says = "no unique synthetic record is rare enough to be unique in the population"
+    return Note("no-rare-unique", says)
 
 
 _TRIES = (

@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, scaled, undefined
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 
 __all__ = ["ENTRIES", "match_precision", "precision_improvement"]
 
 FRANCIS = "Francis (2024), A Comparison of SynDiffix Multi-table Versus Single-table"
 
 
-def match_precision(pair: Pair) -> Measurement:
+def match_precision(pair: ScenarioPair) -> Measurement:
     """Return how often the target agrees where both sides are unique on the same keys."""
     matched, right = _right(pair)
     n = int(matched.sum())
     if not n:
-        return undefined("no original unique is a synthetic unique as well")
+        return undefined(Note("no-match", "no original unique is a synthetic unique as well"))
     return rate(
         int(right.sum()),
         n,
@@ -30,14 +31,14 @@ def match_precision(pair: Pair) -> Measurement:
     )
 
 
-def precision_improvement(pair: Pair) -> Measurement:
+def precision_improvement(pair: ScenarioPair) -> Measurement:
     """Return the precision of one-to-one matches on the scale where the baseline is 0."""
     found = match_precision(pair)
     if found.value is None or found.baseline is None or found.interval is None:
         return undefined(found.notes[0])
     ends = [scaled(x, found.baseline) for x in (found.value, *found.interval)]
     if ends[0] is None:
-        return undefined("the target has one value: nothing to learn")
+        return undefined(Note("one-value", "the target has one value: nothing to learn"))
     return Measurement(
         ends[0],
         interval=(ends[1] or 0.0, ends[2] or 0.0),
@@ -48,7 +49,7 @@ def precision_improvement(pair: Pair) -> Measurement:
     )
 
 
-def _right(pair: Pair) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _right(pair: ScenarioPair) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which pairs are matches, and which of them have the right target."""
     joint = pair.joint
     matched = (joint.d_all == 1) & (joint.s_all == 1) & (joint.d == 1)

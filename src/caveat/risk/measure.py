@@ -40,8 +40,8 @@ class Measure:
     name
         The name by which it is asked for.
     function
-        Takes a :class:`~caveat.risk.pair.Pair` and returns a Measurement; a measure whose ``needs``
-        name more takes these as keywords.
+        Takes a :class:`~caveat.risk.pair.ScenarioPair` and returns a Measurement; a measure whose
+        ``needs`` name more takes these as keywords.
     family
         The group it is printed with.
     says

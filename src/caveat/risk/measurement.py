@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.intervals import Z95
+from caveat.notes import Note
+
 __all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 
-# The 97.5 % point of the normal distribution: all intervals are 95 % intervals.
-Z95 = 1.959963984540054
+__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
+
+NO_RECORD = Note("no-record", "there is no record to count", public=True)
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Measurement:
     excluded
         Number of records left out on purpose.
     notes
-        Reasons and remarks in words.
+        Reasons and remarks.
     details
         Further numbers that belong to the value.
     trace
@@ -53,7 +57,7 @@ class Measurement:
     control_n: int | None = None
     n: int = 0
     excluded: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     details: Mapping[str, float | int | None] = field(default_factory=dict)
     trace: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False, compare=False)
 
@@ -104,7 +108,7 @@ class Measurement:
         }
 
 
-def undefined(reason: str, **more: Any) -> Measurement:
+def undefined(reason: Note, **more: Any) -> Measurement:
     """Return a measurement that could not be made, with the reason."""
     notes = (reason, *more.pop("notes", ()))
     return Measurement(None, notes=notes, **more)
@@ -121,7 +125,7 @@ def rate(count: float, n: int, **more: Any) -> Measurement:
     ('there is no record to count',)
     """
     if n == 0:
-        return undefined("there is no record to count", **more)
+        return undefined(NO_RECORD, **more)
     low, high = wilson(count, n)
     return Measurement(100 * count / n, interval=(100 * low, 100 * high), n=n, **more)
 

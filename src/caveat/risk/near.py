@@ -24,7 +24,7 @@ def split(table: Table, columns: Sequence[str], tolerance: Mapping[str, float]) 
             continue
         if not column.kind.is_number:
             raise CaveatError(
-                "a tolerance needs numbers", where=f"column {name}", do="drop it or mend the kind"
+                "a tolerance needs numbers", column=name, do="drop it or mend the kind"
             )
         status, values = _number(column)
         if column.missing:

@@ -14,12 +14,12 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.disclosure import Disclosure, disclosure
 from caveat.risk.exclusions import Counted, Rules, count
-from caveat.risk.prepare import group, harmonise, resolve
+from caveat.risk.prepare import group, resolve, select_common
 from caveat.risk.scenario import Scenario
-from caveat.table import Table
+from caveat.table import Pair, Table, align
 from caveat.table.cells import Ints, Joint, cross, key_cells
 
-__all__ = ["KeyCells", "Pair", "pair"]
+__all__ = ["KeyCells", "ScenarioPair", "pair"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,8 @@ class KeyCells:
         return cls(ours, theirs, n, codes)
 
 
-class Pair:
-    """Two tables on common levels under a scenario; what several measures need is computed once.
+class ScenarioPair(Pair):
+    """A pair of tables under a scenario; what several measures need is computed once.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Pair:
     cells
         The cells of the keys, if they are known already.
     rows
-        The whole tables on common levels, for measures that compare whole rows.
+        The whole tables, numbers as they are, for measures that compare whole rows.
     """
 
     def __init__(
@@ -87,12 +87,11 @@ class Pair:
         synthetic: Table,
         scenario: Scenario,
         cells: KeyCells | None = None,
-        rows: tuple[Table, Table] | None = None,
+        rows: Pair | None = None,
     ) -> None:
-        self.original = original
-        self.synthetic = synthetic
+        super().__init__(original, synthetic)
         self.scenario = scenario
-        self.rows = rows or (original, synthetic)
+        self.rows = rows or Pair(original, synthetic)
         if cells is not None:
             self.cells = cells
 
@@ -166,7 +165,7 @@ class Pair:
         return len(self.cells.original)
 
 
-def pair(original: Any, synthetic: Any, scenario: Scenario) -> Pair:
+def pair(original: Any, synthetic: Any, scenario: Scenario) -> ScenarioPair:
     """Make a pair from two frames or tables of any origin.
 
     Examples
@@ -178,6 +177,7 @@ def pair(original: Any, synthetic: Any, scenario: Scenario) -> Pair:
     tables = [Table.from_frame(original), Table.from_frame(synthetic)]
     whole = [name for name in tables[0] if name in tables[1]]
     columns = list(dict.fromkeys([*scenario.columns, *whole]))
-    rows, _ = harmonise(tables[0], tables[1:], columns)
-    (ours, theirs), _ = group([t.select(scenario.columns) for t in rows], scenario.groups)
-    return Pair(ours, theirs, scenario, rows=(rows[0], rows[1]))
+    rows = align(*select_common(tables, columns))
+    both = [t.select(scenario.columns) for t in (rows.original, rows.synthetic)]
+    (ours, theirs), _ = group(both, scenario.groups)
+    return ScenarioPair(ours, theirs, scenario, rows=rows)

@@ -13,49 +13,25 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.risk.exclusions import Flags, Rules
 from caveat.risk.scenario import Scenario
-from caveat.table import Column, Difference, Kind, Table, align
-from caveat.table.align import common_levels
+from caveat.table import Column, Kind, Table
 from caveat.table.groups import breaks, cut
 
-__all__ = ["group", "harmonise", "resolve"]
+__all__ = ["group", "resolve", "select_common"]
 
 
-def harmonise(
-    original: Table, others: Sequence[Table], columns: Sequence[str]
-) -> tuple[list[Table], list[tuple[Difference, ...]]]:
-    """Put the named columns of all tables on common levels.
-
-    Returns
-    -------
-    The tables, the original first, in which equal codes mean equal values; and in what each of the
-    others differs from the original.
-    """
+def select_common(tables: Sequence[Table], columns: Sequence[str]) -> list[Table]:
+    """Return the named columns of all tables, the original first, or say which table lacks one."""
+    original, *others = tables
     for name in columns:
         original[name]  # raises where it is missing, with the names to choose from
         for position, table in enumerate(others, 1):
             if name not in table:
                 raise CaveatError(
                     f"table {position} of those compared with the original lacks a column",
-                    where=f"column {name}",
+                    column=name,
                     do=f"it has {', '.join(table.names)}",
                 )
-    ours, theirs = original.select(columns), [table.select(columns) for table in others]
-    differences = []
-    for position, table in enumerate(theirs):
-        aligned = align(ours, table)
-        ours, theirs[position] = aligned.original, aligned.synthetic
-        differences.append(aligned.differences)
-    # What a later table taught about the original holds for the earlier ones too.
-    theirs = [align(ours, table).synthetic for table in theirs] if len(theirs) > 1 else theirs
-    united = {
-        name: common_levels([ours[name], *(table[name] for table in theirs)], name)
-        for name in columns
-    }
-    tables = [
-        replace(table, columns={name: united[name][position] for name in columns})
-        for position, table in enumerate([ours, *theirs])
-    ]
-    return tables, differences
+    return [table.select(columns) for table in tables]
 
 
 def group(tables: Sequence[Table], groups: Mapping[str, int]) -> tuple[list[Table], list[str]]:
@@ -161,7 +137,7 @@ def _flags(column: Column, levels: Sequence[Any], name: str) -> Flags:
         if not any(hit):
             raise CaveatError(
                 "a level that is to be excluded does not occur",
-                where=f"column {name}",
+                column=name,
                 do="check its spelling; with groups=, levels are intervals",
             )
         flags |= hit

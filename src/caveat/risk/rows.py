@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 
 from caveat.nearest import within
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.risk.near import split
-from caveat.risk.pair import Pair
+from caveat.risk.pair import ScenarioPair
 from caveat.table.cells import Ints, key_cells
 
 __all__ = ["ENTRIES", "exact_match", "full_match", "new_rows"]
@@ -19,19 +20,19 @@ __all__ = ["ENTRIES", "exact_match", "full_match", "new_rows"]
 TOLERANCE = 0.01
 
 
-def exact_match(pair: Pair) -> Measurement:
+def exact_match(pair: ScenarioPair) -> Measurement:
     """Return the share of synthetic rows that equal an original row in all common columns."""
     d, s, cells = _whole_rows(pair)
     return rate(
         int(s[d > 0].sum()),
         int(s.sum()),
         reference=100.0,
-        details={"columns": len(pair.rows[0].names)},
+        details={"columns": len(pair.rows.original.names)},
         trace=lambda: (s > 0)[cells].astype(np.float64),
     )
 
 
-def full_match(pair: Pair) -> Measurement:
+def full_match(pair: ScenarioPair) -> Measurement:
     """Return the share of original rows, unique in all common columns, that the release has."""
     d, s, cells = _whole_rows(pair)
     here = (d == 1) & (s > 0)
@@ -39,20 +40,20 @@ def full_match(pair: Pair) -> Measurement:
         int(here.sum()),
         int(d.sum()),
         reference=100 * int((d == 1).sum()) / max(int(d.sum()), 1),
-        details={"columns": len(pair.rows[0].names)},
+        details={"columns": len(pair.rows.original.names)},
         trace=lambda: here[cells].astype(np.float64),
     )
 
 
-def new_rows(pair: Pair, tolerance: float = TOLERANCE) -> Measurement:
+def new_rows(pair: ScenarioPair, tolerance: float = TOLERANCE) -> Measurement:
     """Return the share of synthetic rows that no original row is near.
 
     Categories and missing cells must agree; numbers may differ by ``tolerance`` times the absolute
     synthetic value.
     """
-    original, synthetic = pair.rows
+    original, synthetic = pair.rows.original, pair.rows.synthetic
     if not len(synthetic) or not len(original):
-        return undefined("one of the tables has no row")
+        return undefined(Note("empty-table", "one of the tables has no row"))
     names = sorted(original.names, key=lambda name: -original[name].n_levels)
     numeric = dict.fromkeys((n for n in names if original[n].kind.is_number), 0.0)
     query, data = split(synthetic, names, numeric), split(original, names, numeric)
@@ -65,9 +66,9 @@ def new_rows(pair: Pair, tolerance: float = TOLERANCE) -> Measurement:
     )
 
 
-def _whole_rows(pair: Pair) -> tuple[Ints, Ints, Ints]:
+def _whole_rows(pair: ScenarioPair) -> tuple[Ints, Ints, Ints]:
     """Return how often each distinct row occurs in both tables, and that of each original row."""
-    original, synthetic = pair.rows
+    original, synthetic = pair.rows.original, pair.rows.synthetic
     tables = [[table[name].codes for name in original] for table in (original, synthetic)]
     (ours, theirs), n = key_cells(tables, [original[name].n_levels for name in original])
     return np.bincount(ours, minlength=n), np.bincount(theirs, minlength=n), ours

@@ -83,11 +83,11 @@ class Scenario:
             raise CaveatError("no key is named", do="say which columns an attacker may know")
         repeated = {key for key in self.keys if self.keys.count(key) > 1}
         if repeated:
-            raise CaveatError("a key is named twice", where=f"column {min(repeated)}")
+            raise CaveatError("a key is named twice", column=min(repeated))
         if self.target in self.keys:
             raise CaveatError(
                 "a key is also the target",
-                where=f"column {self.target}",
+                column=self.target,
                 do="what the attacker knows she need not learn: remove it from one of the two",
             )
         if any(len(pair) != 4 for pair in self.exclude_pairs):
@@ -98,18 +98,16 @@ class Scenario:
     def _check_numbers(self) -> None:
         for name, n in self.groups.items():
             if n < 2:
-                raise CaveatError(
-                    "a column cannot be cut into fewer than two groups", where=f"column {name}"
-                )
+                raise CaveatError("a column cannot be cut into fewer than two groups", column=name)
             if name in self.tolerance:
                 raise CaveatError(
                     "a column is either cut into groups or matched with a tolerance",
-                    where=f"column {name}",
+                    column=name,
                     do="choose one",
                 )
         for name, width in self.tolerance.items():
             if not width >= 0:
-                raise CaveatError("a tolerance is a number from 0 up", where=f"column {name}")
+                raise CaveatError("a tolerance is a number from 0 up", column=name)
         if self.limit is not None and self.limit < 1:
             raise CaveatError("the limit of records in a cell is at least 1")
         if self.denominator not in ("original", "synthetic"):

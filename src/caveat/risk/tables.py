@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.notes import Note
 from caveat.risk.measure import Measure, Property
 from caveat.risk.measurement import Measurement, rate, undefined
-from caveat.risk.pair import KeyCells, Pair
+from caveat.risk.pair import KeyCells, ScenarioPair
 from caveat.table.cells import key_cells
 
 __all__ = [
@@ -52,7 +53,7 @@ class TableRisk(NamedTuple):
     common: int
 
 
-def table_risks(pair: Pair, largest: int = LARGEST_TABLE) -> list[TableRisk]:
+def table_risks(pair: ScenarioPair, largest: int = LARGEST_TABLE) -> list[TableRisk]:
     """Count disclosive cells in the tables of every set of keys by the target."""
     shares = pair.joint.d_target / max(pair.n, 1)
     naive = shares >= NAIVE_SHARE
@@ -63,32 +64,38 @@ def table_risks(pair: Pair, largest: int = LARGEST_TABLE) -> list[TableRisk]:
     ]
 
 
-def _table_risk(pair: Pair, keys: tuple[str, ...], naive: NDArray[np.bool_]) -> TableRisk:
+def _table_risk(pair: ScenarioPair, keys: tuple[str, ...], naive: NDArray[np.bool_]) -> TableRisk:
     cells = None if keys != pair.scenario.keys else pair.cells
     cells = cells or KeyCells.of(pair.original, pair.synthetic, keys)
-    joint = Pair(pair.original, pair.synthetic, pair.scenario, cells).joint
+    joint = ScenarioPair(pair.original, pair.synthetic, pair.scenario, cells).joint
     counts = ~naive[joint.target]
     ours, theirs = joint.disclosive_in_original & counts, joint.disclosive_in_synthetic & counts
     return TableRisk(keys, int(theirs.sum()), int(ours.sum()), int((ours & theirs).sum()))
 
 
-def group_disclosure(pair: Pair) -> Measurement:
+def group_disclosure(pair: ScenarioPair) -> Measurement:
     """Return which share of the disclosive cells of synthetic tables is true of the original."""
     tables = table_risks(pair)
     seen, true = sum(t.synthetic for t in tables), sum(t.common for t in tables)
     there = sum(t.original for t in tables)
     details = {"tables": len(tables), "disclosive": seen, "true": true, "in the original": there}
     if not seen:
-        return undefined("no table of the release has a disclosive cell", details=details)
+        return undefined(
+            Note("no-disclosive-cell", "no table of the release has a disclosive cell"),
+            details=details,
+        )
     return rate(true, seen, reference=100.0, details=details)
 
 
-def tcap_ratio(pair: Pair) -> Measurement:
+def tcap_ratio(pair: ScenarioPair) -> Measurement:
     """Return which share of the disclosive combinations of all keys is true of the original."""
     found = _table_risk(pair, pair.scenario.keys, np.zeros(pair.n_targets, bool))
     details = {"disclosive": found.synthetic, "true": found.common}
     if not found.synthetic:
-        return undefined("no combination of keys is disclosive in the release", details=details)
+        return undefined(
+            Note("no-disclosive-keys", "no combination of keys is disclosive in the release"),
+            details=details,
+        )
     return rate(found.common, found.synthetic, reference=100.0, details=details)
 
 
@@ -135,7 +142,7 @@ def minimal_uniques(
     return minimal
 
 
-def msu_risk(pair: Pair) -> Measurement:
+def msu_risk(pair: ScenarioPair) -> Measurement:
     """Return which share of the synthetic rows with a minimal unique has one of the original."""
     names = pair.scenario.columns
     levels = [pair.original[name].n_levels for name in names]
@@ -154,7 +161,9 @@ def msu_risk(pair: Pair) -> Measurement:
         carries[rows[1][np.isin(there, here)]] = True
     details = {"with a minimal unique": int(any_unique.sum()), "shared": int(common.sum())}
     if not any_unique.any():
-        return undefined("the release has no minimal sample unique", details=details)
+        return undefined(
+            Note("no-minimal-unique", "the release has no minimal sample unique"), details=details
+        )
     return rate(
         int(common.sum()),
         int(any_unique.sum()),

@@ -18,10 +18,10 @@ from caveat.spec.lines import Entry
 __all__ = [
     "Choice",
     "Either",
+    "EntryKind",
     "Flag",
     "Group",
     "Key",
-    "Kind",
     "Many",
     "Named",
     "Number",
@@ -30,6 +30,7 @@ __all__ = [
     "Text",
     "Whole",
     "dotted",
+    "frozen",
 ]
 
 
@@ -41,7 +42,7 @@ class Problem(NamedTuple):
     do: str | None = None
 
 
-class Kind(Protocol):
+class EntryKind(Protocol):
     """What an entry may hold."""
 
     @property
@@ -55,12 +56,17 @@ class Kind(Protocol):
         """Return the JSON schema."""
 
 
+def frozen(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return entries that were read with their lists as tuples, for objects that do not change."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+
+
 def dotted(entry: Entry) -> str:
     """Return the name of an entry without the positions in lists, which lines tell."""
     return ".".join(part for part in entry if isinstance(part, str))
 
 
-def _wrong(kind: Kind, entry: Entry) -> Problem:
+def _wrong(kind: EntryKind, entry: Entry) -> Problem:
     last = entry[-1] if entry else ""
     item = f": item {last + 1}" if isinstance(last, int) else ""
     return Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")
@@ -186,7 +192,7 @@ class Plain:
     words = "a single value"
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
-        return _wrong(self, entry) if isinstance(value, list | dict) else None
+        return _wrong(self, entry) if isinstance(value, list | tuple | dict) else None
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["string", "number", "boolean"]}
@@ -196,7 +202,7 @@ class Plain:
 class Many:
     """A list; ``least`` items at least."""
 
-    item: Kind
+    item: EntryKind
     noun: str
     least: int = 0
 
@@ -205,7 +211,7 @@ class Many:
         return f"a list of {self.noun}" + (" that is not empty" if self.least else "")
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
-        if not isinstance(value, list) or len(value) < self.least:
+        if not isinstance(value, list | tuple) or len(value) < self.least:
             return _wrong(self, entry)
         problems = (self.item.problem(item, (*entry, i)) for i, item in enumerate(value))
         return next(filter(None, problems), None)
@@ -220,7 +226,7 @@ class Many:
 class Named:
     """A table with the same kind of value for each name; some have a list of allowed names."""
 
-    item: Kind
+    item: EntryKind
     noun: str
     names: Choice | None = None
 
@@ -249,7 +255,7 @@ class Named:
 class Either:
     """One of several kinds; the first one that has the right form says what is wrong."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[EntryKind, ...]
 
     @property
     def words(self) -> str:
@@ -286,7 +292,7 @@ class Key:
         In a scenario: the attackers that have it; all if empty.
     """
 
-    kind: Kind
+    kind: EntryKind
     says: str
     default: Any = None
     otherwise: str = ""

@@ -13,8 +13,8 @@ from caveat.synthesis import Plan, make_plan
 from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Table
 from caveat.utility.analyses import check_model
-from caveat.utility.comparison import Comparison
 from caveat.utility.edits import EditRule, check_rule
+from caveat.utility.pair import WeightedPair
 
 if TYPE_CHECKING:
     from caveat.spec.spec import ReleaseSpec
@@ -136,7 +136,7 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
     if spec.utility.rules:
         # A rule sees what is compared, so neither text nor ids; all levels are there.
         head = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
-        head = Comparison(head, head).original
+        head = WeightedPair(head, head).original
         for name, rule in spec.utility.rules.items():
             entry = ("utility", "rules", name)
             if rule.group is not None:

@@ -4,38 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from caveat import attack
-from caveat.attack import ordinary
+from caveat.attack.entry import Option
+from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.risk import MEASURES
 
-__all__ = ["ATTACKERS", "MEASURES_OF_ATTACK", "default_measures", "measures_of"]
+__all__ = ["ATTACKERS", "default_measures", "measures_of", "own_options"]
 
 ATTACKERS = ("release", "strong", "ordinary")
 
-MEASURES_OF_ATTACK: dict[str, tuple[str, ...]] = {
-    "classifier": ("prediction",),
-    "singling-out": ("singlingOut",),
-    "linkability": ("linkability",),
-    "inference": ("inference",),
-    "outliers": ("outlierLinks",),
-    "membership": ("membershipScore", "membershipF1"),
-    "distances": ("DCR", "DCRshare", "NNDR", "IMS", "epsilonIdentifiability", "tooClose"),
-}
-"""What :func:`caveat.attack.ordinary.run_kind` measures."""
-
-# Importing the rooms has put their entries into MEASURES.
-_STRONG = tuple(entry.name for entry in attack.measures.ENTRIES)
-_ORDINARY = tuple(entry.name for entry in ordinary.ENTRIES)
 _TWO_TABLES = frozenset({"keys", "target", "tolerance", "columns"})
+# What a scenario says about every attacker, or a specification about the release.
+_COMMON = frozenset({"keys", "target", "tolerance", "control", "seed"})
 
 
 def measures_of(attacker: str) -> tuple[str, ...]:
     """Return the measures that an attacker can have."""
-    if attacker == "strong":
-        return _STRONG
-    if attacker == "ordinary":
-        return tuple(name for names in MEASURES_OF_ATTACK.values() for name in names)
-    others = {*_STRONG, *_ORDINARY}
+    if attacker != "release":
+        attacks = attacks_of("strong" if attacker == "strong" else "ordinary")
+        return tuple(measure.name for attack in attacks.values() for measure in attack.measures)
+    others = {measure.name for attack in ATTACKS.values() for measure in attack.measures}
     return tuple(
         name for name, m in MEASURES.items() if m.needs <= _TWO_TABLES and name not in others
     )
@@ -48,3 +35,13 @@ def default_measures(given: Collection[str]) -> tuple[str, ...]:
         for name in measures_of("release")
         if MEASURES[name].default and MEASURES[name].needs <= {*given, "columns"}
     )
+
+
+def own_options() -> dict[str, tuple[Option, list[str]]]:
+    """Return what ordinary attacks alone are told, and by which attacks it is taken."""
+    found: dict[str, tuple[Option, list[str]]] = {}
+    for attack in attacks_of("ordinary").values():
+        for name, option in attack.takes.items():
+            if name not in _COMMON:
+                found.setdefault(name, (option, []))[1].append(attack.name)
+    return found

@@ -120,64 +120,30 @@ class Document:
         try:
             yield
         except CaveatError as error:
-            column, _ = _named(error)
-            if ("columns", column) in self.lines:
-                raise self._located(("columns", column), error) from error
+            declared: Entry = ("columns", error.column or "")
+            if declared in self.lines:
+                raise self._located(declared, error) from error
             if not entry:
                 raise
-            place = (error.where or path.name).replace(str(path), path.name)
+            place = (error.place or path.name).replace(str(path), path.name)
             what = f"{dotted(entry)}: {place}: {error.what}"
             raise CaveatError(what, where=self.where(*entry), do=error.do) from error
 
     def _located(self, place: Entry, error: CaveatError) -> CaveatError:
-        name, column, row = dotted(place), *_named(error)
-        if column and place[-1] != column:
-            name += f", column {column}"
-        if row:
-            name += f", row {row}"
+        name = dotted(place)
+        if error.column and place[-1] != error.column:
+            name += f", column {error.column}"
+        if error.row:
+            name += f", row {error.row:,}"
         what = error.what if error.what.startswith(name) else f"{name}: {error.what}"
         return CaveatError(what, where=self.where(*place), do=error.do)
 
     def _part(self, entry: Entry, error: CaveatError) -> Entry:
         """Return the part of an entry that an error is about, as far as it names one."""
-        where = error.where or ""
-        if text := re.search(r"(?:rule|expression) (['\"])(.*)\1$", where):
-            for part, value in _leaves(self._value(entry), entry):
-                if isinstance(value, str) and _plain(text[2]) in _plain(value):
-                    return part
-        argument = re.match(r"'([^']+)' is no ", error.what)
-        column, _ = _named(error)
-        wanted = argument[1] if argument else column or where.rpartition(", ")[2]
+        named = error.entry or (error.column or "",)
         inside = [part for part in self.lines if part[: len(entry)] == entry and part != entry]
-        return min((part for part in inside if part[-1] == wanted), key=len, default=entry)
-
-    def _value(self, entry: Entry) -> Any:
-        value: Any = self.content
-        for part in entry:
-            value = value[part]
-        return value
-
-
-def _named(error: CaveatError) -> tuple[str, str]:
-    """Return the column and the row that an error names; "" for none."""
-    found = re.search(r"(?:^|, )column (.+?)(?:, row (\d+))?$", error.where or "")
-    return (found[1], found[2] or "") if found else ("", "")
-
-
-def _leaves(value: Any, entry: Entry) -> Iterator[tuple[Entry, Any]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, (*entry, key))
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from _leaves(item, (*entry, i))
-    else:
-        yield entry, value
-
-
-def _plain(text: str) -> str:
-    """Return a rule or formula without what differs between two ways to write it."""
-    return re.sub(r"[\s\\'\"`]|=(?==)", "", text)
+        fitting = (part for part in inside if part[-len(named) :] == named)
+        return min(fitting, key=len, default=entry)
 
 
 def _syntax(error: tomllib.TOMLDecodeError, name: str, text: str) -> CaveatError:

@@ -6,18 +6,19 @@ Validation, the JSON schema for editors and the reference page of the documentat
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
+from caveat.attack.registry import attacks_of
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.spec._kinds import (
     Choice,
     Either,
+    EntryKind,
     Flag,
     Group,
     Key,
-    Kind,
     Many,
     Named,
     Number,
@@ -25,15 +26,15 @@ from caveat.spec._kinds import (
     Text,
     Whole,
 )
-from caveat.spec.attackers import ATTACKERS, MEASURES_OF_ATTACK, measures_of
+from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.limits import ATTACKS
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.plan import WITHOUT_MODEL
-from caveat.table import Kind as ColumnKind
+from caveat.table import Kind
 from caveat.table.files import WRITABLE
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ACCESS", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION"]
+__all__ = ["ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE"]
 
 ACCESS = ("public", "registered", "secure")
 FORMATS = tuple(suffix.removeprefix(".") for suffix in WRITABLE)
@@ -104,7 +105,7 @@ DATA = Group(
 
 COLUMN = Group(
     {
-        "kind": Key(Choice(tuple(ColumnKind), "kind"), "Kind of the column.",
+        "kind": Key(Choice(tuple(Kind), "kind"), "Kind of the column.",
                     otherwise="found by itself"),
         "missing": Key(
             Either((VALUES, Named(TEXT, "codes with what they mean"))),
@@ -121,7 +122,7 @@ COLUMN = Group(
 )  # fmt: skip
 
 _METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
-_SETTINGS: dict[str, tuple[Kind, str]] = {
+_SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
     "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
@@ -199,6 +200,40 @@ def _not_for(attacker: str, keys: dict[str, Key]) -> dict[str, Any]:
     }
 
 
+OPTIONS: dict[str, EntryKind] = {
+    "columns": SOME_NAMES, "column": FILLED, "number": Number(0), "share": Number(share=True),
+    "numbers by column": Named(Number(0), PER_COLUMN), "flag": FLAG, "text": FILLED,
+}  # fmt: skip
+
+
+def _usual_attacks() -> str:
+    """Say which attacks are tried unless they are named, and what some of them need."""
+    usual = {
+        n: {*a.needs} - {"keys", "target"} for n, a in attacks_of("ordinary").items() if a.usual
+    }
+    words = [", ".join(name for name, needs in usual.items() if not needs)]
+    for name, needs in usual.items():
+        more = ["a control" if need == "control" else f"`{need}`" for need in sorted(needs)]
+        words += [f"{name} with {' and '.join(more)}"] if more else []
+    return "; ".join(words)
+
+
+def _keys_of_attacks() -> dict[str, Key]:
+    """Return a key for whatever ordinary attacks alone are told."""
+    keys = {}
+    for name, (option, attacks) in own_options().items():
+        kind = Whole(option.least) if option.kind == "whole" else OPTIONS[option.kind]
+        text = option.help[0].lower() + option.help[1:]
+        keys[name] = Key(
+            kind,
+            option.help if len(attacks) > 1 else f"{attacks[0]}: {text}",
+            None if option.default == () else option.default,
+            otherwise=option.otherwise or ("none" if not option.default else ""),
+            only=ORDINARY,
+        )
+    return keys
+
+
 _SCENARIO = {
     "name": Key(FILLED, "What the report calls the attacker.", required=True),
     "attacker": Key(
@@ -236,20 +271,12 @@ _SCENARIO = {
     "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
                  DEFAULT_PRIOR, only=STRONG),
     "membership": Key(FLAG, "Whether she also asks who was in the data.", True, only=STRONG),
-    "attacks": Key(Many(Choice(tuple(MEASURES_OF_ATTACK), "attack"), "attacks", least=1),
-                   "Attacks that are tried.", only=ORDINARY,
-                   otherwise="singling-out, inference, outliers; linkability with `second`; "
-                   "membership with a control"),
-    "n_attacks": Key(Whole(1), "How often each attack is tried.", 2000, only=ORDINARY),
-    "second": Key(SOME_NAMES, "linkability: columns that the second party knows.",
-                  otherwise="none", only=ORDINARY),
-    "neighbours": Key(Whole(1), "linkability: nearest records each party takes.", 1, only=ORDINARY),
-    "columns": Key(Whole(1), "singling-out: columns in a description.", 4, only=ORDINARY),
-    "subsets": Key(Whole(1), "classifier: every combination of so many keys.", only=ORDINARY,
-                   otherwise="all keys at once"),
-    "fraction": Key(Number(share=True), "membership: share of the population that is in the data, "
-                    "for F1.", otherwise="no F1", only=ORDINARY),
+    "attacks": Key(Many(Choice(tuple(attacks_of("ordinary")), "attack"), "attacks", least=1),
+                   "Attacks that are tried.", only=ORDINARY, otherwise=_usual_attacks()),
+    **_keys_of_attacks(),
 }  # fmt: skip
+CIRCUMSTANCES = {name: key for name, key in _SCENARIO.items() if "release" in key.only}
+"""Entries of a scenario that are arguments of :class:`caveat.risk.Scenario`."""
 SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 
 EDIT_RULE = Group(
@@ -305,8 +332,8 @@ TUNE = Group(
         "settings": Key(TRIED, "As in [map].", required=True),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",
                       otherwise="none"),
-        "scenario": Key(Group({}, open=True),
-                        "Further entries of a scenario: groups, tolerance …", otherwise="none"),
+        "scenario": Key(Group({name: replace(key, only=()) for name, key in CIRCUMSTANCES.items()}),
+                        "Further entries of a scenario.", otherwise="none"),
         "attacker": Key(
             Group(
                 {

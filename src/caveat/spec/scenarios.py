@@ -6,28 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from caveat.attack.ordinary import Options
+from caveat.attack.entry import Attack
 from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
+from caveat.attack.registry import attacks_of
 from caveat.errors import hint
 from caveat.risk import MEASURES, Scenario
-from caveat.spec.attackers import (
-    ATTACKERS,
-    MEASURES_OF_ATTACK,
-    default_measures,
-    measures_of,
-)
+from caveat.spec._kinds import frozen
+from caveat.spec.attackers import ATTACKERS, default_measures, measures_of, own_options
 from caveat.spec.document import Document
-from caveat.spec.entries import SCENARIO
+from caveat.spec.entries import CIRCUMSTANCES, SCENARIO
 from caveat.spec.limits import Limit, read_limits
 from caveat.spec.lines import Entry
 
-__all__ = ["NEEDS_TARGETS", "ScenarioSpec", "limits_at", "read_scenarios"]
-
-CIRCUMSTANCES = ("groups", "tolerance", "exclude_levels", "exclude_missing", "exclude_pairs",
-                 "limit", "denominator", "population")  # fmt: skip
-
-NEEDS_TARGETS = ("classifier", "inference")
-"""Ordinary attacks that ask about one target at a time."""
+__all__ = ["ScenarioSpec", "limits_at", "read_scenarios"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +46,8 @@ class ScenarioSpec:
         Further arguments of :class:`caveat.risk.Scenario`.
     records, prior, membership
         Of the strong attacker.
-    attacks, n_attacks, second, neighbours, columns, subsets, fraction
-        Of the ordinary attacker.
+    attacks, options
+        Of the ordinary attacker: what she tries, and what was said of it.
     """
 
     name: str
@@ -70,24 +61,31 @@ class ScenarioSpec:
     prior: NamedPrior = DEFAULT_PRIOR
     membership: bool = True
     attacks: tuple[str, ...] = ()
-    n_attacks: int = 2000
-    second: tuple[str, ...] = ()
-    neighbours: int = 1
-    columns: int = 4
-    subsets: int | None = None
-    fraction: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def scenario(self, target: str | None = None) -> Scenario:
         """Return the attacker after one target, for measures of risk."""
         return Scenario(self.keys, target, **self.circumstances)
 
-    def options(self, target: str | None, control: Any, seed: int) -> Options:
+    @property
+    def told(self) -> dict[str, Any]:
+        """What only this sort of attacker is told, by the table of entries; None is left out."""
+        own = [name for name, key in SCENARIO.keys.items() if key.only == (self.attacker,)]
+        usual = {name: option.default for name, (option, _) in own_options().items()}
+        known = {**vars(self), **usual, **self.options}
+        given = {name: known[name] for name in own if name not in CIRCUMSTANCES}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def arguments(
+        self, attack: Attack, target: str | None, control: Any, seed: int
+    ) -> dict[str, Any]:
         """Return what an ordinary attack is told."""
-        return Options(
-            keys=self.keys, second=self.second, target=target, control=control, size=self.subsets,
-            columns=self.columns, tolerance=dict(self.circumstances.get("tolerance", {})),
-            neighbours=self.neighbours, fraction=self.fraction, attacks=self.n_attacks, seed=seed,
-        )  # fmt: skip
+        tolerance: Any = dict(self.circumstances.get("tolerance", {}))
+        if "tolerance" in attack.takes and attack.takes["tolerance"].kind == "number":
+            tolerance = tolerance.get(target)
+        every = {**self.options, "keys": self.keys, "target": target, "tolerance": tolerance,
+                 "control": control, "seed": seed}  # fmt: skip
+        return {name: every[name] for name in attack.takes if name in every}
 
 
 def read_scenarios(document: Document, *, has_control: bool) -> tuple[ScenarioSpec, ...]:
@@ -136,20 +134,21 @@ class _Reading:
         self._check_measures(possible)
         limits = limits_at(self.document, (*self.entry, "limits"), self.given.get("limits", {}))
         chosen = self.given.get("measures", self._usual(possible))
-        single = ("records", "prior", "membership", "n_attacks", "neighbours", "columns", "subsets",
-                  "fraction")  # fmt: skip
+        decided = {
+            "limits": limits,
+            "measures": tuple(dict.fromkeys([*chosen, *(limit.measure for limit in limits)])),
+            "attacks": attacks,
+        }
+        given, own = frozen(self.given), own_options()
+        rest = {k: v for k, v in given.items() if k not in CIRCUMSTANCES and k not in own}
+        options = {k: v for k, v in given.items() if k in own}
         return ScenarioSpec(
-            name=self.given["name"],
-            attacker=self.attacker,
-            keys=tuple(self.given.get("keys", ())),
-            targets=tuple(self.given["targets"]) if "targets" in self.given else None,
-            limits=limits,
-            measures=tuple(dict.fromkeys([*chosen, *(limit.measure for limit in limits)])),
-            circumstances={k: self.given[k] for k in CIRCUMSTANCES if k in self.given},
-            attacks=attacks,
-            second=tuple(self.given.get("second", ())),
-            **{key: self.given[key] for key in single if key in self.given},
+            **{**rest, **decided}, circumstances=self.circumstances, options=options
         )
+
+    @property
+    def circumstances(self) -> dict[str, Any]:
+        return {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
 
     def _fail(self, key: str, what: str, do: str | None = None) -> None:
         self.document.fail((*self.entry, key), f"scenario.{key}: {what}", do)
@@ -166,35 +165,37 @@ class _Reading:
 
     def _attacks(self) -> tuple[str, ...]:
         """Return the attacks, the usual ones unless they are named."""
-        if "attacks" in self.given:
-            named = tuple(dict.fromkeys(self.given["attacks"]))
-        else:
-            extra = {"linkability": "second" in self.given, "membership": self.has_control}
-            named = ("singling-out", "inference", "outliers",
-                     *(name for name, possible in extra.items() if possible))  # fmt: skip
-        if "linkability" in named and "second" not in self.given:
-            self._fail("attacks", "linkability needs two parties", "add second = [...]")
-        if "membership" in named and not self.has_control:
-            self._fail(
-                "attacks",
-                "membership needs people who were not in the data",
-                "add control = 0.2 to [release]",
-            )
+        ordinary = attacks_of("ordinary")
+        lacking = {
+            name: [option for option in attack.needs.values() if option.name not in self._there]
+            for name, attack in ordinary.items()
+        }
+        usual = [name for name, attack in ordinary.items() if attack.usual and not lacking[name]]
+        named = tuple(dict.fromkeys(self.given.get("attacks", usual)))
+        for option in [option for name in named for option in lacking[name]]:
+            more = " = [...]" if option.kind == "columns" else ""
+            control = option.name == "control"
+            add = "control = 0.2 to [release]" if control else option.name + more
+            self._fail("attacks", option.lacking, f"add {add}")
         return named
+
+    @property
+    def _there(self) -> set[str]:
+        """What an ordinary attack finds: a target is asked for one by one, all if none is named."""
+        return {*self.given, "keys", "target", *(["control"] if self.has_control else [])}
 
     def _check_columns(self) -> None:
         if self.attacker != "strong" and "keys" not in self.given:
             self._fail("keys", "no key is named", "say which columns an attacker may know")
         keys = self.given.get("keys", ())
-        circumstances = {k: self.given[k] for k in CIRCUMSTANCES if k in self.given}
         if keys:
             with self.document.at(*self.entry, "keys"):
                 Scenario(tuple(keys))
-            for key, value in circumstances.items():
+            for key, value in self.circumstances.items():
                 with self.document.at(*self.entry, key):
                     Scenario(tuple(keys), **{key: value})
             with self.document.at(*self.entry):
-                Scenario(tuple(keys), **circumstances)
+                Scenario(tuple(keys), **self.circumstances)
         for i, target in enumerate(self.given.get("targets", ())):
             if keys:
                 with self.document.at(*self.entry, "targets", i):
@@ -206,12 +207,11 @@ class _Reading:
     def _possible(self, attacks: tuple[str, ...]) -> tuple[str, ...]:
         """Return the measures that this very attacker can have."""
         if self.attacker == "ordinary":
-            names = [name for attack in attacks for name in MEASURES_OF_ATTACK[attack]]
-            lacking = {
-                "membershipF1": "fraction" not in self.given,
-                "DCRshare": not self.has_control,
-            }
-            return tuple(name for name in names if not lacking.get(name))
+            tried = [attacks_of("ordinary")[name] for name in attacks]
+            lacking = {o.name for attack in tried for o in attack.options if o.default is None}
+            lacking -= self._there
+            found = [measure for attack in tried for measure in attack.measures]
+            return tuple(measure.name for measure in found if not measure.needs & lacking)
         if self.attacker == "strong":
             has_target, asks = "targets" in self.given, self.given.get("membership", True)
             return tuple(
@@ -246,18 +246,20 @@ class _Reading:
         others = [other for other in ATTACKERS if name in measures_of(other)]
         if others and self.attacker not in others:
             return f"it belongs to attacker = {others[0]!r}"
-        attacks = [kind for kind, names in MEASURES_OF_ATTACK.items() if name in names]
+        attacks = [
+            attack.name for attack in attacks_of("ordinary").values()
+            if name in [measure.name for measure in attack.measures]
+        ]  # fmt: skip
         if attacks and attacks[0] not in self.given.get("attacks", ()):
             return f"add {attacks[0]!r} to attacks"
-        needs = {"tolerance", "target", "generator", "fraction", "control"}
-        lacking = sorted(needs & MEASURES[name].needs)
         adding = {
             "tolerance": "tolerance = { age = 2 }",
             "target": "targets",
             "generator": "membership = true",
-            "fraction": "fraction",
             "control": "control = 0.2 to [release]",
+            **{name: name for name, (option, _) in own_options().items() if option.default is None},
         }
+        lacking = sorted(set(adding) & MEASURES[name].needs)
         if lacking:
             return f"add {adding[lacking[-1]]}"
         return hint(name, possible, "caveat measures")

@@ -28,7 +28,7 @@ __all__ = [
     "Document",
     "MapSpec",
     "OutputSpec",
-    "Purpose",
+    "ReleasePart",
     "ReleaseSpec",
     "ScenarioSpec",
     "UtilitySpec",
@@ -40,7 +40,7 @@ Access = Literal["public", "registered", "secure"]
 
 
 @dataclass(frozen=True)
-class Purpose:
+class ReleasePart:
     """The ``[release]`` part: what is released, for whom and how.
 
     Parameters
@@ -178,7 +178,7 @@ class ReleaseSpec:
     6
     """
 
-    release: Purpose
+    release: ReleasePart
     data: DataSpec
     schema: Schema
     synthesis: Mapping[str, Any]
@@ -197,7 +197,7 @@ class ReleaseSpec:
         content = document.content
         data, schema, synthesis = read_parts(document)
         assert data is not None  # the check has seen to it
-        release = Purpose(**content.get("release", {}))
+        release = ReleasePart(**content.get("release", {}))
         for i, step in enumerate(content.get("protect", ())):
             with document.at("protect", i):
                 check_steps([step])

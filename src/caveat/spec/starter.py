@@ -12,8 +12,8 @@ from caveat.expressions.language import can_be_named
 from caveat.findings.profile import Finding, Profile, Strength, percent, plural
 from caveat.findings.shape import FINDINGS
 from caveat.findings.weights import chosen_weights
+from caveat.spec.answers import Answers, closing_parts, release_part
 from caveat.spec.toml import comment, toml_key, toml_value
-from caveat.spec.wishes import Wishes, closing_parts, release_part
 
 __all__ = ["released", "starter"]
 
@@ -40,7 +40,7 @@ def starter(
     profile: Profile,
     path: str = "",
     form: Mapping[str, str] | None = None,
-    wishes: Wishes | None = None,
+    answers: Answers | None = None,
 ) -> str:
     """Return the text of a starter specification.
 
@@ -52,21 +52,21 @@ def starter(
         The file that was looked at.
     form
         Delimiter, decimal sign and encoding, if they were given.
-    wishes
+    answers
         What the user wants.
     """
-    wishes = wishes or Wishes()
+    answers = answers or Answers()
     derived = _in_force(profile)
     order = _order(profile, derived)
     parts = [
         _HEAD,
-        *release_part(wishes),
+        *release_part(answers),
         *_data(path, form or {}),
         *_columns(profile),
         *_synthesis(profile, order),
         *_rules(profile, order, derived),
         *_derived(profile, derived),
-        *closing_parts(profile, order, wishes),
+        *closing_parts(profile, order, answers),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from caveat.attack.priors import DEFAULT_PRIOR
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, about
 from caveat.generators import Setting, settings_of
-from caveat.spec.limits import Limit, kind_of, read_limits
+from caveat.spec._kinds import frozen
+from caveat.spec.entries import TUNE
+from caveat.spec.limits import Limit, read_limits
 from caveat.spec.question import Question
 from caveat.utility.analyses import read_model
 
@@ -50,60 +51,17 @@ class TuneSpec:
     def from_mapping(cls, content: Mapping[str, Any]) -> TuneSpec:
         """Read the ``[synthesis]`` and ``[tune]`` parts of a specification."""
         given = dict(content.get("tune", {}))
-        known = {"keys", "targets", "limits", "objective", "settings", "models", "attacker",
-                 "seeds", "fresh", "seed", "scenario"}  # fmt: skip
-        unknown = sorted(set(given) - known)
-        if unknown:
-            raise CaveatError(
-                f"{unknown[0]!r} is no part of it",
-                where="tune",
-                do=f"use {', '.join(sorted(known))}",
-            )
-        for name in ("limits", "objective", "settings"):
-            if name not in given:
-                raise CaveatError(
-                    f"{name} is missing", where="tune", do="see the docs page on tune"
-                )
-        limits, objective = read_limits(given["limits"]), given["objective"]
-        if kind_of(objective) != "utility":
-            raise CaveatError(
-                f"{objective} is a measure of risk", where="tune, objective", do="limit it instead"
-            )
-        for name in ("seeds", "fresh"):
-            if not isinstance(given.get(name, 2), int) or given.get(name, 2) < 1:
-                raise CaveatError("it must be a whole number, 1 or more", where=f"tune, {name}")
-        attacker = dict(given.get("attacker", {}))
-        if set(attacker) - {"records", "unknown", "prior", "simulations"}:
-            raise CaveatError(
-                "an attacker has records, unknown, prior and simulations",
-                where="tune, attacker",
-                do="mend it",
-            )
-        simulations = attacker.get("simulations", 50)
-        if not isinstance(simulations, int) or simulations < 2:
-            raise CaveatError(
-                "it must be a whole number, 2 or more", where="tune, attacker, simulations"
-            )
-        for model in given.get("models", ()):
-            read_model(model)
-        records = attacker.get("records", 5)
-        question = Question(
-            measures=tuple(dict.fromkeys([objective, *(limit.measure for limit in limits)])),
-            keys=tuple(given.get("keys", ())),
-            targets=tuple(given["targets"]) if "targets" in given else None,
-            circumstances=dict(given.get("scenario", {})),
-            models=tuple(given.get("models", ())),
-            records=tuple(records) if isinstance(records, list) else records,
-            unknown=tuple(attacker["unknown"]) if "unknown" in attacker else None,
-            prior=attacker.get("prior", DEFAULT_PRIOR),
-            simulations=simulations,
-        )
-        return cls(
-            tuple(settings_of(content.get("synthesis", {}), given["settings"])),
-            limits,
-            objective,
-            question,
-            given.get("seeds", 2),
-            given.get("fresh", 5),
-            given.get("seed", 0),
-        )
+        problem = TUNE.problem(given, ("tune",))
+        if problem is not None:
+            raise CaveatError(problem.what, do=problem.do, entry=problem.entry[1:])
+        limits, objective = read_limits(given.pop("limits")), given.pop("objective")
+        for i, model in enumerate(given.get("models", ())):
+            with about("models", i):
+                read_model(model)
+        settings = settings_of(content.get("synthesis", {}), given.pop("settings"))
+        measures = tuple(dict.fromkeys([objective, *(limit.measure for limit in limits)]))
+        circumstances = given.pop("scenario", {})
+        rest = frozen({**given.pop("attacker", {}), **given})
+        asked = {item.name: rest.pop(item.name) for item in fields(Question) if item.name in rest}
+        question = Question(measures, circumstances=circumstances, **asked)
+        return cls(tuple(settings), limits, objective, question, **rest)

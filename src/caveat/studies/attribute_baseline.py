@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from caveat.attack.ordinary.classifiers import CLASSIFIERS, accuracies
-from caveat.attack.ordinary.encoding import Tables, dense, prepare
+from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.errors import CaveatError
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
-from caveat.table import Table, read
+from caveat.table import Pair, Table, read
 from caveat.table.cells import key_cells
 
 __all__ = [
@@ -199,7 +199,7 @@ def accuracy(case: Case, original: Table, train: Table, seed: int = 0) -> Mappin
     return {name: found[name] for name in case.rows}
 
 
-def linear_svm(tables: Tables, keys: Sequence[str], target: str) -> float:
+def linear_svm(tables: Pair, keys: Sequence[str], target: str) -> float:
     """Return the accuracy (%) of a support vector machine with a linear kernel."""
     learnt, truth = tables.synthetic[target].codes, tables.original[target].codes
     if len(np.unique(learnt)) == 1:
@@ -213,7 +213,8 @@ def unmatched(case: Case, original: Table, release: Table) -> float:
     tables = prepare(original, release, None, case.keys)
     found = []
     for keys in combinations(case.keys, case.size):
-        sides = [[table[key].codes for key in keys] for table in tables[:2]]
+        both = (tables.original, tables.synthetic)
+        sides = [[table[key].codes for key in keys] for table in both]
         (asked, known), _ = key_cells(sides, [tables.original[key].n_levels for key in keys])
         found.append(int(np.isin(asked, known, invert=True).sum()))
     return float(np.mean(found))

@@ -7,7 +7,7 @@ release, the largest ECAP and pMSE.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from caveat.datasets import survey
 from caveat.protect import Population, add_noise, code_extremes, distance_filter, ecap
+from caveat.protect.record import Step
 from caveat.protect.values import numbers_of
 from caveat.risk import audit
 from caveat.seeds import rng_of
@@ -125,29 +126,33 @@ def pipeline(
     measured = _Measured(original, scenario, people)
     rows = [measured.row("shuffled", _shuffled(release, targets, seed), control=True)]
     rows.append(measured.row("synthesis", release))
-    filtered = distance_filter(release, original, refill=refill)
+    filtered = distance_filter(original, release, refill=refill)
     rows.append(
         measured.row("filter", filtered.table,
                      removed=filtered.step.counts["removed, per cent"])
     )  # fmt: skip
-    noise = add_noise(filtered.table, original, people, limit=limit, seed=seed)
+    noise = add_noise(original, filtered.table, people, limit=limit, seed=seed)
     reached = max(noise.step.counts[f"{name}: largest ECAP"] for name in people)
     rows.append(measured.row("noise", noise.table, attributed=reached))
+    return Pipeline(tuple(rows), _notes(filtered.step, noise.step, people))
+
+
+def _notes(filtered: Step, noise: Step, noisy: Iterable[str]) -> tuple[str, ...]:
+    """Say how the steps were made and what the columns of the table are."""
     widths = [
         f"{n}: noise with standard deviation "
-        f"{noise.step.counts[f'{n}: standard deviation of the noise']:.3g}"
-        for n in people
+        f"{noise.counts[f'{n}: standard deviation of the noise']:.3g}"
+        for n in noisy
     ]
-    notes = (
+    return (
         f"leaves of {LEAF} records or more, nodes split from {SPLIT} records on",
         "shuffled: the release with each target in another order, which tells nothing about them",
-        *filtered.step.notes,
+        *filtered.notes,
         *widths,
         "the filter and the noise look at real records: see the page on protections",
         "without, with: how often the target of a unique is guessed, without the release and with",
         "printed: the paper's own data, which are not public; our reading of its GTCAP and ECAP",
     )
-    return Pipeline(tuple(rows), notes)
 
 
 class _Measured:

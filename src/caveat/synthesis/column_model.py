@@ -16,8 +16,8 @@ from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel, Target
 from caveat.synthesis.methods._checks import check_codes, need
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan
-from caveat.table import Kind
 from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
+from caveat.table import Kind
 
 __all__ = ["ColumnModel"]
 

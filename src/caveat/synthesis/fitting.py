@@ -30,7 +30,7 @@ from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
 from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
-from caveat.tree import Predictors, compile_one_beside
+from caveat.tree import Predictors
 
 __all__ = ["FIT", "fit_columns"]
 
@@ -77,14 +77,13 @@ def fit_columns(
         try:
             model = task.fit(name)
         except CaveatError as error:
-            where = error.where or f"synthesis, column {name}"
-            raise CaveatError(error.what, where=where, do=error.do) from error
+            if error.place:
+                raise
+            raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
         if done is not None:
             done(name, model)
         return model
 
-    if _grows_both(task, waiting):
-        compile_one_beside()
     # Columns are fitted side by side; linear algebra with threads of its own would be in the way.
     with _linear_algebra().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
         # The last columns have most predictors: they come first, so that no thread waits long.
@@ -95,14 +94,6 @@ def fit_columns(
             pool.shutdown(cancel_futures=True)
             raise
     return {name: finished.get(name) or fitted[name] for name in plan.columns}
-
-
-def _grows_both(task: _Task, names: Sequence[str]) -> bool:
-    """Say whether there are trees for three and more classes and others."""
-    grown = [n for n in names if task.plan.columns[n].settings.method in ("cart", "forest")]
-    codings = [task.cells[name].coding for name in grown]
-    classes = [not coding.is_number and coding.column.n_levels > 2 for coding in codings]
-    return any(classes) and not all(classes)
 
 
 @cache

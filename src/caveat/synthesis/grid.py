@@ -84,7 +84,12 @@ class Grid:
                 (given[1] - given[0]) / given[2] <= MOST_POINTS and
                 max(abs(given[0]), abs(given[1])) / given[2] < 2**53):  # fmt: skip
             raise ValueError("no points")
-        return cls(*given, state["scale"], tuple(state["special"]), state["declared"])
+        low, high, step = given
+        return cls(low, high, step, state["scale"], tuple(state["special"]), state["declared"])
+
+    def __str__(self) -> str:
+        known = "" if self.declared else ", assumed public"
+        return f"range {self.low:g} to {self.high:g} by {self.step:g}, {self.scale} cells{known}"
 
     @cached_property
     def first(self) -> int:
@@ -150,9 +155,10 @@ class Grid:
 
     def roundness_of(self, points: Ints) -> Ints:
         """Return how far up the ladder each point is a multiple."""
-        return sum(
-            (points % step == 0).astype(np.int64) for step in self.ladder[1:].tolist()
-        ) + np.zeros(len(points), np.int64)
+        degrees = np.zeros(len(points), np.int64)
+        for step in self.ladder[1:].tolist():
+            degrees += points % step == 0
+        return degrees
 
     @cached_property
     def points_in(self) -> Ints:
@@ -179,18 +185,22 @@ class Grid:
         return np.searchsorted(self.edges, points, "right") - 1
 
 
-def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], where: str) -> Grid:
+def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], column: str) -> Grid:
     """Return the grid that a user declared, or say what is wrong with it."""
     numbers = [v for v in given if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) != 3 or len(given) != 3 or not all(math.isfinite(v) for v in numbers):
         raise CaveatError(
-            "a range has three numbers", where=where, do="write [lowest, highest, step]"
+            "a range has three numbers",
+            where="synthesis",
+            column=column,
+            do="write [lowest, highest, step]",
         )
     low, high, step = map(float, numbers)
     if not (step > 0 and high > low and (high - low) / step <= MOST_POINTS):
         raise CaveatError(
             "the range has no points, or too many",
-            where=where,
+            where="synthesis",
+            column=column,
             do=f"give a highest value above the lowest and at most {MOST_POINTS:,} steps",
         )
     return Grid(low, high, step, scale or "even", tuple(special), declared=True)

@@ -34,6 +34,7 @@ def refuse_both(keep: Sequence[str], drop: Sequence[str]) -> None:
             f"{both[0]!r} cannot be both kept and left out",
             where="synthesis, keep",
             do="name it in one of keep and drop",
+            entry=("keep",),
         )
 
 
@@ -44,4 +45,5 @@ def refuse_strata(name: str, strata: str) -> None:
             f"{name} looks like an identifier and cannot be the strata of a release",
             where="synthesis, strata",
             do=f'choose another column, or write keep = ["{name}"]',
+            entry=("strata",),
         )

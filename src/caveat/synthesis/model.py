@@ -170,7 +170,7 @@ class Model:
         if copied and n != self.n_rows:
             raise CaveatError(
                 f"a copied column has {self.n_rows:,} rows, not {n:,}",
-                where=f"column {copied[0]}",
+                column=copied[0],
                 do="leave the number of rows out, or do not copy the column",
             )
         return n

@@ -9,15 +9,51 @@ from typing import TYPE_CHECKING, Any
 from caveat.errors import CaveatError, hint
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import SCALES, Grid, assumed_grid, declared_grid
-from caveat.table import Kind, Table
+from caveat.table import Column, Kind, Table
 from caveat.table.numbers import decimals_of
+from caveat.table.weights import survey_weights
 
 if TYPE_CHECKING:
-    from caveat.synthesis.plan import ColumnPlan
+    from caveat.synthesis.plan import ColumnPlan, Plan
 
-__all__ = ["with_grids"]
+__all__ = ["assumed_public", "tree_fits", "weight_unit", "with_grids"]
 
 UNUSED = ("derived", "drop", "constant", "copy")
+MOST_PREDICTED = 5_000
+"""Levels of a column that guarded trees draw from others; more are drawn from their own shares."""
+MOST_SPLIT = 1_000
+"""Levels without an order that guarded trees split."""
+
+
+def tree_fits(predictor: Column, column: Column) -> bool:
+    """Whether guarded trees can draw a column from another."""
+    if not column.kind.is_number and column.n_levels > MOST_PREDICTED:
+        return False
+    return predictor.kind.is_number or predictor.n_levels <= MOST_SPLIT
+
+
+def weight_unit(columns: Mapping[str, ColumnPlan], table: Table, weights: str) -> float:
+    """Return the weight that counts as one record: about the mean, one digit; 1 without guard."""
+    if not weights or not _has_guard(columns):
+        return 1.0
+    mean = float(survey_weights(table[weights], weights).mean())
+    return float(f"{mean:.0e}") if mean > 0 else 1.0
+
+
+def assumed_public(plan: Plan) -> tuple[str, ...]:
+    """Return what nobody declared and the guard takes as public, in words."""
+    found = [
+        f"{name}: {entry.grid}"
+        for name, entry in plan.columns.items()
+        if entry.grid is not None and not entry.grid.declared
+    ]
+    if plan.weights and _has_guard(plan.columns):
+        found.append(f"a weight of {plan.weight_unit:g} counts as one record")
+    return tuple(found)
+
+
+def _has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
+    return any(entry.settings.method == "guarded" for entry in columns.values())
 
 
 def with_grids(
@@ -34,7 +70,7 @@ def with_grids(
     given
         What the user says about single columns: their ``range`` and ``scale``.
     """
-    guarded = any(entry.settings.method == "guarded" for entry in columns.values())
+    guarded = _has_guard(columns)
     return {
         name: replace(entry, grid=_grid(entry, table, name, given.get(name, {})))
         if guarded and entry.settings.method not in UNUSED
@@ -44,29 +80,36 @@ def with_grids(
 
 
 def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) -> Grid | None:
-    where = f"synthesis, column {name}"
-    column = table[name]
+    where, column = "synthesis", table[name]
     coding = Coding.of(column, entry.special, name)
     if not coding.is_number:
         if "range" in given or "scale" in given:
-            raise CaveatError("a range is for numbers", where=where, do="leave it out")
+            raise CaveatError("a range is for numbers", where=where, column=name, do="leave it out")
         return None
     scale = given.get("scale", "")
     if scale not in ("", *SCALES):
-        raise CaveatError(f"there is no scale {scale!r}", where=where, do=hint(scale, SCALES))
+        raise CaveatError(
+            f"there is no scale {scale!r}", where=where, column=name, do=hint(scale, SCALES)
+        )
     special = tuple(coding.special_numbers.tolist())
     ordinary = column.numbers[coding.kind_of[: len(column.levels)] == 0] if coding.two_step else (
         column.numbers
     )  # fmt: skip
     if "range" in given:
-        grid = declared_grid(given["range"], scale, special, where)
+        grid = declared_grid(given["range"], scale, special, name)
         whole = column.kind is not Kind.NUMERIC
         if whole and not all(float(v).is_integer() for v in (grid.low, grid.step)):
-            raise CaveatError("the column holds whole numbers, the range does not", where=where)
+            raise CaveatError(
+                "the column holds whole numbers, the range does not",
+                where=where,
+                column=name,
+                do="give a whole lowest value and step",
+            )
         if ordinary[0] < grid.low or ordinary[-1] > grid.high:
             raise CaveatError(
                 "the data go beyond the declared range",
                 where=where,
+                column=name,
                 do="declare a wider one, or code what lies beyond it (top-coding)",
             )
         return grid

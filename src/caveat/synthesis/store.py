@@ -11,7 +11,7 @@ import hashlib
 import json
 import warnings
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ from caveat.synthesis.dictionary import (
     table_from_state,
     table_state,
 )
-from caveat.synthesis.grid import Grid
 from caveat.synthesis.fitting import kind_method, predictors_of, rules_of
+from caveat.synthesis.grid import Grid
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
 from caveat.synthesis.methods._checks import check_number, need
 from caveat.synthesis.methods.stratified import Stratified
@@ -160,6 +160,7 @@ def _unpacked(document: State, arrays: list[NDArray[Any]]) -> State:
 def _model(content: State, seed: int) -> Model:
     """Return the model of a file, each part checked with the help of those before it."""
     plan, states, n_rows = _plan(content["plan"]), content["columns"], content["n_rows"]
+    plan = replace(plan, structure_seed=seed)
     need(list(states) == list(plan.columns), "models of other columns than the plan's")
     need(type(n_rows) is int and 0 < n_rows < MOST_ROWS, "no number of rows")
     table = Table({n: column_from_state(state["dictionary"]) for n, state in states.items()})

@@ -6,6 +6,7 @@ import os
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from caveat.errors import CaveatError, CaveatWarning
@@ -60,7 +61,7 @@ class Synthesizer:
 
     def plan(self, data: Any) -> Plan:
         """Return the plan for a table without carrying it out."""
-        return make_plan(Table.from_frame(data), self.options)
+        return replace(make_plan(Table.from_frame(data), self.options), structure_seed=self.seed)
 
     def fit(
         self,
@@ -89,6 +90,7 @@ class Synthesizer:
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.
         seed = secrets.randbits(128) if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
+        plan = replace(plan, structure_seed=seed)
         models = fit_columns(table, plan, seed, threads, done, finished or {})
         proper = any(entry.settings.proper for entry in plan.columns.values())
         kept = {n for n, entry in plan.columns.items() if entry.settings.method != "drop"}

@@ -113,7 +113,7 @@ def _check_end(path: Path) -> None:
 
 
 def _refuse(program: str, name: str, what: str, do: str) -> CaveatError:
-    return CaveatError(f"{TITLES[program]} cannot hold {what}", where=f"column {name}", do=do)
+    return CaveatError(f"{TITLES[program]} cannot hold {what}", column=name, do=do)
 
 
 def _refuse_names(names: Sequence[str], program: str) -> None:

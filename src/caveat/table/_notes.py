@@ -121,7 +121,7 @@ def restore(column: Column, note: Note, name: str, backend: str) -> Column:
         _try_storage(restored, backend)
     except Exception:  # the note may hold anything that JSON can say
         raise CaveatError(
-            "the file's note on the column is damaged", where=f"column {name}", do="make it anew"
+            "the file's note on the column is damaged", column=name, do="make it anew"
         ) from None
     return restored
 

@@ -13,8 +13,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.compiling import inner, kernel
 from caveat.discreet import without_values
-from caveat.kernel import inner, kernel
 from caveat.table.column import NA_TOKENS
 
 __all__ = ["Fault", "Look", "Scan", "look_of", "scan"]

@@ -5,28 +5,26 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table._expand import unpack
-from caveat.table._scan import Fault, Look, Scan, scan
+from caveat.table._scan import Fault, Scan, scan
+from caveat.table._text_types import Parsing, declared, quotes_speak_in, shape_of
 from caveat.table.column import NA_TOKENS, Column, Kind, Missing
 from caveat.table.encode import encode
 from caveat.table.frames import refuse_bad_names
-from caveat.table.schema import ColumnSchema, Schema
+from caveat.table.schema import Schema
 from caveat.table.table import Table
 
 __all__ = ["compression_of", "parse_times", "read_text"]
 
 DELIMITERS = (",", ";", "\t", "|")
-# Quotation marks around this share of a column's cells are meant for the whole column.
-QUOTED_SHARE = 0.95
 SAMPLE = 1 << 16
 
 
@@ -53,12 +51,12 @@ def read_text(
     found = scan(cells, start, len(names), delimiter, decimal)
     _refuse_fault(found, len(names), delimiter, path)
     wanted = _wanted(names, columns, path)
-    chosen, quotes_speak = set(wanted), _quotes_speak(found)
+    chosen, quotes_speak = set(wanted), quotes_speak_in(found)
     plans = {}
     for position, name in enumerate(names):
         if name in chosen:
-            shape = _shape(found, position, data, quotes_speak)
-            plans[name] = _plan(shape, schema.columns.get(name), name, path)
+            shape = shape_of(found, position, data, quotes_speak)
+            plans[name] = declared(shape, schema.columns.get(name), name, path)
     series = _parse(path, data, start, names, plans, delimiter, decimal, found)
     table = _encode(series, plans, decimal)
     return table.select(wanted)
@@ -224,97 +222,6 @@ def _fault(fault: Fault, where: str) -> CaveatError:
 
 
 # -------------------------------------------------------------------------------------------------
-# Types
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How a column is parsed: its kind, the parser's type and how it is written back."""
-
-    kind: Kind
-    dtype: Any = pl.String
-    storage: str = ""
-    empty_is_missing: bool = False
-    infinite_row: int = 0
-
-
-def _quotes_speak(found: Scan) -> bool:
-    """Return whether quotation marks say "text": some column's cells must be without them."""
-    filled = found.looks.sum(axis=1) - found.looks[:, Look.EMPTY]
-    return bool(((filled > 0) & (found.quoted < (1 - QUOTED_SHARE) * filled)).any())
-
-
-def _shape(found: Scan, c: int, data: bytes, quotes_speak: bool) -> _Plan:
-    """Return what a column is by the looks of all its cells."""
-    looks = found.looks[c]
-    filled = int(looks.sum() - looks[Look.EMPTY])
-    numbers = int(looks[[Look.INTEGER, Look.BIG_INTEGER, Look.DECIMAL]].sum())
-    said_text = quotes_speak and found.quoted[c] >= QUOTED_SHARE * filled
-    text = _Plan(Kind.CATEGORY, empty_is_missing=not quotes_speak)
-    if not filled:
-        return text
-    if looks[Look.TRUTH] == filled:
-        word = data[found.truth[c] :][:4].decode()
-        style = "lower" if word.islower() else "upper" if word.isupper() else "title"
-        return _Plan(Kind.BOOLEAN, storage=f"text:{style}")
-    if looks[Look.DATE] == filled:
-        return _Plan(Kind.DATE)
-    if looks[Look.DATETIME] == filled:
-        return _time_plan(found.times[c]) or text
-    tokens = int(looks[Look.NA_TOKEN])
-    if not numbers or numbers + tokens + looks[Look.INFINITE] < filled or said_text:
-        return text
-    if looks[Look.DECIMAL] and looks[Look.BIG_INTEGER]:
-        return text  # a floating-point number cannot hold them all
-    raw = bool(tokens or found.padded[c] or looks[Look.INFINITE])
-    if not looks[Look.DECIMAL]:
-        plan = _Plan(Kind.INTEGER, pl.String if raw else pl.Int64)
-    else:
-        storage = _decimals(*found.decimals[c])
-        plan = _Plan(Kind.NUMERIC, pl.String if raw else pl.Float64, storage)
-    return replace(plan, infinite_row=int(found.first_infinite[c]))
-
-
-def _decimals(fewest: int, most: int) -> str:
-    if fewest == most:
-        return f"text:decimals={most}"
-    return "text:point" if fewest > 0 and most > 0 else ""
-
-
-def _time_plan(times: NDArray[np.int64]) -> _Plan | None:
-    """Return the plan for datetimes, if all are written in one way."""
-    shortest, longest, separators = times.tolist()
-    if separators == 3 or (shortest == 16) != (longest == 16):
-        return None
-    form = "%Y-%m-%dT%H:%M" if separators == 1 else "%Y-%m-%d %H:%M"
-    form += "" if longest == 16 else ":%S" if longest == 19 else f":%S.{longest - 20}"
-    return _Plan(Kind.DATETIME, storage=f"text:{form}")
-
-
-def _plan(shape: _Plan, entry: ColumnSchema | None, name: str, path: Path) -> _Plan:
-    """Return how to parse the column, given what the user declares about it."""
-    categorical = (Kind.CATEGORY, Kind.ORDERED, Kind.TEXT, Kind.ID)
-    if (
-        entry
-        and entry.kind in categorical
-        and (
-            # Whole numbers say the same as text and as numbers, but sort better as numbers.
-            shape.kind is not Kind.INTEGER or entry.kind is Kind.TEXT
-        )
-    ):
-        return _Plan(Kind.CATEGORY, empty_is_missing=shape.empty_is_missing)
-    if entry and entry.date_format:
-        return _Plan(Kind.CATEGORY, empty_is_missing=True)
-    if shape.infinite_row:
-        raise CaveatError(
-            "a value is infinite",
-            where=f"{path}, column {name}, row {shape.infinite_row:,}",
-            do="replace it by a number or leave the cell empty",
-        )
-    return shape
-
-
-# -------------------------------------------------------------------------------------------------
 # Cells
 
 
@@ -323,7 +230,7 @@ def _parse(
     data: bytes,
     start: int,
     names: list[str],
-    plans: Mapping[str, _Plan],
+    plans: Mapping[str, Parsing],
     delimiter: str,
     decimal: str,
     found: Scan,
@@ -365,7 +272,7 @@ def _unparsed(path: Path, data: bytes, found: Scan) -> CaveatError:
     return CaveatError("the file cannot be parsed", where=str(path), do="check how it was made")
 
 
-def _encode(series: dict[str, pl.Series], plans: Mapping[str, _Plan], decimal: str) -> Table:
+def _encode(series: dict[str, pl.Series], plans: Mapping[str, Parsing], decimal: str) -> Table:
     columns = {}
     for name in list(series):
         column = _encode_column(series.pop(name), plans[name], name, decimal)
@@ -373,7 +280,7 @@ def _encode(series: dict[str, pl.Series], plans: Mapping[str, _Plan], decimal: s
     return Table(columns)
 
 
-def _encode_column(series: pl.Series, plan: _Plan, name: str, decimal: str) -> Column:
+def _encode_column(series: pl.Series, plan: Parsing, name: str, decimal: str) -> Column:
     if series.dtype == pl.String:
         if plan.kind is not Kind.CATEGORY or plan.empty_is_missing:
             empty = series == ""
@@ -398,7 +305,7 @@ def parse_times(series: pl.Series, form: str) -> pl.Series:
     return series.str.to_datetime(f"{head}%.f" if digits else head, time_unit=unit)
 
 
-def _numbers(series: pl.Series, plan: _Plan, name: str, decimal: str) -> Column:
+def _numbers(series: pl.Series, plan: Parsing, name: str, decimal: str) -> Column:
     """Encode numbers that stand beside tokens such as NA or between blanks."""
     text = series.str.strip_chars(" \t")
     tokens = text.is_in(NA_TOKENS).fill_null(False)

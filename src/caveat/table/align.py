@@ -17,7 +17,7 @@ from caveat.table.encode import EXACT_INTEGER, convert
 from caveat.table.overlap import doubt
 from caveat.table.table import Table
 
-__all__ = ["Aligned", "Difference", "align", "common_levels", "recode_to"]
+__all__ = ["Difference", "Pair", "align", "align_copies", "common_levels", "recode_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,40 @@ class Difference:
         return f"{self.column}: {self.what}"
 
 
-@dataclass(frozen=True)
-class Aligned:
-    """Two tables in which equal codes mean equal values, and the differences found on the way."""
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An original and a synthetic table in which equal codes mean equal values.
+
+    Parameters
+    ----------
+    original, synthetic
+        The two tables, with the same columns.
+    control
+        People who were not in the data, on the same levels; None if there are none.
+    differences
+        In what the synthetic table differed from the original before.
+    control_differences
+        The same of the control.
+    """
 
     original: Table
     synthetic: Table
-    differences: tuple[Difference, ...]
+    control: Table | None = None
+    differences: tuple[Difference, ...] = ()
+    control_differences: tuple[Difference, ...] = ()
 
     __repr__ = without_values
 
+    @property
+    def people(self) -> list[Table]:
+        """Those who are attacked: the original, and the control if there is one."""
+        return [self.original] if self.control is None else [self.original, self.control]
 
-def align(original: Table, synthetic: Table) -> Aligned:
-    """Put two tables on the union of their levels.
 
-    Only the columns that both tables have are kept, in the order of the original. Declared missing
+def align(original: Table, synthetic: Table, control: Table | None = None) -> Pair:
+    """Put two tables on the union of their levels, and those of a control.
+
+    Only the columns that the tables share are kept, in the order of the original. Declared missing
     codes of the original hold for the synthetic table too, and an empty cell is the same missing
     value whether it stands between quotation marks or not. Numbers that one table stores as text
     are read as numbers; where that is impossible, both are compared as text.
@@ -72,25 +91,93 @@ def align(original: Table, synthetic: Table) -> Aligned:
     age: category in the synthetic table, integer in the original; compared as integer
     age: 1 value of 1 row does not occur in the original
     """
-    differences = [
-        *(Difference(n, "missing in the synthetic table") for n in original if n not in synthetic),
-        *(Difference(n, "only in the synthetic table") for n in synthetic if n not in original),
-    ]
-    names = [name for name in original if name in synthetic]
+    return align_copies(original, [synthetic], control)[0]
+
+
+def align_copies(
+    original: Table, copies: Sequence[Table], control: Table | None = None
+) -> tuple[Pair, ...]:
+    """Put all copies of a release, and a control, on common levels with the original.
+
+    Columns that are on common levels already are left as they are.
+
+    Returns
+    -------
+    The original with each copy. The levels are the same in all pairs.
+    """
+    others = [*copies, *([] if control is None else [control])]
+    differences = [_columns_apart(original, table) for table in others]
+    names = [name for name in original if all(name in table for table in others)]
     if not names:
         raise CaveatError("the two tables have no column in common", do="check the column names")
-    ours, theirs = {}, {}
+    aligned: list[dict[str, Column]] = [{} for _ in (original, *others)]
     for name in names:
-        ours[name], theirs[name], found = _align_column(original[name], synthetic[name], name)
-        differences += [Difference(name, what) for what in found]
-        alarm = doubt(ours[name], theirs[name])
-        differences += [Difference(name, alarm, is_alarm=True)] if alarm else []
-    return Aligned(
-        replace(original, columns=ours), replace(synthetic, columns=theirs), tuple(differences)
+        columns = [table[name] for table in (original, *others)]
+        notes: list[list[str]] = [[] for _ in others]
+        if not _are_aligned(columns):
+            columns, notes = _align_column(columns, name)
+        for table, column in zip(aligned, columns, strict=True):
+            table[name] = column
+        for found, column, what in zip(differences, columns[1:], notes, strict=True):
+            alarm = doubt(columns[0], column)
+            found += [Difference(name, text) for text in what]
+            found += [Difference(name, alarm, is_alarm=True)] if alarm else []
+    ours, *theirs = (
+        replace(table, columns=columns)
+        for table, columns in zip((original, *others), aligned, strict=True)
+    )
+    outside = None if control is None else theirs.pop()
+    of_control = () if control is None else tuple(differences.pop())
+    return tuple(
+        Pair(ours, table, outside, tuple(found), of_control)
+        for table, found in zip(theirs, differences, strict=True)
     )
 
 
-def _align_column(ours: Column, theirs: Column, name: str) -> tuple[Column, Column, list[str]]:
+def _columns_apart(original: Table, table: Table) -> list[Difference]:
+    return [
+        *(Difference(n, "missing in the synthetic table") for n in original if n not in table),
+        *(Difference(n, "only in the synthetic table") for n in table if n not in original),
+    ]
+
+
+def _are_aligned(columns: Sequence[Column]) -> bool:
+    """Whether equal codes mean equal values already."""
+    first, *others = columns
+    return all(column.has_same_levels(first) for column in others) and all(
+        same_missing(first, column) == (first, column) for column in others
+    )
+
+
+def _align_column(columns: Sequence[Column], name: str) -> tuple[list[Column], list[list[str]]]:
+    """Return the columns on common levels, and in what each of the others differs."""
+    ours, *theirs = columns
+    notes: list[list[str]] = [[] for _ in theirs]
+    seen = []
+    for i, column in enumerate(theirs):
+        ours, theirs[i], notes[i] = _one_meaning(ours, column, name)
+        seen.append(ours)
+    # What a later table taught about the original holds for the earlier ones too.
+    for i, column in enumerate(theirs):
+        if seen[i] is not ours:
+            theirs[i] = _one_meaning(ours, column, name)[1]
+    united, *aligned = common_levels([ours, *theirs], name)
+    declared = _declared(united, ours)
+    ways = {m.key for m in ours.missing}
+    for column, before, found in zip(aligned, theirs, notes, strict=True):
+        unknown = (column.counts > 0) & (united.counts == 0) & ~declared
+        if unknown.any():
+            n, rows = int(unknown.sum()), int(column.counts[unknown].sum())
+            values, cells = _plural(n, "value"), _plural(rows, "row")
+            verb = "does" if n == 1 else "do"
+            found.append(f"{values} of {cells} {verb} not occur in the original")
+        fresh = [m for m in before.missing if m.key not in ways]
+        found += [f"missing cells ({m}) that the original does not have" for m in fresh]
+    return [united, *aligned], notes
+
+
+def _one_meaning(ours: Column, theirs: Column, name: str) -> tuple[Column, Column, list[str]]:
+    """Return both columns with the same missing codes and the same sort of values."""
     found = []
     theirs = theirs.declare_missing([m for m in ours.missing if m.code is not None])
     before = ours.missing
@@ -104,18 +191,7 @@ def _align_column(ours: Column, theirs: Column, name: str) -> tuple[Column, Colu
             f"{theirs_was} in the synthetic table, {ours_was} in the original; "
             f"compared as {ours.kind}"
         )
-    a, b = common_levels([ours, theirs], name)
-    new = (b.counts > 0) & (a.counts == 0)
-    new[len(b.levels) :] = False
-    unknown = new & ~_declared(a, ours)
-    if unknown.any():
-        n, rows = int(unknown.sum()), int(b.counts[unknown].sum())
-        values, cells = _plural(n, "value"), _plural(rows, "row")
-        verb = "does" if n == 1 else "do"
-        found.append(f"{values} of {cells} {verb} not occur in the original")
-    fresh = [m for m in b.missing if m.key not in {o.key for o in ours.missing}]
-    found += [f"missing cells ({m}) that the original does not have" for m in fresh]
-    return a, b, found
+    return ours, theirs, found
 
 
 def _plural(n: int, noun: str) -> str:
@@ -171,7 +247,7 @@ def common_levels(columns: Sequence[Column], name: str) -> list[Column]:
     if len(families) > 1:
         raise CaveatError(
             "the tables store it as different kinds of values",
-            where=f"column {name}",
+            column=name,
             do="declare its kind in the schema",
         )
     typed = next((c for c in columns if len(c.levels)), first)

@@ -63,7 +63,7 @@ def encode(series: pl.Series, name: str) -> Column:
         return _encode_times(series, Kind.DATETIME, f"datetime64[{dtype.time_unit}]", name)
     raise CaveatError(
         f"values of type {dtype} cannot be used",
-        where=f"column {name}",
+        column=name,
         do="convert it to numbers, text or dates, or drop it",
     )
 
@@ -114,7 +114,7 @@ def _as_int64(series: pl.Series, name: str) -> pl.Series:
         return series.cast(pl.Int64)
     except pl.exceptions.InvalidOperationError:
         raise CaveatError(
-            "a whole number does not fit into 64 bits", where=f"column {name}", do="read it as text"
+            "a whole number does not fit into 64 bits", column=name, do="read it as text"
         ) from None
 
 
@@ -124,7 +124,8 @@ def _encode_floats(series: pl.Series, name: str) -> Column:
         row = int(infinite.arg_max() or 0) + 1
         raise CaveatError(
             "a value is infinite",
-            where=f"column {name}, row {row}",
+            column=name,
+            row=row,
             do="replace it by a number or leave the cell empty",
         )
     nan = series.is_nan().fill_null(False)
@@ -165,7 +166,8 @@ def outside_calendar(name: str, cells: NDArray[np.bool_]) -> CaveatError:
     """Say that cells of a column are dates which cannot be."""
     return CaveatError(
         f"a date lies outside the years {FIRST_YEAR} to {LAST_YEAR}",
-        where=f"column {name}, row {int(np.argmax(cells)) + 1:,}",
+        column=name,
+        row=int(np.argmax(cells)) + 1,
         do="replace it or leave the cell empty",
     )
 
@@ -297,9 +299,7 @@ def _convert_levels(column: Column, kind: Kind, name: str, date_format: str) -> 
         truth = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
         return text.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)
     if column.levels.dtype.kind == "M":
-        raise CaveatError(
-            f"dates cannot become kind {kind}", where=f"column {name}", do="keep them"
-        )
+        raise CaveatError(f"dates cannot become kind {kind}", column=name, do="keep them")
     numbers = (
         text.cast(pl.Float64, strict=False)
         if levels.dtype == pl.String
@@ -327,10 +327,10 @@ def _refuse_lost(
     flags = np.zeros(column.n_levels, dtype=bool)
     flags[: len(lost)] = lost
     bad = np.flatnonzero(flags[column.codes])
-    row = f", row {bad[0] + 1}" if len(bad) else ""
     form = f" written as {date_format}" if date_format else ""
     raise CaveatError(
         f"{len(bad):,} cells are not of kind {kind}{form}",
-        where=f"column {name}{row}",
+        column=name,
+        row=int(bad[0]) + 1 if len(bad) else None,
         do="declare the missing codes, the format or another kind in the schema",
     )

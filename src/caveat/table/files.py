@@ -73,25 +73,7 @@ def read(
     _check_signs(delimiter, decimal)
     schema = schema or Schema()
     try:
-        if suffix in COLUMNAR:
-            from caveat.table._columnar import read_columnar
-
-            table = read_columnar(path, suffix, columns)
-        elif suffix in LABELLED:
-            from caveat.table._labelled import read_labelled
-
-            table = read_labelled(path, suffix, columns)
-        else:
-            from caveat.table._text import read_text
-
-            table = read_text(
-                path,
-                schema=schema,
-                delimiter="\t" if delimiter is None and suffix.startswith(".tsv") else delimiter,
-                decimal=decimal,
-                encoding=encoding,
-                columns=columns,
-            )
+        table = _read_by_format(path, suffix, schema, delimiter, decimal, encoding, columns)
         if not table.columns:
             raise CaveatError("the file has no columns", do="check how it was made")
     except CaveatError as error:
@@ -101,12 +83,41 @@ def read(
     return (schema.only(table.names) if partial else schema).apply(table)
 
 
+def _read_by_format(
+    path: Path,
+    suffix: str,
+    schema: Schema,
+    delimiter: str | None,
+    decimal: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+) -> Table:
+    if suffix in COLUMNAR:
+        from caveat.table._columnar import read_columnar
+
+        return read_columnar(path, suffix, columns)
+    if suffix in LABELLED:
+        from caveat.table._labelled import read_labelled
+
+        return read_labelled(path, suffix, columns)
+    from caveat.table._text import read_text
+
+    return read_text(
+        path,
+        schema=schema,
+        delimiter="\t" if delimiter is None and suffix.startswith(".tsv") else delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        columns=columns,
+    )
+
+
 def _in_file(error: CaveatError, path: Path) -> CaveatError:
     """Return the error with the file it is about."""
     where = error.where or ""
     if not where.startswith(str(path)):
         where = f"{path}, {where}" if where else str(path)
-    return CaveatError(error.what, where=where, do=error.do)
+    return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
 
 
 def _unreadable(error: OSError, path: Path) -> CaveatError:

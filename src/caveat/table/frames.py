@@ -113,7 +113,7 @@ def as_series(values: Any, name: str) -> pl.Series:
                 sort = str(values.type).partition("<")[0].title()
                 raise CaveatError(
                     f"values of type {sort} cannot be used",
-                    where=f"column {name}",
+                    column=name,
                     do="convert it to numbers, text or dates, or drop it",
                 )
             if pa.types.is_decimal256(values.type):  # polars has 38 digits, and panics at more
@@ -127,7 +127,7 @@ def as_series(values: Any, name: str) -> pl.Series:
     except (TypeError, pl.exceptions.PolarsError, pa.ArrowException, OverflowError, ValueError):
         raise CaveatError(
             "the values are of mixed or unknown types",
-            where=f"column {name}",
+            column=name,
             do="convert the column to numbers, text or dates",
         ) from None
 

@@ -24,6 +24,17 @@ from caveat.table._forms import (
     TIME_OF_DAY,
     days_first,
 )
+from caveat.table._numberings import (
+    EVEN_GROUPS,
+    SHORT,
+    have_same_digits,
+    is_dense,
+    is_numbering,
+    is_shared,
+    rounded,
+    stand_together,
+    unevenness,
+)
 from caveat.table._places import find_coordinates
 from caveat.table._telling import says_birth, says_birthday, says_id, says_number, says_person
 from caveat.table._values import GROUP_SHARE, HALF, LEAST_ROWS, LOOKED_AT, MANY, NEARLY_ALL, Values
@@ -49,26 +60,11 @@ LEAST_TEXTS = 10
 MANY_GROUPS = 100
 # Records of one person in a panel, if nothing but their number speaks for it.
 WAVES = 4
-# Running numbers leave out at most every second number; short ones hardly any.
-DENSE, DENSE_SHORT, SHORT = 2.0, 1.25, 50
-# Numbers that were given have the same number of digits; with fewer than LONG they are also spread
-# evenly: the largest distance to the even distribution. In a short table that may be chance, unless
-# there are SURE digits.
-DIGITS, LONG, SURE, EVEN, EVEN_GROUPS = 5, 7, 9, 0.25, 0.1
-# A larger share of multiples of ten means that somebody rounded: an amount, no number of a record.
-ROUNDED = 0.3
 # Free text: words per level, distinct levels per row; or this share of rows with sentences of
 # their own, and so many of them.
 WORDS, TEXT_SHARE, SENTENCE_SHARE, SENTENCES = 4, 0.2, 0.05, 10
 # Share of the texts with a form that leads to one person.
 ADDRESSES = 0.1
-# Groups and other columns that are looked at when there are very many.
-GROUPS_LOOKED_AT, OTHERS_LOOKED_AT = 2000, 200
-# A column that is the same within all groups must hardly be so by chance (natural logarithm), and
-# with few groups nobody can say whether it only follows their order.
-CHANCE, LEAST_GROUPS = 10.0, 30
-# What most groups have says nothing: the chance that two groups agree.
-SAME = 0.8
 # Days over more years than this are dates of birth if nearly every record has its own, and over a
 # lifetime if they are more than a year has.
 DECADES, LIFETIME, YEAR = 15 * 365, 50 * 365, 365
@@ -156,15 +152,15 @@ def _are_whole(levels: NDArray[Any]) -> bool:
 def _of_numbers(of: Values, table: Table) -> Judgement | None:
     levels = of.levels[of.rest].astype(np.int64)
     if of.at_least(NEARLY_ALL):
-        if says_id(of.name) or (says_number(of.name) and not _rounded(of, levels)):
+        if says_id(of.name) or (says_number(of.name) and not rounded(of, levels)):
             return _said(of, "identifier", ", and the name says that they are a numbering")
-        if _is_numbering(of, levels):
+        if is_numbering(of, levels):
             return _said(of, "identifier", " and look like a numbering")
         return None
     if len(levels) <= MANY:
         return None
-    given = _is_dense(levels) or _have_same_digits(of, levels)
-    even = given or _unevenness(levels) < EVEN_GROUPS
+    given = is_dense(levels) or have_same_digits(of, levels)
+    even = given or unevenness(levels) < EVEN_GROUPS
     return _of_groups(of, table, given, even, says_id(of.name))
 
 
@@ -177,90 +173,11 @@ def _of_groups(of: Values, table: Table, given: bool, even: bool, named: bool) -
     at_most = f", at most {int(of.counts[of.rest].max()):,} rows each"
     if named and small:
         return _said(of, "group-key", f"{at_most}, and the name says that they are keys")
-    if small and given and of.n > MANY_GROUPS and _stand_together(of.column):
+    if small and given and of.n > MANY_GROUPS and stand_together(of.column):
         return _said(of, "group-key", f"{at_most}, which stand together")
-    if ((small and even) or named) and _is_shared(of, table):
+    if ((small and even) or named) and is_shared(of, table):
         return _said(of, "group-key", f"{at_most}, which have the same values in another column")
     return None
-
-
-def _rounded(of: Values, levels: NDArray[np.int64]) -> bool:
-    tens = of.counts[of.rest][levels % 10 == 0].sum()
-    return bool(tens > ROUNDED * of.rest_rows)
-
-
-def _is_numbering(of: Values, levels: NDArray[np.int64]) -> bool:
-    steps = np.diff(levels)
-    if of.n == of.rest_rows and len(steps) and steps.min() == steps.max():
-        return True
-    if _rounded(of, levels):
-        return False
-    codes = of.column.codes[~of.column.is_missing].astype(np.int64)
-    moves = np.diff(codes)
-    in_order = bool(np.all(moves > 0) or np.all(moves < 0))
-    even = _unevenness(levels) < (EVEN if len(levels) >= SHORT else EVEN_GROUPS)
-    return _is_dense(levels) or (in_order and even) or _have_same_digits(of, levels)
-
-
-def _is_dense(levels: NDArray[np.int64]) -> bool:
-    span = float(levels[-1]) - float(levels[0]) + 1
-    return span <= len(levels) * (DENSE if len(levels) >= SHORT else DENSE_SHORT)
-
-
-def _have_same_digits(of: Values, levels: NDArray[np.int64]) -> bool:
-    digits, least = len(str(levels[-1])), len(str(levels[0]))
-    if levels[0] <= 0 or digits < DIGITS or least < min(digits, SURE):
-        return False
-    if len(levels) < SHORT and digits < SURE:
-        return False
-    return not _rounded(of, levels) and (digits >= LONG or _unevenness(levels) < EVEN)
-
-
-def _unevenness(levels: NDArray[np.int64]) -> float:
-    """Return the largest distance between the distribution of the levels and an even one."""
-    n = len(levels)
-    place = (levels - levels[0]) / max(float(levels[-1]) - float(levels[0]), 1.0)
-    return float(np.abs(place - np.arange(n) / max(n - 1, 1)).max())
-
-
-def _stand_together(column: Column) -> bool:
-    """Whether equal values stand in blocks, as members of a household do."""
-    blocks = 1 + int((column.codes[1:] != column.codes[:-1]).sum())
-    return blocks == int((column.counts > 0).sum())
-
-
-def _is_shared(of: Values, table: Table) -> bool:
-    """Whether another column is the same within each group, as a household has one size.
-
-    Groups of the values themselves, such as classes of ages, do not count: they follow the order.
-    """
-    column = of.column
-    counts = column.counts[: len(column.levels)]
-    several = np.flatnonzero((counts > 1) & (counts <= of.counts[of.rest].max()))
-    chosen = np.zeros(column.n_levels, dtype=bool)
-    chosen[several[:: max(1, len(several) // GROUPS_LOOKED_AT)]] = True
-    rows = np.flatnonzero(chosen[column.codes])
-    rows = rows[np.argsort(column.codes[rows], kind="stable")]
-    first = np.append(True, np.diff(column.codes[rows].astype(np.int64)) != 0)
-    start = np.flatnonzero(first)[np.cumsum(first) - 1]
-    others = [other for name, other in table.columns.items() if name != of.name]
-    return any(_is_same_within(other, rows, start, first) for other in others[:OTHERS_LOOKED_AT])
-
-
-def _is_same_within(
-    other: Column, rows: NDArray[np.int64], start: NDArray[np.int64], first: NDArray[np.bool_]
-) -> bool:
-    codes = other.codes[rows]
-    if not np.array_equal(codes, codes[start]):
-        return False
-    per_group = codes[first]
-    groups, used = len(per_group), np.bincount(per_group)
-    equal = float(((used / max(groups, 1)) ** 2).sum())
-    if groups < LEAST_GROUPS or equal > SAME or np.count_nonzero(used) > HALF * groups:
-        return False
-    runs = 1 + int((per_group[1:] != per_group[:-1]).sum())
-    in_disorder = runs >= HALF * groups * (1 - equal)
-    return in_disorder and (len(rows) - groups) * -np.log(equal) >= CHANCE
 
 
 def _of_days_as_numbers(of: Values, levels: NDArray[np.int64]) -> Judgement | None:

@@ -95,7 +95,7 @@ def refuse_strangers(original: Table, others: Sequence[Table], names: Sequence[s
             if common_share(original[name], table[name]) == 0:
                 raise CaveatError(
                     f"table {position} of those compared has no value in common with the original",
-                    where=f"column {name}",
+                    column=name,
                     do="check that both are the right files, or leave the column out",
                 )
 

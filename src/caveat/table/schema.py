@@ -65,7 +65,8 @@ class ColumnSchema:
         if unknown:
             raise CaveatError(
                 f"{unknown[0]!r} is no property of a column",
-                where=f"schema, column {name}",
+                where="schema",
+                column=name,
                 do=f"use {', '.join(sorted(known))}",
             )
         missing = entry.get("missing", [])
@@ -86,7 +87,8 @@ def _kind(word: Any, name: str) -> Kind:
     except ValueError:
         raise CaveatError(
             f"there is no kind {word!r}",
-            where=f"schema, column {name}",
+            where="schema",
+            column=name,
             do=f"choose among {', '.join(Kind)}",
         ) from None
 
@@ -115,7 +117,8 @@ class Schema:
             if not isinstance(entry, Mapping):
                 raise CaveatError(
                     "a column is described by a table of properties",
-                    where=f"schema, column {name}",
+                    where="schema",
+                    column=name,
                     do=f'write [columns."{name}"] and below it kind = "numeric"',
                 )
         return cls(
@@ -138,7 +141,7 @@ class Schema:
         if unknown:
             raise CaveatError(
                 "the schema names a column that the data do not have",
-                where=f"column {unknown[0]}",
+                column=unknown[0],
                 do=f"remove it or choose among {', '.join(table.names)}",
             )
         return table.with_columns(
@@ -190,7 +193,8 @@ def _order(column: Column, levels: Sequence[Any], name: str) -> Column:
         row = int(np.argmax(np.isin(column.codes, undeclared))) + 1
         raise CaveatError(
             f"{len(undeclared)} of its levels are not in the declared order",
-            where=f"column {name}, row {row}",
+            column=name,
+            row=row,
             do="list every level from low to high, or declare it as missing",
         )
     position = {value: i for i, value in enumerate(declared)}

@@ -14,15 +14,16 @@ __all__ = ["survey_weights"]
 def survey_weights(column: Column, name: str) -> NDArray[np.float64]:
     """Return the weights of all records, or say in which row one cannot be used."""
     if not column.kind.is_number:
-        raise CaveatError("weights must be numbers", where=f"column {name}", do="choose another")
+        raise CaveatError("weights must be numbers", column=name, do="choose another")
     weights = column.cell_numbers
     for bad, what in ((np.isnan(weights), "missing"), (weights < 0, "negative")):
         if bad.any():
             raise CaveatError(
                 f"{int(bad.sum()):,} weights are {what}",
-                where=f"column {name}, row {int(np.argmax(bad)) + 1}",
+                column=name,
+                row=int(np.argmax(bad)) + 1,
                 do="give every record a weight of zero or more",
             )
     if not weights.sum() > 0:
-        raise CaveatError("all weights are zero", where=f"column {name}", do="choose another")
+        raise CaveatError("all weights are zero", column=name, do="choose another")
     return weights

@@ -3,12 +3,12 @@
 Trees split codes and their leaves hold codes. The rules are those of rpart, the search is compiled.
 """
 
-from caveat.tree._ahead import compile_all_ahead, compile_one_beside
 from caveat.tree._control import Control
 from caveat.tree._forest import Forest, grow_forest
 from caveat.tree._grow import grow
 from caveat.tree._many import Job, grow_many
 from caveat.tree._predictors import Predictors
+from caveat.tree._rehearsals import share_kernels
 from caveat.tree._tree import LeafShares, Tree
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "LeafShares",
     "Predictors",
     "Tree",
-    "compile_all_ahead",
-    "compile_one_beside",
     "grow",
     "grow_forest",
     "grow_many",
 ]
+
+share_kernels()

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._kernel import inner, trailing_zeros
-from caveat.tree._lanes import (
+from caveat.compiling import inner, trailing_zeros
+from caveat.compiling.lanes import (
     LANES,
     add_product,
     add_squares,

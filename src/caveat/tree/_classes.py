@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, part, trailing_zeros
+from caveat.compiling.lanes import LANES, in_lanes, take_out
 from caveat.tree._all_subsets import TIE, limit_of, make_gain, may_win
-from caveat.tree._kernel import inner, part, trailing_zeros
-from caveat.tree._lanes import LANES, in_lanes, take_out
 from caveat.tree._orders import best_of_order, has_order
 from caveat.tree._subsets import best_of_profiles, best_subset
 

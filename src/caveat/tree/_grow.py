@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.compiling import announce
 from caveat.tree._control import DEFAULT, Control
 from caveat.tree._growing import (
     FEATURE,
@@ -17,12 +18,11 @@ from caveat.tree._growing import (
     grow_classes,
     grow_numbers,
 )
-from caveat.tree._kernel import announce
 from caveat.tree._predictors import EXACT_LEVELS, Predictors, check_codes, check_kind
 from caveat.tree._pruning import COLLAPSED, LEVEL_SET, finish
 from caveat.tree._response import encode_response, exact_weights
-from caveat.tree._room import make_room, most_nominal
 from caveat.tree._tree import Tree
+from caveat.tree._workspace import Response, make_workspace, most_nominal
 
 __all__ = ["grow", "grow_tree"]
 
@@ -104,17 +104,12 @@ def grow_tree(
     masses = exact_weights(weights)
     if rows is not None or answers.dtype.itemsize > 4:
         check_codes(answers, n_levels, "response_codes", n_rows)
-    codes, weight, used = answers.astype(np.uint32), weights, masses
-    if rows is not None:
-        codes = codes[fitted]
-        weight = None if weights is None else weights[fitted]
-        used = masses if weights is None else masses[fitted]
-    response, risk = encode_response(codes, n_levels, values, weight, used)
-    del codes  # its memory is needed for what follows
+    chosen = None if rows is None else fitted
+    response, risk = _encode(answers, n_levels, values, weights, masses, chosen)
     if risk < 0:
         check_codes(answers, n_levels, "response_codes", n_rows)
     table, features = predictors.table, predictors.features
-    room = make_room(len(fitted), table.codes.shape[1], features, response, control)
+    workspace = make_workspace(len(fitted), table.codes.shape[1], features, response, control)
     alpha = control.cp * risk
     rules = (
         control.minbucket, control.smallest_split, control.max_depth, alpha,
@@ -127,9 +122,47 @@ def grow_tree(
     if predictors.start:
         fitted += np.uint32(predictors.start)
     grow_nodes = grow_classes if response.as_classes else grow_numbers
-    n_nodes = grow_nodes(table.codes, features, tuple(response), rules, fitted, random, tuple(room))
-    nodes, measures = room.nodes, room.measures
-    del room, response  # likewise
+    n_nodes = grow_nodes(
+        table.codes, features, tuple(response), rules, fitted, random, tuple(workspace)
+    )
+    nodes, measures = workspace.nodes, workspace.measures
+    del workspace, response  # their memory is needed for what follows
+    return _finish(
+        predictors, answers, masses, n_levels, fitted, nodes, measures, n_nodes, alpha, values
+    )
+
+
+def _encode(
+    answers: NDArray[np.unsignedinteger],
+    n_levels: int,
+    values: NDArray[np.float64] | None,
+    weights: NDArray[np.float64] | None,
+    masses: NDArray[np.float64],
+    rows: NDArray[np.uint32] | None,
+) -> tuple[Response, float]:
+    """Write the response of the rows as the kernels want it; return its risk too."""
+    codes = answers.astype(np.uint32)
+    if rows is not None:
+        codes = codes[rows]
+        if weights is not None:
+            weights, masses = weights[rows], masses[rows]
+    return encode_response(codes, n_levels, values, weights, masses)
+
+
+def _finish(
+    predictors: Predictors,
+    answers: NDArray[np.unsignedinteger],
+    masses: NDArray[np.float64],
+    n_levels: int,
+    fitted: NDArray[np.uint32],
+    nodes: NDArray[np.int32],
+    measures: NDArray[np.float64],
+    n_nodes: int,
+    alpha: float,
+    values: NDArray[np.float64] | None,
+) -> Tree:
+    """Prune the nodes that were grown, and put what is left into a tree."""
+    table, features = predictors.table, predictors.features
     most = min(n_levels * (n_nodes // 2 + 1), len(fitted))
     leaf_offsets = np.empty(n_nodes // 2 + 2, np.int64)
     leaf_codes, leaf_weights = np.empty(most, np.int32), np.empty(most)

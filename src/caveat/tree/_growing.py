@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caveat.compiling import inner, kernel, part, unowned
 from caveat.tree._all_subsets import TIE
 from caveat.tree._classes import count_classes, search_classes
-from caveat.tree._kernel import inner, kernel, part, unowned
 from caveat.tree._numbers import ALONE, FIRST, SECOND, count_numbers, search_numbers
 from caveat.tree._orders import SMALL, note_classes, part_orders, put_in_order
 from caveat.tree._partition import flag_left, move
-from caveat.tree._room import Response, Room, carve
+from caveat.tree._workspace import Response, Workspace, carve
 
 __all__ = [
     "DEPTH", "FEATURE", "IMPROVE", "LEFT", "RIGHT", "RISK", "START", "STOP", "THRESHOLD",
@@ -60,30 +60,32 @@ class Node(NamedTuple):
 
 
 @kernel
-def grow_classes(codes, features, response, rules, rows, random, room):
+def grow_classes(codes, features, response, rules, rows, random, workspace):
     """Grow a tree for three and more classes until no node can be split; return how many nodes.
 
     `features` holds column, levels and nominal (0 or 1) of each predictor, and their order for
     three and more classes. `rows` is permuted so that each node is a slice of it.
     """
-    return grow_nodes(True, None, codes, features, response, rules, rows, random, room)
+    return grow_nodes(True, None, codes, features, response, rules, rows, random, workspace)
 
 
 @kernel
-def grow_numbers(codes, features, response, rules, rows, random, room):
+def grow_numbers(codes, features, response, rules, rows, random, workspace):
     """Do what `grow_classes` does for numbers and for two classes."""
-    return grow_nodes(None, True, codes, features, response, rules, rows, random, room)
+    return grow_nodes(None, True, codes, features, response, rules, rows, random, workspace)
 
 
+# Longer than a screen: the loop's state (the stack, and the blocks that are open) changes in nearly
+# every line, and a function that hands it back and forth is compiled to slower code.
 @inner
-def grow_nodes(classes, numbers, codes, features, response, rules, rows, random, room):
+def grow_nodes(classes, numbers, codes, features, response, rules, rows, random, workspace):
     """Grow a tree for `classes` or `numbers`; the other one is None.
 
     The compiler leaves out what is done only where an argument that is None is not None.
     """
     response = Response(*response)
     rules = Rules(*rules)
-    room = Room(*room)
+    workspace = Workspace(*workspace)
     data = Data(
         unowned(codes),
         unowned(features),
@@ -92,11 +94,12 @@ def grow_nodes(classes, numbers, codes, features, response, rules, rows, random,
         unowned(rows),
         unowned(random),
     )
-    scratch = carve(room, response.n_classes, len(rows))
-    nodes, measures, stack = unowned(room.nodes), unowned(room.measures), unowned(room.stack)
-    block, block_rows = unowned(room.block), unowned(room.block_rows)
-    small, small_rows = unowned(room.small), unowned(room.small_rows)
-    varied = unowned(room.varied)
+    scratch = carve(workspace, response.n_classes, len(rows))
+    nodes, measures = unowned(workspace.nodes), unowned(workspace.measures)
+    stack = unowned(workspace.stack)
+    block, block_rows = unowned(workspace.block), unowned(workspace.block_rows)
+    small, small_rows = unowned(workspace.small), unowned(workspace.small_rows)
+    varied = unowned(workspace.varied)
     list_predictors(classes, data, varied[0])
     block_start = block_stop = small_start = small_stop = np.int64(0)
     in_order = len(response.weight) == 0 and rules.n_candidates >= features.shape[1]

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, kernel, trailing_zeros
 from caveat.tree._growing import FEATURE, START, STOP
-from caveat.tree._kernel import inner, kernel, sort_by_key, trailing_zeros
+from caveat.tree._sorting import sort_by_key
 
 __all__ = ["draw_codes", "fill_leaves", "find_leaves", "share_of_codes"]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.tree._ahead import compile_one_beside
 from caveat.tree._control import DEFAULT, Control
 from caveat.tree._grow import grow_tree
 from caveat.tree._predictors import Predictors
@@ -36,9 +35,6 @@ class Job:
 
 def grow_many(jobs: Sequence[Job], threads: int = 1) -> list[Tree]:
     """Grow one tree for each job; the number of threads does not change the trees."""
-    classes = [job.values is None and job.n_levels > 2 for job in jobs]
-    if any(classes) and not all(classes):
-        compile_one_beside()
     # The dear ones first, so that no thread waits long for the last.
     order = sorted(range(len(jobs)), key=lambda i: -_expected_work(jobs[i]))
     trees = in_pool(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
+from caveat.compiling import inner, trailing_zeros
+from caveat.tree._sorting import sort_by_key
 
 __all__ = [
     "ALONE", "FIRST", "SECOND", "TIE", "best_of_numbers", "count_numbers", "search_numbers",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, trailing_zeros
 from caveat.tree._all_subsets import MARGIN, TIE, make_gain
-from caveat.tree._kernel import inner, trailing_zeros
 
 __all__ = [
     "SMALL", "best_of_order", "has_order", "note_classes", "part_orders", "put_in_order",

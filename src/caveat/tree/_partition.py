@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from caveat.tree._kernel import inner
+from caveat.compiling import inner
 
 __all__ = ["flag_left", "move"]
 

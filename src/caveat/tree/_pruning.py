@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, kernel
 from caveat.tree._growing import DEPTH, FEATURE, IMPROVE, LEFT, RIGHT, RISK, START, STOP, THRESHOLD
-from caveat.tree._kernel import inner, kernel
 from caveat.tree._leaves import fill_leaves
 
 __all__ = ["COLLAPSED", "LEVEL_SET", "decide", "finish", "weigh_splits"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, kernel
 from caveat.tree._growing import (
     FEATURE,
     LEFT,
@@ -16,7 +17,6 @@ from caveat.tree._growing import (
     grow_classes,
     grow_numbers,
 )
-from caveat.tree._kernel import inner, kernel
 from caveat.tree._pruning import decide, weigh_splits
 from caveat.tree._update import most_levels
 
@@ -27,7 +27,7 @@ __all__ = ["again_classes", "again_numbers", "change_leaf", "join"]
 def change_leaf(rows, answers, added_answers, changes, released, n_levels, logs):
     """Return the log-likelihood of the released codes if the node is a leaf, under each change.
 
-    Line 0 is the node itself. Logarithms are whole numbers (see `neighbours`), so that sums are
+    Line 0 is the node itself. Logarithms are whole numbers (see `adjacent`), so that sums are
     exact; the second entry counts the released rows whose code the leaf has not.
     """
     counts = np.zeros(n_levels, np.int64)
@@ -81,9 +81,26 @@ def again_numbers(*given):
 
 
 @inner
+def choose_rows(codes, features, rows, added, gone, come, chosen):
+    """List the rows after a change; the one that comes is written behind all others."""
+    size = 0
+    for i in range(len(rows)):
+        if rows[i] != gone:
+            chosen[size] = rows[i]
+            size += 1
+    if come >= 0:
+        scratch = codes.shape[1] - 1
+        for f in range(features.shape[1]):
+            codes[features[0, f], scratch] = added[f, come]
+        chosen[size] = scratch
+        size += 1
+    return size
+
+
+@inner
 def grow_again(
     classes, numbers, codes, features, rows, response, answers, added, added_coded, added_answers,
-    changes, alphas, rules, room, release, released, released_answers, logs, by_risk, n_levels,
+    changes, alphas, rules, workspace, release, released, released_answers, logs, by_risk, n_levels,
     least_alpha,
 ):  # fmt: skip
     """Grow a node from its rows under each change, prune it and let the released rows fall.
@@ -106,16 +123,7 @@ def grow_again(
     falling = np.empty(len(released), np.int64)
     for item in range(len(changes)):
         gone, come = changes[item, 0], changes[item, 1]
-        size = 0
-        for i in range(n):
-            if rows[i] != gone:
-                chosen[size] = rows[i]
-                size += 1
-        if come >= 0:
-            for f in range(features.shape[1]):
-                codes[features[0, f], scratch] = added[f, come]
-            chosen[size] = scratch
-            size += 1
+        size = choose_rows(codes, features, rows, added, gone, come, chosen)
         for i in range(size):
             row = chosen[i]
             local[i] = added_coded[come] if row == scratch else coded[row]
@@ -125,10 +133,10 @@ def grow_again(
         limits = (rules[0], rules[1], rules[2], least_alpha, features.shape[1])
         n_nodes = 0
         if classes is not None:
-            n_nodes = grow_classes(codes, features, mine, limits, chosen[:size], random, room)
+            n_nodes = grow_classes(codes, features, mine, limits, chosen[:size], random, workspace)
         if numbers is not None:
-            n_nodes = grow_numbers(codes, features, mine, limits, chosen[:size], random, room)
-        nodes, measures = room[0], room[1]
+            n_nodes = grow_numbers(codes, features, mine, limits, chosen[:size], random, workspace)
+        nodes, measures = workspace[0], workspace[1]
         gain = np.zeros(n_nodes)
         splits = np.zeros(n_nodes, np.int64)
         real[item, 2], real[item, 3] = weigh_splits(

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.tree._kernel import kernel
-from caveat.tree._room import Response
+from caveat.compiling import kernel
+from caveat.tree._workspace import Response
 
 __all__ = ["encode_response", "exact_weights", "risk_of", "whole_values"]
 

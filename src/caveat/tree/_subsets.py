@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, trailing_zeros
+from caveat.compiling.lanes import LANES, add_product, in_lanes, square_sides
 from caveat.tree._all_subsets import (
     MARGIN,
     MOST,
@@ -23,8 +25,7 @@ from caveat.tree._all_subsets import (
     product,
     try_all,
 )
-from caveat.tree._kernel import inner, sort_by_key, trailing_zeros
-from caveat.tree._lanes import LANES, add_product, in_lanes, square_sides
+from caveat.tree._sorting import sort_by_key
 
 __all__ = ["best_of_profiles", "best_subset"]
 

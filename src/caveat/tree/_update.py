@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from caveat.compiling import inner, kernel
+from caveat.compiling.lanes import in_lanes
 from caveat.tree._all_subsets import MOST, SPARE
-from caveat.tree._kernel import inner, kernel
-from caveat.tree._lanes import in_lanes
 from caveat.tree._numbers import best_of_numbers
 from caveat.tree._subsets import best_of_profiles, best_subset
 
@@ -213,20 +213,11 @@ def same_split(feature, cut, goes_left, base_feature, base_cut, base_left, featu
     return True
 
 
-@kernel
-def split_classes(codes, features, rows, classes, added, added_classes, changes, rules, n_classes):
-    """Do what `split_numbers` does for three and more classes, numbered 0 … n_classes - 1 here.
-
-    Instead of sums it returns the misclassified rows under each change.
-    """
-    minbucket, minsplit = rules
-    n_changes = len(changes)
-    most = most_levels(features)
+@inner
+def make_profiles(most, n_classes):
+    """Return the arrays in which `search_profiles` works."""
     width = in_lanes(n_classes)
-    sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 2 + n_classes), np.int64)
-    starts = np.empty(features.shape[1] + 1, np.int64)
-    sum_levels(codes, features, rows, classes, n_classes, sums, starts)
-    work = (
+    return (
         np.empty((most + 2, 2 + n_classes), np.int64),
         np.empty((most + 2, 3), np.int64),
         np.empty((most + 2) * width),
@@ -237,18 +228,30 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         np.empty(width),
         np.zeros(SPARE + MOST * width),
     )
-    mine = np.zeros(most, np.uint8)
-    own = np.zeros(most, np.uint8)
+
+
+@kernel
+def split_classes(codes, features, rows, classes, added, added_classes, changes, rules, n_classes):
+    """Do what `split_numbers` does for three and more classes, numbered 0 … n_classes - 1 here.
+
+    Instead of sums it returns the misclassified rows under each change.
+    """
+    minbucket, minsplit = rules
+    n_changes = len(changes)
+    most = most_levels(features)
+    sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 2 + n_classes), np.int64)
+    starts = np.empty(features.shape[1] + 1, np.int64)
+    sum_levels(codes, features, rows, classes, n_classes, sums, starts)
+    work = make_profiles(most, n_classes)
+    mine, own = np.zeros(most, np.uint8), np.zeros(most, np.uint8)
     counts = np.zeros(n_classes, np.int64)
     for i in range(len(rows)):
         counts[classes[rows[i]]] += 1
-    totals = np.empty(width)
+    totals = np.empty(in_lanes(n_classes))
     kept = np.empty(n_classes, np.int64)
     base_feature = base_cut = -1
     base_improve = base_risk = 0.0
-    same = np.zeros(n_changes, np.bool_)
-    improve = np.zeros(n_changes)
-    risks = np.empty(n_changes)
+    same, improve, risks = np.zeros(n_changes, np.bool_), np.zeros(n_changes), np.empty(n_changes)
     for item in range(-1, n_changes):
         gone = come = -1
         if item >= 0:

@@ -1,4 +1,4 @@
-"""A bench on which releases are made and measured."""
+"""A bench on which releases are copy and measured."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from caveat.attack import vulnerable
-from caveat.attack.strong import Attack, attack_release
+from caveat.attack.strong import StrongAttacker, attack_release
 from caveat.errors import CaveatError
-from caveat.generators import Made, Setting
+from caveat.generators import Copy, Setting
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
-from caveat.risk import audit
+from caveat.risk import audit_pairs
 from caveat.seeds import child_seed
 from caveat.spec.limits import kind_of
 from caveat.spec.question import Question
-from caveat.table import Table
+from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
 from caveat.table.identifying import judge
-from caveat.utility import BEST, compare
+from caveat.utility import BEST, compare_pairs
+from caveat.utility.weighting import weights_apart
 
 __all__ = [
     "Point",
@@ -148,12 +149,12 @@ class Workbench:
             if self.stopped.is_set():
                 raise CaveatError("it was stopped", where=str(setting))
             try:
-                made = fitted.protect(fitted.model.tables(threads=1)[0])
+                copy = fitted.protect(fitted.model.tables(threads=1)[0])
             except CaveatError as error:  # a filter that leaves nothing, say: others may do
                 found.append(_Found.nothing(self.question.measures, str(error)))
                 continue
-            records = records or tuple(made.steps)
-            found.append(self._values(made, setting, seed))
+            records = records or tuple(copy.steps)
+            found.append(self._values(copy, setting, seed))
         return Point(
             setting,
             tuple(each.values for each in found),
@@ -167,36 +168,32 @@ class Workbench:
         """Return a setting with the judgement of the whole table, for all worlds."""
         return replace(setting, options={"judged": self.judged, **setting.options})
 
-    def _values(self, made: Made, setting: Setting, seed: int) -> _Found:
+    def _values(self, copy: Copy, setting: Setting, seed: int) -> _Found:
         question, found = self.question, _Found()
-        values, release = found.values, made.release
-        if risks := question.of_kind("risk"):
-            values |= self._risks(release, risks)
-        if utilities := question.of_kind("utility"):
-            weights = setting.options.get("weights") or None
-            compared = compare(
-                self.original,
-                release,
-                measures=utilities,
-                models=question.models,
-                resamples=0,
-                weights=weights,
+        values = found.values
+        risks, utilities = question.of_kind("risk"), question.of_kind("utility")
+        pairs = align_copies(self.original, [copy.release]) if risks or utilities else ()
+        if risks:
+            values |= self._risks(pairs, risks)
+        if utilities:
+            weights = weights_apart(self.original, setting.options.get("weights") or None)[1]
+            compared = compare_pairs(
+                pairs, measures=utilities, models=question.models, resamples=0, weights=weights
             )
             for name in utilities:
                 numbers = [r.value for r in compared.results if r.measure.name == name]
                 values[name] = max(numbers, key=lambda v: badness(name, v), default=None)
         if attacks := question.of_kind("attack"):
-            self._attack(made, setting, attacks, seed, found)
+            self._attack(copy, setting, attacks, seed, found)
         for name in question.measures:
             if values[name] is None:
                 found.reasons.setdefault(name, "it has no value for this release")
         return found
 
-    def _risks(self, release: Table, names: Sequence[str]) -> Values:
+    def _risks(self, pairs: Sequence[Pair], names: Sequence[str]) -> Values:
         question = self.question
-        found = audit(
-            self.original,
-            release,
+        found = audit_pairs(
+            pairs,
             keys=question.keys,
             targets=question.targets,
             measures=names,
@@ -209,16 +206,16 @@ class Workbench:
         return values
 
     def _attack(
-        self, made: Made, setting: Setting, names: Sequence[str], seed: int, found: _Found
+        self, copy: Copy, setting: Setting, names: Sequence[str], seed: int, found: _Found
     ) -> None:
         """Run the strong attacker on each record; the worst counts."""
         question = self.question
-        attack = Attack(
+        attacker = StrongAttacker(
             question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
         )
         try:
             result = attack_release(
-                self.original, made, self._records(setting), self._judged(setting).again, attack
+                self.original, copy, self._records(setting), self._judged(setting).again, attacker
             )
         except CaveatError as error:
             found.values.update(dict.fromkeys(names))
@@ -227,7 +224,7 @@ class Workbench:
         found.values.update({name: result.values[name] for name in names})
         found.errors.update({n: e for n, e in result.errors.items() if n in names})
         if result.how:
-            found.how.update(dict.fromkeys(names, result.how))
+            found.how.update(dict.fromkeys(names, "; ".join(result.how)))
 
     def _records(self, setting: Setting) -> Sequence[int]:
         records = self.question.records

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,12 @@ import numpy as np
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Setting
+from caveat.progress import Progress
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.spec.tuning import TuneSpec
 from caveat.table import Table
 from caveat.table.atomic import write_text
-from caveat.tree import compile_all_ahead
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
 from caveat.tuning.map import RiskUtilityMap
 
@@ -155,7 +155,7 @@ def tune(
     *,
     state: str | Path | None = None,
     threads: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Tuning:
     """Find the setting that meets the limits with the best objective.
 
@@ -170,12 +170,11 @@ def tune(
     threads
         Settings at the same time; all cores by default. The result does not depend on it.
     progress
-        Called with the name of the round, the settings that are ready, and their number.
+        Called with the name of the round and the share of its settings that are ready.
     """
     table = Table.from_frame(original)
     if not isinstance(spec, TuneSpec):
         spec = TuneSpec.from_mapping(spec)
-    compile_all_ahead(neighbours=bool({"posterior", "gain"} & set(spec.question.measures)))
     search = _Search(table, spec, None if state is None else Path(state), threads, progress)
     with warnings.catch_warnings():
         # Remarks about a plan would be repeated for every setting.
@@ -192,7 +191,7 @@ class _Search:
         spec: TuneSpec,
         path: Path | None,
         threads: int | None,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> None:
         self.spec = spec
         self.bench = Workbench(table, spec.question)
@@ -256,7 +255,7 @@ class _Search:
             self.save()
             ready += 1
             if self.progress is not None:
-                self.progress(what, ready, len(work))
+                self.progress(what, ready / len(work))
 
         measure_settings(self.bench, todo, self.threads, keep)
         return [self.point(setting, numbers) for setting in settings]

@@ -4,12 +4,12 @@ from caveat.utility import entries
 from caveat.utility.analyses import Coefficients, ModelComparison, compare_model, overlap
 from caveat.utility.associations import Associations, associations
 from caveat.utility.combining import RULES, Combined, combine
-from caveat.utility.compare import References, Result, Utility, compare
-from caveat.utility.comparison import Comparison
+from caveat.utility.compare import compare, compare_pairs
 from caveat.utility.counts import count_statistics
 from caveat.utility.detection import Detection, detection
 from caveat.utility.edits import EditRule, RuleResult, check_rules
 from caveat.utility.measures import BEST, MEASURES, find_measure
+from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import (
     Null,
     Propensity,
@@ -18,6 +18,7 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
+from caveat.utility.result import References, Result, Utility
 from caveat.utility.tables import CrossTable, Histogram, Tables, all_tables, cross_table, histogram
 from caveat.utility.tstr import Prediction, train_on_synthetic
 from caveat.utility.variables import Variable, variables
@@ -29,7 +30,6 @@ __all__ = [
     "Associations",
     "Coefficients",
     "Combined",
-    "Comparison",
     "CrossTable",
     "Detection",
     "EditRule",
@@ -44,12 +44,14 @@ __all__ = [
     "Tables",
     "Utility",
     "Variable",
+    "WeightedPair",
     "all_tables",
     "associations",
     "check_rules",
     "combine",
     "compare",
     "compare_model",
+    "compare_pairs",
     "count_statistics",
     "cross_table",
     "detection",

@@ -13,10 +13,12 @@ from scipy.stats import chi2
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.expressions import Formula
+from caveat.intervals import Z95
+from caveat.notes import Note
 from caveat.utility.combining import Rule, combine
-from caveat.utility.comparison import Comparison
-from caveat.utility.fitting import FAMILIES, fit_all
-from caveat.utility.weighting import UNWEIGHTED, WEIGHTED
+from caveat.utility.fitting import FAMILIES, Fit, fit_all
+from caveat.utility.pair import WeightedPair
+from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = [
     "Coefficients",
@@ -28,7 +30,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Z95 = 1.959963984540054
 
 
 def overlap(
@@ -153,7 +154,7 @@ class ModelComparison:
     p_value: float | None
     n_original: int
     n_synthetic: float
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @property
     def mean_overlap(self) -> float:
@@ -183,7 +184,7 @@ class ModelComparison:
 
 
 def compare_model(
-    comparisons: Comparison | Sequence[Comparison],
+    pairs: WeightedPair | Sequence[WeightedPair],
     model: str,
     *,
     rule: Rule = "original",
@@ -192,8 +193,8 @@ def compare_model(
 
     Parameters
     ----------
-    comparisons
-        The comparison with each copy.
+    pairs
+        The pair with each copy.
     model
         A formula such as ``"income ~ age + sex"``. The family follows from the response: linear
         for numbers, logistic for two categories, multinomial for more. To choose it, put it in
@@ -208,35 +209,24 @@ def compare_model(
     weights the original's estimates are the weighted ones, and their covariance is the sandwich of
     survey statistics (records drawn independently).
     """
-    copies = [comparisons] if isinstance(comparisons, Comparison) else list(comparisons)
+    copies = [pairs] if isinstance(pairs, WeightedPair) else list(pairs)
     formula = read_model(model)
     _check_names(formula, copies[0].names, "the model cannot be fitted: ")
     family, fits, notes = fit_all(formula, copies)
     weights = copies[0].weights
     if weights is not None:
-        notes.append(WEIGHTED if family != "multinomial" else f"{UNWEIGHTED}: a multinomial model")
+        notes.append(WEIGHTED if family != "multinomial" else unweighted("a multinomial model"))
     terms = [term for term in fits[0].estimate if all(term in fit.estimate for fit in fits)]
     lost = sorted({term for fit in fits for term in fit.estimate} - set(terms))
     if lost:
-        notes.append(f"not estimable everywhere, left out: {', '.join(lost)}")
+        notes.append(
+            Note("not-estimable", f"not estimable everywhere, left out: {', '.join(lost)}")
+        )
     if not terms:
         raise CaveatError("no term can be estimated everywhere", where=model, do="simplify it")
     ours, theirs = fits[0], fits[1:]
     sizes = [fit.n for fit in theirs]
-    combined = combine(
-        np.array([fit.vector(terms) for fit in theirs]),
-        np.array([np.diag(fit.covariance(terms)) for fit in theirs]),
-        rule,
-        n_original=ours.n,
-        n_synthetic=round(float(np.mean(sizes))),
-    )
-    coefficients = Coefficients(
-        tuple(terms),
-        ours.vector(terms),
-        np.sqrt(np.diag(ours.covariance(terms))),
-        combined.estimate,
-        combined.se,
-    )
+    coefficients = _coefficients(ours, theirs, terms, rule)
     spread = ours.covariance(terms) * ours.n / sum(sizes)
     if weights is not None:
         # Given the original, copies vary as samples without weights do: by their own covariance.
@@ -252,6 +242,23 @@ def compare_model(
         ours.n,
         float(np.mean(sizes)),
         tuple(notes),
+    )
+
+
+def _coefficients(ours: Fit, theirs: Sequence[Fit], terms: list[str], rule: Rule) -> Coefficients:
+    combined = combine(
+        np.array([fit.vector(terms) for fit in theirs]),
+        np.array([np.diag(fit.covariance(terms)) for fit in theirs]),
+        rule,
+        n_original=ours.n,
+        n_synthetic=round(float(np.mean([fit.n for fit in theirs]))),
+    )
+    return Coefficients(
+        tuple(terms),
+        ours.vector(terms),
+        np.sqrt(np.diag(ours.covariance(terms))),
+        combined.estimate,
+        combined.se,
     )
 
 

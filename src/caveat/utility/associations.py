@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 
 from caveat.discreet import without_values
 from caveat.table import Table
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["Associations", "association_matrix", "associations", "kendall_difference", "pca_ks"]
@@ -66,20 +66,20 @@ class Associations:
         return float(np.sqrt(2 * (self._pairs() ** 2).sum()))
 
 
-def associations(comparison: Comparison) -> Associations:
+def associations(pair: WeightedPair) -> Associations:
     """Return the associations in both tables.
 
     Examples
     --------
     >>> people = {"a": [1, 2, 3, 4], "b": [2, 4, 6, 8], "c": list("xxyy")}
-    >>> found = associations(Comparison.of(people, people))
+    >>> found = associations(WeightedPair.of(people, people))
     >>> found.original.round(3).tolist()
     [[1.0, 1.0, 0.894], [1.0, 1.0, 0.894], [0.894, 0.894, 1.0]]
     """
     return Associations(
-        comparison.names,
-        association_matrix(comparison.original, comparison.weights),
-        association_matrix(comparison.synthetic),
+        pair.names,
+        association_matrix(pair.original, pair.weights),
+        association_matrix(pair.synthetic),
     )
 
 
@@ -165,16 +165,16 @@ def _cramer(a: NDArray[np.integer], b: NDArray[np.integer], weights: Weights) ->
     return float(np.sqrt(max(0.0, chi) / (len(a) * (min(rows, columns) - 1))))
 
 
-def kendall_difference(comparison: Comparison) -> float | None:
+def kendall_difference(pair: WeightedPair) -> float | None:
     """Return the median absolute difference of Kendall's tau-b over all pairs with an order.
 
     Rows that lack one of the two values are left out. ``None`` with fewer than two such columns.
     """
-    names = [n for n in comparison.names if comparison.original[n].kind.has_order]
+    names = [n for n in pair.names if pair.original[n].kind.has_order]
     gaps = []
     for a, b in combinations(names, 2):
         found = []
-        for table in (comparison.original, comparison.synthetic):
+        for table in (pair.original, pair.synthetic):
             held = ~(table[a].is_missing | table[b].is_missing)
             codes = table[a].codes[held], table[b].codes[held]
             varied = all(len(c) and c.min() < c.max() for c in codes)
@@ -184,16 +184,16 @@ def kendall_difference(comparison: Comparison) -> float | None:
     return float(np.median(usable)) if usable else None
 
 
-def pca_ks(comparison: Comparison) -> list[float]:
+def pca_ks(pair: WeightedPair) -> list[float]:
     """Return the Kolmogorov–Smirnov distance on each of the first principal components.
 
     Columns with an order are standardised in each table separately, missing cells set to the mean;
     the components are those of the original (up to five). Empty with fewer than two such columns.
     """
-    names = [n for n in comparison.names if comparison.original[n].kind.has_order]
-    weights = comparison.weights
-    x = _standardised(comparison.original, names, weights)
-    y = _standardised(comparison.synthetic, names, None)
+    names = [n for n in pair.names if pair.original[n].kind.has_order]
+    weights = pair.weights
+    x = _standardised(pair.original, names, weights)
+    y = _standardised(pair.synthetic, names, None)
     kept = x.any(axis=0)
     if kept.sum() < 2:
         return []

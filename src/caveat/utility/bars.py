@@ -9,7 +9,7 @@ import numpy as np
 
 from caveat.table import Column, Kind
 from caveat.table.groups import pretty
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import FEW_VALUES, Histogram, histogram
 
 __all__ = ["Bar", "bars_of", "fewer_bars", "is_spread", "suitable_bins"]
@@ -25,26 +25,26 @@ Bar = tuple[str, float, float]
 """What it stands for, and per cent of the rows of the original and of the synthetic table."""
 
 
-def is_spread(comparison: Comparison, name: str) -> bool:
+def is_spread(pair: WeightedPair, name: str) -> bool:
     """Whether a variable has so many numbers that it is shown in bins."""
-    ours, theirs = comparison.columns(name)
+    ours, theirs = pair.columns(name)
     counts = (ours.counts + theirs.counts)[: len(ours.levels)]
     return ours.kind.is_number and int(np.count_nonzero(counts)) >= FEW_VALUES
 
 
-def suitable_bins(comparison: Comparison, name: str, bins: int) -> tuple[Histogram, bool]:
+def suitable_bins(pair: WeightedPair, name: str, bins: int) -> tuple[Histogram, bool]:
     """Return about so many bins of a number, and whether those at the ends hold all beyond."""
-    ours, theirs = comparison.columns(name)
+    ours, theirs = pair.columns(name)
     counts = (ours.counts + theirs.counts)[: len(ours.levels)]
     values, counts = ours.numbers[counts > 0], counts[counts > 0]
     if ours.kind is Kind.INTEGER and values[-1] - values[0] <= FEW_WHOLE:
         limits = np.arange(values[0] - 0.5, values[-1] + 1)
-        return histogram(comparison, name, limits=limits), False
+        return histogram(pair, name, limits=limits), False
     ends = np.cumsum(counts) / counts.sum()
     low, high = values[np.searchsorted(ends, [(1 - MIDDLE) / 2, (1 + MIDDLE) / 2])]
     if low < high < low + MIDDLE_SHARE * (values[-1] - values[0]):
-        return histogram(comparison, name, limits=pretty(low, high, bins)), True
-    return histogram(comparison, name, bins), False
+        return histogram(pair, name, limits=pretty(low, high, bins)), True
+    return histogram(pair, name, bins), False
 
 
 def fewer_bars(bars: Histogram) -> tuple[list[str], Any, Any]:
@@ -67,23 +67,23 @@ def fewer_bars(bars: Histogram) -> tuple[list[str], Any, Any]:
     return labels, together(ours), together(theirs)
 
 
-def bars_of(comparison: Comparison, name: str, bins: int = 12) -> list[Bar]:
+def bars_of(pair: WeightedPair, name: str, bins: int = 12) -> list[Bar]:
     """Return the bars of any variable with their labels.
 
     Examples
     --------
     >>> people = {"sex": ["f", "m", "m", "m"]}
-    >>> bars_of(Comparison.of(people, people), "sex")
+    >>> bars_of(WeightedPair.of(people, people), "sex")
     [('f', 25.0, 25.0), ('m', 75.0, 75.0)]
     """
-    if not is_spread(comparison, name):
-        labels, ours, theirs = fewer_bars(histogram(comparison, name))
+    if not is_spread(pair, name):
+        labels, ours, theirs = fewer_bars(histogram(pair, name))
         return [
             (label, float(a), float(b)) for label, a, b in zip(labels, ours, theirs, strict=True)
         ]
-    bars, is_cut = suitable_bins(comparison, name, bins)
+    bars, is_cut = suitable_bins(pair, name, bins)
     assert bars.limits is not None
-    labels = _intervals(bars.limits, comparison.original[name], is_cut)
+    labels = _intervals(bars.limits, pair.original[name], is_cut)
     labels += [f"missing: {label}" for label in bars.labels[len(labels) :]]
     ours, theirs = bars.percents
     return [(label, float(a), float(b)) for label, a, b in zip(labels, ours, theirs, strict=True)]

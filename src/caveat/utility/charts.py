@@ -10,10 +10,11 @@ import numpy as np
 from caveat import charts
 from caveat.charts import COLOURS, FOREST_KEY, FORMATS, SIDES_KEY, save, titled
 from caveat.charts.matrices import SHOWN
-from caveat.utility.analyses import Z95, ModelComparison
+from caveat.intervals import Z95
+from caveat.utility.analyses import ModelComparison
 from caveat.utility.associations import Associations
 from caveat.utility.bars import bars_of, is_spread, suitable_bins
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import Propensity
 from caveat.utility.tables import Tables
 
@@ -32,7 +33,7 @@ BINS = 20
 
 
 def distributions(
-    comparison: Comparison,
+    pair: WeightedPair,
     names: Sequence[str] | None = None,
     *,
     columns: int = 4,
@@ -42,7 +43,7 @@ def distributions(
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     names
         The variables; all unless given.
@@ -51,17 +52,17 @@ def distributions(
     bins
         About how many bins numbers get.
     """
-    chosen = comparison.choose(names)
-    numbers = [name for name in chosen if is_spread(comparison, name)]
+    chosen = pair.choose(names)
+    numbers = [name for name in chosen if is_spread(pair, name)]
     categories = {
         name: charts.distribution(
-            [_group(*bar) for bar in bars_of(comparison, name)],
-            comparison.original[name].kind.has_order,
+            [_group(*bar) for bar in bars_of(pair, name)],
+            pair.original[name].kind.has_order,
         )
         for name in chosen
         if name not in numbers
     }
-    panels = [_histogram(comparison, name, bins) for name in numbers]
+    panels = [_histogram(pair, name, bins) for name in numbers]
     return titled(
         charts.distributions(panels, categories, columns=columns),
         "Distributions",
@@ -81,8 +82,8 @@ def _bins(limits: Any, original: Any, synthetic: Any) -> charts.Rows:
     ]
 
 
-def _histogram(comparison: Comparison, name: str, bins: int) -> Any:
-    bars, is_cut = suitable_bins(comparison, name, bins)
+def _histogram(pair: WeightedPair, name: str, bins: int) -> Any:
+    bars, is_cut = suitable_bins(pair, name, bins)
     assert bars.limits is not None
     ways = zip(bars.labels, *bars.percents, strict=True)
     missing = [(label.partition(" (")[0], a, b) for label, a, b in ways][len(bars.limits) - 1 :]

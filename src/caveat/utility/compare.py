@@ -2,230 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
-from caveat.table import Table, align
-from caveat.table.align import common_levels
+from caveat.seeds import rng_of
+from caveat.table import Pair, Table, align_copies
 from caveat.table.overlap import refuse_strangers
-from caveat.utility.analyses import ModelComparison, check_model, compare_model
-from caveat.utility.associations import Associations
-from caveat.utility.comparison import Comparison
+from caveat.utility.analyses import check_model, compare_model
 from caveat.utility.edits import EditRule
-from caveat.utility.entries.associations import associations_of
-from caveat.utility.entries.tables import tables_of
-from caveat.utility.entries.variables import variables_of
-from caveat.utility.measures import BEST, MEASURES, find_measure
-from caveat.utility.tables import Tables
-from caveat.utility.variables import Variable
-from caveat.utility.weighting import Weights, effective_size, redraw, split_weights
+from caveat.utility.measures import MEASURES, find_measure
+from caveat.utility.pair import WeightedPair
+from caveat.utility.result import References, Result, Utility
+from caveat.utility.weighting import Weights, redraw, split_weights, weights_apart
 
-__all__ = ["References", "Result", "Utility", "compare"]
+__all__ = ["compare", "compare_pairs"]
 
-FORMAT = 1
 RESAMPLES = 3
-
-
-@dataclass(frozen=True)
-class References:
-    """Values of the same measure to judge a release by; ``None`` where there is none.
-
-    Attributes
-    ----------
-    resample
-        A bootstrap resample of the original against the original, mean over resamples: what a
-        release that is nothing but sampling error would give.
-    second_copy
-        The second synthetic copy against the first.
-    holdout
-        Records that were not used to make the release against as many of the original.
-    """
-
-    resample: float | None = None
-    second_copy: float | None = None
-    holdout: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """One measure of one release.
-
-    Attributes
-    ----------
-    measure
-        Its entry in the table.
-    label
-        Its name, with the model or the target it was computed for.
-    copies
-        The measurement of each copy.
-    references
-        Values to judge it by.
-    """
-
-    measure: Measure
-    label: str
-    copies: tuple[Measurement, ...]
-    references: References
-
-    @property
-    def value(self) -> float | None:
-        """Mean over the copies; ``None`` if one of them has none."""
-        values = [copy.value for copy in self.copies]
-        if any(value is None for value in values):
-            return None
-        return float(np.mean([value for value in values if value is not None]))
-
-    @property
-    def measurement(self) -> Measurement:
-        """The mean with its interval over copies, and the reference values as details."""
-        first, value = self.copies[0], self.value
-        details = dict(first.details)
-        if len(self.copies) > 1:
-            details = {f"copy {i}": copy.value for i, copy in enumerate(self.copies, 1)}
-        details |= {
-            "resample of the original": self.references.resample,
-            "second copy": self.references.second_copy,
-            "holdout": self.references.holdout,
-        }
-        notes = next((copy.notes for copy in self.copies if copy.value is None), first.notes)
-        return replace(
-            first,
-            value=value,
-            interval=self._interval(),
-            reference=self.references.resample,
-            details=details,
-            notes=notes,
-        )
-
-    def _interval(self) -> tuple[float, float] | None:
-        m = len(self.copies)
-        if m < 2 or self.value is None:
-            return None
-        values = np.array([copy.value for copy in self.copies], dtype=np.float64)
-        spread = values.std(ddof=1) / math.sqrt(m)
-        half = float(t.ppf(0.975, m - 1) * spread)
-        return self.value - half, self.value + half
-
-
-@dataclass(frozen=True, eq=False)
-class Utility:
-    """What an analyst can still do with a release.
-
-    Attributes
-    ----------
-    comparisons
-        The original with each copy, on common levels.
-    results
-        Every measure that was computed.
-    models
-        The models that were fitted.
-    holdout_rows
-        Rows of the holdout, if there is one.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    results: tuple[Result, ...]
-    models: tuple[ModelComparison, ...]
-    holdout_rows: int | None
-
-    __repr__ = without_values
-
-    def __getitem__(self, label: str) -> Result:
-        for result in self.results:
-            if result.label == label:
-                return result
-        raise CaveatError(
-            f"{label!r} was not computed",
-            do=f"choose among {', '.join(result.label for result in self.results)}",
-        )
-
-    @property
-    def first(self) -> Comparison:
-        """The comparison with the first copy: the one that is shown in detail."""
-        return self.comparisons[0]
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What was found or decided on the way."""
-        every = [remark for comparison in self.comparisons for remark in comparison.remarks]
-        n, rows, weights = self.first.n_original, self.holdout_rows, self.first.weights
-        if weights is not None:
-            every.append(
-                "utility is measured against the weighted original: its "
-                f"{n:,} records tell as much as {effective_size(weights):,.0f} of equal weight"
-            )
-        if rows is not None and min(rows, n) < 0.9 * n:
-            every.append(
-                f"the holdout has {rows:,} rows, the original {n:,}: its reference values carry "
-                "the sampling error of the smaller number"
-            )
-        return tuple(dict.fromkeys(every))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What puts in doubt that the tables belong together."""
-        return tuple(dict.fromkeys(doubt for c in self.comparisons for doubt in c.doubts))
-
-    @cached_property
-    def variables(self) -> list[Variable]:
-        """Every variable of the first copy."""
-        return variables_of(self.first)
-
-    @cached_property
-    def associations(self) -> Associations:
-        """The associations in the original and in the first copy."""
-        return associations_of(self.first)
-
-    def tables(self, ways: int = 2) -> Tables:
-        """Return the tables of the first copy."""
-        return tables_of(self.first, ways)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON: no value of any record is in it."""
-        two_way = self.tables(2) if len(self.first.names) > 1 else None
-        return {
-            "format": FORMAT,
-            "n_original": self.first.n_original,
-            "n_synthetic": [c.n_synthetic for c in self.comparisons],
-            "n_holdout": self.holdout_rows,
-            "measures": {
-                result.label: {
-                    "measure": result.measure.name,
-                    "family": result.measure.family,
-                    "says": result.measure.says,
-                    "direction": result.measure.direction,
-                    "unit": result.measure.unit,
-                    "best": BEST[result.measure.name],
-                    "blind_spot": result.measure.blind_spot,
-                    **result.measurement.to_dict(),
-                }
-                for result in self.results
-            },
-            "variables": [variable.to_dict() for variable in self.variables],
-            "tables": {
-                "one-way": _table_rows(self.tables(1)),
-                "two-way": _table_rows(two_way) if two_way else [],
-            },
-            "models": [model.to_dict() for model in self.models],
-            "remarks": list(self.remarks),
-        }
-
-
-def _table_rows(tables: Tables) -> list[dict[str, Any]]:
-    return [
-        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
-        for row in tables.rows()
-    ]
 
 
 def compare(
@@ -235,175 +34,200 @@ def compare(
     models: Sequence[str] = (),
     targets: Sequence[str] = (),
     rules: Mapping[str, EditRule] | None = None,
-    holdout: Any = None,
+    control: Any = None,
     measures: Sequence[str] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
     weights: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Utility:
     """Measure the utility of a release.
 
     Parameters
     ----------
-    original
-        The confidential table: a Table, or a pandas, polars or pyarrow frame, or a dict of arrays.
-    synthetic
-        The release, or a list of copies.
+    original, synthetic
+        The confidential table, and the release or a list of copies: each a Table, a pandas, polars
+        or pyarrow frame, or a dict of arrays.
     models
         Formulas of models to fit on both sides; see :func:`caveat.utility.analyses.compare_model`.
     targets
         Columns to predict after training on the release (TSTR).
     rules
         Rules that records should obey, by name.
-    holdout
+    control
         Records of the same population that were not used to make the release.
     measures
         Names from ``MEASURES``; without it those marked as default.
-    resamples
-        Number of bootstrap resamples of the original for the reference values.
-    seed
-        Seed of the resamples.
+    resamples, seed
+        Number and seed of bootstrap resamples of the original, for the reference values.
     weights
         Survey weights that the release was made with: the name of a column of the original, which
         is then no data, or one number for each of its records. The release is compared with the
-        weighted original; a holdout with such a column is weighted too.
+        weighted original; a control with such a column is weighted too.
     progress
-        Called with the name of each measure before it is computed.
+        Called before each measure with its name and the share of all that is done.
 
     Examples
     --------
     >>> people = {"sex": ["f", "m", "m", "f"] * 10, "age": list(range(40))}
-    >>> found = compare(people, people, measures=["total variation", "KS"])
-    >>> found["KS"].value
+    >>> compare(people, people, measures=["total variation", "KS"])["KS"].value
     0.0
     """
-    copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
-    if not copies:
-        raise CaveatError("there is no synthetic table", do="give at least one")
-    ours, numbers = split_weights(Table.from_frame(original), weights)
-    outside, their_numbers = (None, None) if holdout is None else _outside(holdout, weights)
-    comparisons, held_out = _prepare(ours, copies, outside, targets, numbers)
-    for model in models:  # before the work, not after it
-        check_model(model, comparisons[0].names)
-    others = _reference_comparisons(comparisons, held_out, their_numbers, resamples, seed)
+    ours, numbers = weights_apart(Table.from_frame(original), weights)
+    outside, their_numbers = (None, None) if control is None else _outside(control, weights)
+    pairs = _aligned(ours, synthetic, outside)
+    return compare_pairs(
+        pairs, models=models, targets=targets, rules=rules, measures=measures,
+        resamples=resamples, seed=seed, weights=numbers, control_weights=their_numbers,
+        progress=progress,
+    )  # fmt: skip
+
+
+def compare_pairs(
+    aligned: Sequence[Pair],
+    *,
+    models: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    rules: Mapping[str, EditRule] | None = None,
+    measures: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    weights: Weights = None,
+    control_weights: Weights = None,
+    progress: Progress | None = None,
+) -> Utility:
+    """Measure tables that are on common levels already, as :func:`compare` measures others.
+
+    Weights are numbers here, one for each record of the original and of the control.
+    """
+    first = aligned[0]
+    original, numbers = split_weights(first.original, weights)
+    outside, their_numbers = None, None
+    if first.control is not None:
+        outside, their_numbers = split_weights(first.control, control_weights)
+    refuse_strangers(
+        original,
+        [*(pair.synthetic for pair in aligned), *([] if outside is None else [outside])],
+        [name for name in targets if name in original],
+    )
+    pairs = tuple(
+        WeightedPair(original, pair.synthetic, pair.differences, numbers, outside, their_numbers)
+        for pair in aligned
+    )
+    jobs = _jobs(measures, models, targets, rules, pairs)
+    others = _reference_pairs(pairs, resamples, seed)
     results = []
-    for measure, label, keywords in _jobs(measures, models, targets, rules, comparisons):
+    for done, job in enumerate(jobs):
         if progress is not None:
-            progress(label)
-        if measure.name == "TSTR":
-            keywords = {**keywords, "holdout": outside, "holdout_weights": their_numbers}
-        results.append(
-            Result(
-                measure,
-                label,
-                tuple(_said(measure(c, **keywords), c) for c in comparisons),
-                References(
-                    **{name: _mean(measure, found, keywords) for name, found in others.items()}
-                ),
-            )
-        )
+            progress(job.label, done / len(jobs))
+        results.append(_result(job, pairs, others))
     return Utility(
-        comparisons,
+        pairs,
         tuple(results),
-        tuple(compare_model(comparisons, model) for model in models),
+        tuple(compare_model(pairs, model) for model in models),
         None if outside is None else len(outside),
     )
 
 
-def _said(result: Measurement, comparison: Comparison) -> Measurement:
-    """Add to a result what holds for all measures of a comparison."""
-    return replace(result, notes=(*result.notes, *comparison.doubts))
+class _Job(NamedTuple):
+    """A measure, its label and what it needs beside a pair."""
+
+    measure: Measure
+    label: str
+    needs: dict[str, Any]
 
 
-def _outside(holdout: Any, weights: Any) -> tuple[Table, Weights]:
-    """Return the holdout and its weights, if it has the column that the original has."""
-    table = Table.from_frame(holdout)
-    return split_weights(table, weights if isinstance(weights, str) and weights in table else None)
-
-
-def _prepare(
-    original: Table,
-    copies: Sequence[Any],
-    holdout: Table | None,
-    targets: Sequence[str],
-    weights: Weights,
-) -> tuple[tuple[Comparison, ...], Table | None]:
-    """Bring all tables on common levels; only columns that all copies have are compared."""
-    tables = [Table.from_frame(copy) for copy in copies]
-    aligned = [align(original, table) for table in tables]
-    names = [n for n in original if all(n in table for table in tables)]
-    every = [aligned[0].original, *(found.synthetic for found in aligned)]
-    if holdout is not None:
-        lacking = [n for n in names if n not in holdout]
-        if lacking:
-            raise CaveatError(
-                "the holdout lacks a column", where=f"column {lacking[0]}", do="add it"
-            )
-        every.append(align(original.select(names), holdout.select(names)).synthetic)
-    columns = {name: common_levels([table[name] for table in every], name) for name in names}
-    united = [
-        Table({name: columns[name][i] for name in names}, table.backend)
-        for i, table in enumerate(every)
-    ]
-    refuse_strangers(united[0], united[1:], [name for name in targets if name in names])
-    comparisons = tuple(
-        Comparison(united[0], united[i], found.differences, weights)
-        for i, found in enumerate(aligned, 1)
+def _result(
+    job: _Job, pairs: Sequence[WeightedPair], others: Mapping[str, Sequence[WeightedPair]]
+) -> Result:
+    return Result(
+        job.measure,
+        job.label,
+        tuple(_said(job.measure(pair, **job.needs), pair) for pair in pairs),
+        References(**{name: _mean(job, found) for name, found in others.items()}),
     )
-    return comparisons, united[-1] if holdout is not None else None
 
 
-def _reference_comparisons(
-    comparisons: Sequence[Comparison],
-    holdout: Table | None,
-    holdout_weights: Weights,
-    resamples: int,
-    seed: int,
-) -> dict[str, list[Comparison]]:
-    original, weights = comparisons[0].original, comparisons[0].weights
-    found: dict[str, list[Comparison]] = {"resample": []}
-    for child in np.random.SeedSequence(seed).spawn(resamples):
-        generator, n = np.random.default_rng(child), original.n_rows
+def _said(result: Measurement, pair: WeightedPair) -> Measurement:
+    """Add to a result what holds for all measures of a pair."""
+    return replace(result, notes=(*result.notes, *pair.doubts))
+
+
+def _outside(control: Any, weights: Any) -> tuple[Table, Weights]:
+    """Return the control and its weights, if it has the column that the original has."""
+    table = Table.from_frame(control)
+    return weights_apart(table, weights if isinstance(weights, str) and weights in table else None)
+
+
+def _aligned(ours: Table, synthetic: Any, outside: Table | None) -> tuple[Pair, ...]:
+    """Bring all tables on common levels; of the control only what all copies have."""
+    copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
+    if not copies:
+        raise CaveatError("there is no synthetic table", do="give at least one")
+    tables = [Table.from_frame(copy) for copy in copies]
+    if outside is not None:
+        names = [name for name in ours if all(name in table for table in tables)]
+        lacking = [name for name in names if name not in outside]
+        if lacking:
+            raise CaveatError("the control lacks a column", column=lacking[0], do="add it")
+        outside = outside.select(names)
+    return align_copies(ours, tables, outside)
+
+
+def _reference_pairs(
+    pairs: Sequence[WeightedPair], resamples: int, seed: int
+) -> dict[str, list[WeightedPair]]:
+    first = pairs[0]
+    original, weights, n = first.original, first.weights, first.n_original
+    found: dict[str, list[WeightedPair]] = {"resample": []}
+    for resample in range(resamples):
+        generator = rng_of(seed, resample)
         rows = (
             generator.integers(0, n, n)
             if weights is None
             else generator.choice(n, n, p=weights / n)
         )
-        found["resample"].append(Comparison(original, original.take(rows), weights=weights))
-    if len(comparisons) > 1:
-        first, second = comparisons[:2]
-        found["second_copy"] = [Comparison(first.synthetic, second.synthetic)]
-    if holdout is not None:
-        others = holdout.select(original.names)
-        if holdout_weights is not None:
-            child = np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 2))
-            others = others.take(redraw(holdout_weights, len(others), child))
-        found["holdout"] = [_equal_sizes(comparisons[0], others, seed)]
+        found["resample"].append(_against(first, original, original.take(rows), weights))
+    if len(pairs) > 1:
+        found["second_copy"] = [_against(first, first.synthetic, pairs[1].synthetic, None)]
+    if first.control is not None:
+        others = first.control
+        if first.control_weights is not None:
+            rng = rng_of(seed, RESAMPLES, 2)
+            others = others.take(redraw(first.control_weights, len(others), rng))
+        found["control"] = [_equal_sizes(first, others, seed)]
     return found
 
 
-def _equal_sizes(comparison: Comparison, holdout: Table, seed: int) -> Comparison:
+def _against(
+    pair: WeightedPair, original: Table, synthetic: Table, weights: Weights
+) -> WeightedPair:
+    """Return other tables on the levels of a pair, with its control."""
+    return WeightedPair(
+        original, synthetic, weights=weights,
+        control=pair.control, control_weights=pair.control_weights,
+    )  # fmt: skip
+
+
+def _equal_sizes(pair: WeightedPair, control: Table, seed: int) -> WeightedPair:
     """Compare as many rows of both: most measures depend on the share of either table."""
-    original, weights = comparison.original, comparison.weights
-    n = min(len(original), len(holdout))
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RESAMPLES, 1)))
+    original, weights = pair.original, pair.weights
+    n = min(len(original), len(control))
+    generator = rng_of(seed, RESAMPLES, 1)
     if len(original) > n:
         rows = np.sort(generator.permutation(len(original))[:n])
         original, weights = original.take(rows), None if weights is None else weights[rows]
-    if len(holdout) > n:
-        holdout = holdout.take(np.sort(generator.permutation(len(holdout))[:n]))
-    return Comparison(original, holdout, weights=weights)
+    if len(control) > n:
+        control = control.take(np.sort(generator.permutation(len(control))[:n]))
+    return _against(pair, original, control, weights)
 
 
-def _mean(
-    measure: Measure, comparisons: Sequence[Comparison], keywords: Mapping[str, Any]
-) -> float | None:
-    """Return the mean of a measure; a comparison for which it fails has no value."""
+def _mean(job: _Job, pairs: Sequence[WeightedPair]) -> float | None:
+    """Return the mean of a measure; a pair for which it fails has no value."""
     values = []
-    for comparison in comparisons:
+    for pair in pairs:
         try:
-            values.append(measure(comparison, **keywords).value)
+            values.append(job.measure(pair, **job.needs).value)
         except CaveatError:  # a model that cannot be fitted to a resample
             values.append(None)
     if not values or any(value is None for value in values):
@@ -416,26 +240,30 @@ def _jobs(
     models: Sequence[str],
     targets: Sequence[str],
     rules: Mapping[str, EditRule] | None,
-    copies: Sequence[Comparison],
-) -> list[tuple[Measure, str, dict[str, Any]]]:
-    """Return each measure with its label and what it needs."""
+    copies: Sequence[WeightedPair],
+) -> list[_Job]:
+    """Return each measure with its label and what it needs; a wrong model is refused here."""
+    for model in models:  # before the work, not after it
+        check_model(model, copies[0].names)
     chosen = (
         [m for m in MEASURES.values() if m.default]
         if names is None
         else [find_measure(name) for name in names]
     )
-    jobs: list[tuple[Measure, str, dict[str, Any]]] = []
+    jobs: list[_Job] = []
     for measure in chosen:
         if "model" in measure.needs:
-            jobs += [(measure, f"{measure.name}: {model}", {"model": model}) for model in models]
+            jobs += [
+                _Job(measure, f"{measure.name}: {model}", {"model": model}) for model in models
+            ]
         elif "target" in measure.needs:
-            jobs += [(measure, f"{measure.name}: {name}", {"target": name}) for name in targets]
+            jobs += [_Job(measure, f"{measure.name}: {name}", {"target": name}) for name in targets]
         elif "copies" in measure.needs:
             if len(copies) > 1:
-                jobs.append((measure, measure.name, {"copies": copies}))
+                jobs.append(_Job(measure, measure.name, {"copies": copies}))
         elif "rules" in measure.needs:
             if rules:
-                jobs.append((measure, measure.name, {"rules": rules}))
+                jobs.append(_Job(measure, measure.name, {"rules": rules}))
         else:
-            jobs.append((measure, measure.name, {}))
+            jobs.append(_Job(measure, measure.name, {}))
     return jobs

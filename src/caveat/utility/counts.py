@@ -64,14 +64,24 @@ def count_statistics(
     o, s = np.asarray(observed, np.float64).ravel(), np.asarray(synthetic, np.float64).ravel()
     filled = o + s > 0
     o, s = o[filled], s[filled]
+    found = _distances(o, s)
+    df, df_g = len(o) - 1 + k_syn, int(((o > 0) & (s > 0)).sum()) - 1 + k_syn
+    found |= {f"S_{name}": _ratio(found[name], df) for name in ("VW", "FT", "WMabsDD")}
+    found["S_JSD"] = _ratio(found["JSD"] * 2 * float(o.sum() + s.sum()) / math.log(2), df)
+    found["S_G"] = _ratio(found["G"], df_g)
+    found["S_pMSE"] = found["S_VW"]
+    return found | {"df": df, "dfG": df_g}
+
+
+def _distances(o: Floats, s: Floats) -> dict[str, float]:
+    """Return the statistics of the filled cells as they are, over no expectation."""
     n_o, n_s = o.sum(), s.sum()
     total, c = n_o + n_s, n_s / (n_o + n_s)
     p, q = o / n_o, s / n_s
     expected, variance = o * (c / (1 - c)), (o + s) * c
     vw = float(((s - expected) ** 2 / variance).sum())
     specks = float(np.abs(p - q).sum() / 2)
-    df, df_g = len(o) - 1 + k_syn, int(((o > 0) & (s > 0)).sum()) - 1 + k_syn
-    found = {
+    return {
         "VW": vw,
         "FT": float(4 * ((np.sqrt(s) - np.sqrt(expected)) ** 2).sum()),
         "JSD": (_relative_entropy(p, (p + q) / 2) + _relative_entropy(q, (p + q) / 2)) / 2,
@@ -85,11 +95,6 @@ def count_statistics(
         # The same as √(1 − Σ √(p q)), without its rounding error near 0.
         "dBhatt": math.sqrt(float(((np.sqrt(p) - np.sqrt(q)) ** 2).sum()) / 2),
     }
-    found |= {f"S_{name}": _ratio(found[name], df) for name in ("VW", "FT", "WMabsDD")}
-    found["S_JSD"] = _ratio(found["JSD"] * 2 * float(total) / math.log(2), df)
-    found["S_G"] = _ratio(found["G"], df_g)
-    found["S_pMSE"] = found["S_VW"]
-    return found | {"df": df, "dfG": df_g}
 
 
 def _ratio(value: float, df: int) -> float:

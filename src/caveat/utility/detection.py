@@ -13,8 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
-from caveat.utility.comparison import Comparison
 from caveat.utility.features import Encoder
+from caveat.utility.pair import WeightedPair
 from caveat.utility.stacked import stacked_weights
 
 __all__ = ["Detection", "detection", "detector"]
@@ -58,33 +58,33 @@ class Detection:
         return bool(self.auc < 0.5 - 3 * np.sqrt((n + m + 1) / (12 * n * m)))
 
 
-def detection(comparison: Comparison, *, folds: int = 3, seed: int = 0) -> Detection:
+def detection(pair: WeightedPair, *, folds: int = 3, seed: int = 0) -> Detection:
     """Train boosted trees on shuffled folds of both tables.
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     folds
         Number of folds.
     seed
         Seed of the folds.
     """
-    is_synthetic = np.arange(comparison.n_synthetic + comparison.n_original)
-    return detector(comparison, folds=folds, seed=seed)(is_synthetic < comparison.n_synthetic)
+    is_synthetic = np.arange(pair.n_synthetic + pair.n_original)
+    return detector(pair, folds=folds, seed=seed)(is_synthetic < pair.n_synthetic)
 
 
 def detector(
-    comparison: Comparison,
+    pair: WeightedPair,
     names: Sequence[str] | None = None,
     *,
     folds: int = 3,
     seed: int = 0,
 ) -> Callable[[NDArray[np.bool_]], Detection]:
     """Prepare what does not depend on which rows are called synthetic."""
-    encoder = Encoder(comparison, comparison.choose(names), dense=False)
-    x = np.concatenate([encoder.matrix(t) for t in (comparison.synthetic, comparison.original)])
-    weights = stacked_weights(comparison)
+    encoder = Encoder(pair, pair.choose(names), dense=False)
+    x = np.concatenate([encoder.matrix(t) for t in (pair.synthetic, pair.original)])
+    weights = stacked_weights(pair)
     shuffled = StratifiedKFold(folds, shuffle=True, random_state=seed)
 
     def detect(response: NDArray[np.bool_]) -> Detection:

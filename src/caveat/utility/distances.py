@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.utility.comparison import Comparison
+from caveat.seeds import rng_of
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables
 from caveat.utility.weighting import redraw
 
@@ -85,36 +86,34 @@ def k_marginal_score(tables: Tables) -> float:
     return (2 - tables.mean("MabsDD")) * 500
 
 
-def k_marginal(comparison: Comparison, ways: int = 2, by: str | None = None) -> float:
+def k_marginal(pair: WeightedPair, ways: int = 2, by: str | None = None) -> float:
     """Return the k-marginal score with numbers in 20 groups of equal size.
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     ways
         Number of variables in each table.
     by
         A variable that is in every table, such as the region (NIST's score: three ways, by PUMA).
     """
-    return k_marginal_score(all_tables(comparison, ways, groups=20, by=by))
+    return k_marginal_score(all_tables(pair, ways, groups=20, by=by))
 
 
 def subsample_equivalent(
-    comparison: Comparison, score: float, ways: int = 2, by: str | None = None, seed: int = 0
+    pair: WeightedPair, score: float, ways: int = 2, by: str | None = None, seed: int = 0
 ) -> float:
     """Return the share of the original whose random subsample has the k-marginal score nearest.
 
     The shares tried are 1, 5, 10, 20, …, 90 %.
     """
     scores = []
-    for share, child in zip(LADDER, np.random.SeedSequence(seed).spawn(len(LADDER)), strict=True):
-        size = max(1, round(share * comparison.n_original))
-        rows = np.random.default_rng(child).choice(comparison.n_original, size, replace=False)
-        if comparison.weights is not None:
-            rows = redraw(comparison.weights, size, child)
-        sample = Comparison(
-            comparison.original, comparison.original.take(rows), weights=comparison.weights
-        )
+    for step, share in enumerate(LADDER):
+        size = max(1, round(share * pair.n_original))
+        rows = rng_of(seed, step).choice(pair.n_original, size, replace=False)
+        if pair.weights is not None:
+            rows = redraw(pair.weights, size, rng_of(seed, step))
+        sample = WeightedPair(pair.original, pair.original.take(rows), weights=pair.weights)
         scores.append(k_marginal(sample, ways, by))
     return LADDER[int(np.argmin(np.abs(np.array(scores) - score)))]

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.notes import Note
 from caveat.table import Table
-from caveat.utility.comparison import Comparison
-from caveat.utility.weighting import UNWEIGHTED, WEIGHTED, Weights
+from caveat.utility.pair import WeightedPair
+from caveat.utility.weighting import WEIGHTED, Weights, unweighted
 
 __all__ = ["EditRule", "RuleResult", "check_rule", "check_rules", "rule_notes"]
 
@@ -61,7 +62,7 @@ class RuleResult:
     chance: float | None
 
 
-def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[str, RuleResult]:
+def check_rules(pair: WeightedPair, rules: Mapping[str, EditRule]) -> dict[str, RuleResult]:
     """Count violations in both tables.
 
     Missing cells make a comparison false, but for ``!=`` and ``not in``.
@@ -71,26 +72,26 @@ def check_rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> dict[s
     >>> people = {"age": [12, 40], "married": ["no", "yes"]}
     >>> release = {"age": [12, 40], "married": ["yes", "yes"]}
     >>> rule = EditRule("married == 'no'", "age < 16")
-    >>> check_rules(Comparison.of(people, release), {"child": rule})["child"].synthetic
+    >>> check_rules(WeightedPair.of(people, release), {"child": rule})["child"].synthetic
     1.0
     """
-    original, weights = comparison.original, comparison.weights
+    original, weights = pair.original, pair.weights
     found = {}
     for name, rule in rules.items():
         ours, n = _violations(original, rule, name, weights)
-        theirs, k = _violations(comparison.synthetic, rule, name)
+        theirs, k = _violations(pair.synthetic, rule, name)
         holds = None if rule.group else _truth(original, rule.consequence, name)
         prior = None if holds is None else 1 - float(np.average(holds, weights=weights))
         found[name] = RuleResult(ours, theirs, n, k, prior)
     return found
 
 
-def rule_notes(comparison: Comparison, rules: Mapping[str, EditRule]) -> tuple[str, ...]:
+def rule_notes(pair: WeightedPair, rules: Mapping[str, EditRule]) -> tuple[Note, ...]:
     """Say against what the rules of records and those of groups are measured."""
-    if comparison.weights is None:
+    if pair.weights is None:
         return ()
     groups = [name for name, rule in rules.items() if rule.group is not None]
-    grouped = (f"{UNWEIGHTED}: {', '.join(groups)}, groups have no weight",) if groups else ()
+    grouped = (unweighted(f"{', '.join(groups)}, groups have no weight"),) if groups else ()
     return grouped if len(groups) == len(rules) else (WEIGHTED, *grouped)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.table import Column, Table
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 
 __all__ = ["Encoder"]
 
@@ -19,11 +19,11 @@ MOST_CATEGORIES = 250
 
 
 class Encoder:
-    """Turns tables on the levels of a comparison into matrices.
+    """Turns tables on the levels of a pair into matrices.
 
     Parameters
     ----------
-    comparison
+    pair
         The tables that decide the columns.
     names
         The columns to use.
@@ -33,11 +33,11 @@ class Encoder:
         below all others, with a column that says which way if there are several.
     """
 
-    def __init__(self, comparison: Comparison, names: Sequence[str], *, dense: bool) -> None:
+    def __init__(self, pair: WeightedPair, names: Sequence[str], *, dense: bool) -> None:
         self._lookups: list[tuple[str, Floats]] = []
         flags: list[bool] = []
         for name in names:
-            ours, theirs = comparison.columns(name)
+            ours, theirs = pair.columns(name)
             make = _dense if dense else _sparse
             for lookup, categorical in make(ours, ours.counts + theirs.counts):
                 self._lookups.append((name, lookup))

@@ -14,8 +14,9 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversion
 
 from caveat.errors import CaveatError
 from caveat.expressions import Categories, Formula, design
+from caveat.notes import Note
 from caveat.table import Column, Table
-from caveat.utility.comparison import Comparison
+from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["FAMILIES", "Fit", "fit_all"]
@@ -53,11 +54,11 @@ class Fit:
         return np.asarray(self.covariances)[np.ix_(places, places)]
 
 
-def fit_all(formula: Formula, copies: Sequence[Comparison]) -> tuple[str, list[Fit], list[str]]:
+def fit_all(formula: Formula, copies: Sequence[WeightedPair]) -> tuple[str, list[Fit], list[Note]]:
     """Return the family, the fits to the original and to each copy, and what was left out."""
     tables = [copies[0].original, *(copy.synthetic for copy in copies)]
     cells: list[dict[str, Factor]] = [{} for _ in tables]
-    notes: dict[str, str] = {}
+    notes: dict[str, Note] = {}
     for factor in formula.factors:
         for known, value in zip(cells, _cells(formula, factor, tables, notes), strict=True):
             known[factor] = value
@@ -71,20 +72,20 @@ def fit_all(formula: Formula, copies: Sequence[Comparison]) -> tuple[str, list[F
     return family, fits, list(notes.values())
 
 
-def _family(response: Factor, formula: Formula, comparison: Comparison) -> str:
+def _family(response: Factor, formula: Formula, pair: WeightedPair) -> str:
     """Return the family that suits a response; transformed responses are numbers."""
     if not isinstance(response, Categories):
         return "linear"
     name = formula.column(formula.response)
     if name is None:
         return "logistic"
-    column = comparison.original[name]
+    column = pair.original[name]
     held = np.count_nonzero(column.counts[: len(column.levels)])
     return "logistic" if held == 2 else "multinomial"
 
 
 def _cells(
-    formula: Formula, factor: str, tables: Sequence[Table], notes: dict[str, str]
+    formula: Formula, factor: str, tables: Sequence[Table], notes: dict[str, Note]
 ) -> list[Factor]:
     """Return a factor in all tables, categories with the same reference level."""
     name = formula.column(factor)
@@ -96,7 +97,12 @@ def _cells(
     levels = _levels(columns)
     strange = max(_strange(column, levels) for column in columns[1:])
     if strange:
-        notes[name] = f"{name}: {strange:,} synthetic rows with levels the original lacks"
+        notes[name] = Note(
+            "strange-levels",
+            "{column}: {n:,} synthetic rows with levels the original lacks",
+            column=name,
+            n=strange,
+        )
     return [_categories(column, levels) for column in columns]
 
 

@@ -1,6 +1,6 @@
 """The table of utility measures: what each number says, and what it cannot see.
 
-A measure is a function of a :class:`~caveat.utility.comparison.Comparison`; measures that need a
+A measure is a function of a :class:`~caveat.utility.pair.WeightedPair`; measures that need a
 model, a target or rules take these as keywords. The entries are in :mod:`caveat.utility.entries`.
 """
 
@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.comparison import Comparison
-from caveat.utility.weighting import UNWEIGHTED, WEIGHTED
+from caveat.utility.pair import WeightedPair
+from caveat.utility.weighting import WEIGHTED, unweighted
 
 __all__ = ["BEST", "MEASURES", "ONE_AT_A_TIME", "add", "find_measure", "measured", "rows_of"]
 
@@ -59,7 +60,7 @@ def add(
         source=source,
         blind_spot=blind_spot,
         blind=blind,
-        baseline="a resample of the original, a second copy and a holdout",
+        baseline="a resample of the original, a second copy and a control",
         needs=needs,
         direction=direction,
         unit=unit,
@@ -69,13 +70,13 @@ def add(
 
 
 def _noted(
-    function: Callable[..., Measurement], weighted: bool, comparison: Comparison, **more: Any
+    function: Callable[..., Measurement], weighted: bool, pair: WeightedPair, **more: Any
 ) -> Measurement:
     """Say whether a value was measured against the weighted original, if there are weights."""
-    found = function(comparison, **more)
-    if comparison.weights is None or found.value is None:
+    found = function(pair, **more)
+    if pair.weights is None or found.value is None:
         return found
-    note = WEIGHTED if weighted else f"{UNWEIGHTED}: it has no weighted form"
+    note = WEIGHTED if weighted else unweighted("it has no weighted form")
     return replace(found, notes=(*found.notes, note))
 
 
@@ -89,13 +90,13 @@ def find_measure(name: str) -> Measure:
         ) from None
 
 
-def rows_of(comparison: Comparison) -> int:
+def rows_of(pair: WeightedPair) -> int:
     """Return the rows of both tables."""
-    return comparison.n_original + comparison.n_synthetic
+    return pair.n_original + pair.n_synthetic
 
 
-def measured(comparison: Comparison, value: float | None, why: str, **more: Any) -> Measurement:
+def measured(pair: WeightedPair, value: float | None, why: Note, **more: Any) -> Measurement:
     """Return a measurement, or the reason why there is none."""
     if value is None or not math.isfinite(value):
-        return undefined(why, n=rows_of(comparison))
-    return Measurement(float(value), n=rows_of(comparison), **more)
+        return undefined(why, n=rows_of(pair))
+    return Measurement(float(value), n=rows_of(pair), **more)

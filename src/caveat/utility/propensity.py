@@ -32,10 +32,11 @@ from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.seeds import rng_of
 from caveat.tree import Control, grow
-from caveat.utility.comparison import Comparison
 from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
+from caveat.utility.pair import WeightedPair
 from caveat.utility.stacked import stack, stacked_weights
 from caveat.utility.weighting import Weights
 
@@ -126,7 +127,7 @@ class Propensity:
 
 
 def propensity(
-    comparison: Comparison,
+    pair: WeightedPair,
     model: Model = "cart",
     *,
     names: Sequence[str] | None = None,
@@ -139,7 +140,7 @@ def propensity(
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     model
         "cart": a classification tree with rpart's rules. "logit": a logistic regression.
@@ -157,10 +158,10 @@ def propensity(
     Examples
     --------
     >>> people = {"sex": ["f", "m"] * 20, "age": list(range(40))}
-    >>> propensity(Comparison.of(people, people)).pMSE
+    >>> propensity(WeightedPair.of(people, people)).pMSE
     0.0
     """
-    score, is_synthetic = _scorer(comparison, model, names, cp, minbucket, interactions, groups)
+    score, is_synthetic = _scorer(pair, model, names, cp, minbucket, interactions, groups)
     return score(is_synthetic)
 
 
@@ -168,7 +169,7 @@ Scorer = Callable[[NDArray[np.bool_]], Propensity]
 
 
 def _scorer(
-    comparison: Comparison,
+    pair: WeightedPair,
     model: Model,
     names: Sequence[str] | None,
     cp: float,
@@ -177,9 +178,9 @@ def _scorer(
     groups: int | None,
 ) -> tuple[Scorer, NDArray[np.bool_]]:
     """Prepare what does not depend on which rows are synthetic; return also which are."""
-    data, weights = stack(comparison, names, groups), stacked_weights(comparison)
+    data, weights = stack(pair, names, groups), stacked_weights(pair)
     if model == "boosting":
-        detect = detector(comparison, names)
+        detect = detector(pair, names)
 
         def by_boosting(response: NDArray[np.bool_]) -> Propensity:
             return Propensity(detect(response).scores, response, model, 0, weights=weights)
@@ -256,7 +257,7 @@ def expected_pmse(df: int, n_original: int, n_synthetic: int) -> float:
 
 
 def permutation_null(
-    comparison: Comparison,
+    pair: WeightedPair,
     model: Model = "cart",
     *,
     repetitions: int = 50,
@@ -272,23 +273,23 @@ def permutation_null(
     The arguments are those of :func:`propensity`. With survey weights the rows of the original are
     redrawn by their weights first.
     """
-    comparison = comparison.redrawn(np.random.SeedSequence(seed, spawn_key=(repetitions,)))
-    score, is_synthetic = _scorer(comparison, model, names, cp, minbucket, interactions, groups)
+    pair = pair.redrawn(rng_of(seed, repetitions))
+    score, is_synthetic = _scorer(pair, model, names, cp, minbucket, interactions, groups)
     values, bare = np.empty(repetitions), 0
-    for i, child in enumerate(np.random.SeedSequence(seed).spawn(repetitions)):
-        found = score(np.random.default_rng(child).permutation(is_synthetic))
+    for i in range(repetitions):
+        found = score(rng_of(seed, i).permutation(is_synthetic))
         values[i] = found.pMSE
         bare += model == "cart" and found.df == 1
     return Null(values, bare)
 
 
-def pairs_null(comparisons: Sequence[Comparison], model: Model = "cart", **settings: int) -> Null:
+def pairs_null(pairs: Sequence[WeightedPair], model: Model = "cart", **settings: int) -> Null:
     """Return pMSE of every pair of synthetic copies.
 
     Parameters
     ----------
-    comparisons
-        The comparisons of the same original with each copy.
+    pairs
+        The pairs of the same original with each copy.
     model, **settings
         As for :func:`propensity`.
 
@@ -297,10 +298,10 @@ def pairs_null(comparisons: Sequence[Comparison], model: Model = "cart", **setti
     synthpop divides by half the mean (``Null.halved``); the pMSE ratio of Kolb, Tang and Giessing
     (2024) divides by the mean itself, so that it is half as large.
     """
-    if len(comparisons) < 2:
+    if len(pairs) < 2:
         raise CaveatError("pairs of copies need at least two copies", do="give more copies")
     values = [
-        propensity(Comparison.of(a.synthetic, b.synthetic), model, **settings).pMSE  # type: ignore[arg-type]
-        for a, b in combinations(comparisons, 2)
+        propensity(WeightedPair.of(a.synthetic, b.synthetic), model, **settings).pMSE  # type: ignore[arg-type]
+        for a, b in combinations(pairs, 2)
     ]
     return Null(np.array(values))

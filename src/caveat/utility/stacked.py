@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.table import Column
 from caveat.tree import Predictors
-from caveat.utility.comparison import Category, Comparison
+from caveat.utility.pair import Category, WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["Stacked", "stack", "stacked_weights"]
@@ -101,13 +101,13 @@ def _products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def stack(
-    comparison: Comparison, names: Sequence[str] | None = None, groups: int | None = None
+    pair: WeightedPair, names: Sequence[str] | None = None, groups: int | None = None
 ) -> Stacked:
     """Stack two tables.
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     names
         The columns to use; all unless given.
@@ -117,26 +117,26 @@ def stack(
     Examples
     --------
     >>> people = {"sex": ["f", "m", "m"], "age": [31, None, 52]}
-    >>> both = stack(Comparison.of(people, people))
+    >>> both = stack(WeightedPair.of(people, people))
     >>> both.names, both.values[1].tolist()
     (('sex', 'age', 'age: empty'), [0.0, 31.0, 52.0])
     """
-    chosen = comparison.choose(names)
-    columns: list[_Column] = []
-    indicators: list[_Column] = []
+    chosen = pair.choose(names)
+    columns: list[_StackedColumn] = []
+    indicators: list[_StackedColumn] = []
     for name in chosen:
-        ours, theirs = comparison.columns(name)
+        ours, theirs = pair.columns(name)
         if groups is not None and ours.kind.is_number:
-            columns.append(_grouped(name, comparison.categories(groups)[name]))
+            columns.append(_grouped(name, pair.categories(groups)[name]))
             continue
         codes = np.concatenate([theirs.codes, ours.codes]).astype(np.int64)
         if ours.kind.is_number:
             columns.append(_number(name, codes, ours))
             indicators += _indicators(name, codes, ours)
         else:
-            columns.append(_Column(name, *_used(codes, None), ordered=ours.kind.has_order))
+            columns.append(_StackedColumn(name, *_used(codes, None), ordered=ours.kind.has_order))
     every = [*columns, *indicators]
-    origin = np.arange(comparison.n_synthetic + comparison.n_original) < comparison.n_synthetic
+    origin = np.arange(pair.n_synthetic + pair.n_original) < pair.n_synthetic
     return Stacked(
         tuple(c.name for c in every),
         tuple(c.codes for c in every),
@@ -146,15 +146,15 @@ def stack(
     )
 
 
-def stacked_weights(comparison: Comparison) -> Weights:
+def stacked_weights(pair: WeightedPair) -> Weights:
     """Return the weights of the stacked rows: 1 for the synthetic ones; None without weights."""
-    if comparison.weights is None:
+    if pair.weights is None:
         return None
-    return np.concatenate([np.ones(comparison.n_synthetic), comparison.weights])
+    return np.concatenate([np.ones(pair.n_synthetic), pair.weights])
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class _StackedColumn:
     name: str
     codes: NDArray[np.int64]
     values: NDArray[np.float64] | None
@@ -172,21 +172,21 @@ def _used(
     return (np.cumsum(used) - 1)[codes], kept
 
 
-def _grouped(name: str, column: Category) -> _Column:
+def _grouped(name: str, column: Category) -> _StackedColumn:
     codes = np.concatenate([column.synthetic, column.original]).astype(np.int64)
-    return _Column(name, *_used(codes, None), ordered=False)
+    return _StackedColumn(name, *_used(codes, None), ordered=False)
 
 
-def _number(name: str, codes: NDArray[np.int64], column: Column) -> _Column:
+def _number(name: str, codes: NDArray[np.int64], column: Column) -> _StackedColumn:
     values = np.concatenate([column.numbers, np.zeros(len(column.missing))])
     distinct, position = np.unique(values, return_inverse=True)
-    return _Column(name, *_used(position[codes], distinct), ordered=True)
+    return _StackedColumn(name, *_used(position[codes], distinct), ordered=True)
 
 
-def _indicators(name: str, codes: NDArray[np.int64], column: Column) -> list[_Column]:
+def _indicators(name: str, codes: NDArray[np.int64], column: Column) -> list[_StackedColumn]:
     found = []
     for j, way in enumerate(column.missing):
         hit = (codes == len(column.levels) + j).astype(np.int64)
         if 0 < hit.sum() < len(hit):
-            found.append(_Column(f"{name}: {way}", hit, np.array([0.0, 1.0]), ordered=True))
+            found.append(_StackedColumn(f"{name}: {way}", hit, np.array([0.0, 1.0]), ordered=True))
     return found

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table.groups import Style, pretty
-from caveat.utility.comparison import Category, Comparison
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
+from caveat.utility.pair import Category, WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["CrossTable", "Histogram", "Tables", "all_tables", "cross_table", "histogram"]
@@ -56,7 +56,7 @@ class CrossTable:
 
 
 def cross_table(
-    comparison: Comparison,
+    pair: WeightedPair,
     names: Sequence[str],
     *,
     groups: int = 5,
@@ -68,7 +68,7 @@ def cross_table(
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     names
         The variables.
@@ -83,10 +83,10 @@ def cross_table(
     --------
     >>> people = {"sex": list("ffmm"), "ill": list("nynn")}
     >>> release = {"sex": list("fmmm"), "ill": list("ynyn")}
-    >>> cross_table(Comparison.of(people, release), ["sex", "ill"]).synthetic.tolist()
+    >>> cross_table(WeightedPair.of(people, release), ["sex", "ill"]).synthetic.tolist()
     [[0, 1], [2, 1]]
     """
-    chosen = [comparison.categories(groups, style)[n] for n in comparison.choose(names)]
+    chosen = [pair.categories(groups, style)[n] for n in pair.choose(names)]
     shape = tuple(column.n_levels for column in chosen)
     if prod(shape) > DENSE_CELLS:
         raise CaveatError(
@@ -94,16 +94,11 @@ def cross_table(
             where=f"variables {', '.join(names)}",
             do="choose fewer variables or fewer groups",
         )
-    codes = [
-        np.ravel_multi_index([getattr(column, side) for column in chosen], shape)
-        for side in ("original", "synthetic")
-    ]
+    ours = np.ravel_multi_index([column.original for column in chosen], shape)
+    theirs = np.ravel_multi_index([column.synthetic for column in chosen], shape)
     counts = [
-        table.reshape(shape)
-        for table in (
-            comparison.weigh(codes[0], prod(shape)),
-            np.bincount(codes[1], minlength=prod(shape)),
-        )
+        pair.weigh(ours, prod(shape)).reshape(shape),
+        np.bincount(theirs, minlength=prod(shape)).reshape(shape),
     ]
     labels = [column.labels for column in chosen]
     if not use_empty:
@@ -179,7 +174,7 @@ class Tables:
 
 
 def all_tables(
-    comparison: Comparison,
+    pair: WeightedPair,
     ways: int = 2,
     *,
     names: Sequence[str] | None = None,
@@ -192,7 +187,7 @@ def all_tables(
 
     Parameters
     ----------
-    comparison
+    pair
         The two tables.
     ways
         Number of variables in each table.
@@ -209,21 +204,21 @@ def all_tables(
     --------
     >>> people = {"sex": list("ffmm"), "ill": list("nynn")}
     >>> release = {"sex": list("fmmm"), "ill": list("ynyn")}
-    >>> all_tables(Comparison.of(people, release), 1).ranked()[0][0]
+    >>> all_tables(WeightedPair.of(people, release), 1).ranked()[0][0]
     ('sex',)
     """
-    chosen = comparison.choose(names)
+    chosen = pair.choose(names)
     if not 1 <= ways <= len(chosen):
         raise CaveatError(
             f"there are no tables of {ways} variables", do=f"choose 1 to {len(chosen)}"
         )
-    categories = comparison.categories(groups, style)
-    always = comparison.choose([by] if by is not None else [])
+    categories = pair.categories(groups, style)
+    always = pair.choose([by] if by is not None else [])
     free, size = [n for n in chosen if n not in always], ways - len(always)
     tables = tuple((*always, *rest) for rest in combinations(free, size))
     columns = {name: np.empty(len(tables)) for name in (*STATISTICS, *STANDARDISED, "df", "dfG")}
     counted = _counts(
-        [categories[n] for n in always], [categories[n] for n in free], size, comparison.weights
+        [categories[n] for n in always], [categories[n] for n in free], size, pair.weights
     )
     for i, (observed, synthetic) in enumerate(counted):
         for name, value in count_statistics(observed, synthetic, k_syn=k_syn).items():
@@ -318,7 +313,7 @@ ON_LIMIT = 1e-7
 
 
 def histogram(
-    comparison: Comparison,
+    pair: WeightedPair,
     name: str,
     bins: int = 20,
     limits: NDArray[np.float64] | None = None,
@@ -332,10 +327,10 @@ def histogram(
     Examples
     --------
     >>> ages = {"age": [16, 31, 31, 47, 52, 60, 97]}
-    >>> histogram(Comparison.of(ages, ages), "age", bins=4).labels
+    >>> histogram(WeightedPair.of(ages, ages), "age", bins=4).labels
     ('0', '20', '40', '60', '80')
     """
-    ours, theirs = comparison.columns(name)
+    ours, theirs = pair.columns(name)
     n = len(ours.levels)
     pooled = (ours.counts + theirs.counts)[:n]
     few = not ours.kind.is_number or np.count_nonzero(pooled) < FEW_VALUES
@@ -354,7 +349,7 @@ def histogram(
         np.concatenate(
             [np.bincount(position, c[:n], len(labels)).astype(c.dtype, copy=False), c[n:]]
         )
-        for c in comparison.counts(name)
+        for c in pair.counts(name)
     ]
     ways = [str(m) for m in ours.missing]
     return Histogram(name, (*labels, *ways), bars[0], bars[1], limits, len(ways))

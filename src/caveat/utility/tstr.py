@@ -21,10 +21,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from caveat.table import Table, align
-from caveat.table.align import common_levels
-from caveat.utility.comparison import Comparison
+from caveat.table import Table
 from caveat.utility.features import Encoder
+from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["Prediction", "train_on_synthetic"]
@@ -64,11 +63,9 @@ class Prediction:
 
 
 def train_on_synthetic(
-    comparison: Comparison,
+    pair: WeightedPair,
     target: str,
     *,
-    holdout: Any = None,
-    holdout_weights: Weights = None,
     learner: Learner = "boosting",
     seed: int = 0,
 ) -> Prediction:
@@ -76,55 +73,44 @@ def train_on_synthetic(
 
     Parameters
     ----------
-    comparison
-        The two tables.
+    pair
+        The two tables; with a control, the models are tested on it. Real records count by their
+        survey weights, in the training and in the test.
     target
         The column to predict from all others. Rows that lack it are left out.
-    holdout
-        Real records that were not used to make the release.
-    holdout_weights
-        Their survey weights. Real records count by their weights, in the training and in the test.
     learner
         "boosting", "forest" or "linear" (logistic for categories), from scikit-learn.
     seed
         Seed of the split and of the models.
     """
-    comparison.choose([target])
-    outside = None
-    if holdout is not None:
-        comparison, outside = _united(comparison, Table.from_frame(holdout))
-    number = comparison.original[target].kind.is_number
-    others = [name for name in comparison.names if name != target]
-    encoder = Encoder(comparison, others, dense=learner == "linear")
+    pair.choose([target])
+    outside = pair.control
+    number = pair.original[target].kind.is_number
+    others = [name for name in pair.names if name != target]
+    encoder = Encoder(pair, others, dense=learner == "linear")
 
     def data(table: Table, weights: Weights = None) -> tuple[Floats, Floats, Weights]:
         held, y = _response(table, target)
         return encoder.matrix(table)[held], y, None if weights is None else weights[held]
 
-    x, y, w = data(comparison.original, comparison.weights)
-    synthetic = data(comparison.synthetic)
+    x, y, w = data(pair.original, pair.weights)
+    synthetic = data(pair.synthetic)
     if outside is None:
         train, test = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
         xt, yt, wt = x[test], y[test], None if w is None else w[test]
         x, y, w = x[train], y[train], None if w is None else w[train]
     else:
-        xt, yt, wt = data(outside, holdout_weights)
+        xt, yt, wt = data(outside, pair.control_weights)
     naive = (DummyRegressor() if number else DummyClassifier()).fit(x, y, w)
     with threadpool_limits(limits=1):
         guesses = [
             _fit(_model(learner, number, encoder.categorical, seed), *known).predict(xt)
             for known in (synthetic, (x, y, w))
         ]
-    scores = [_score(number, yt, guess, wt) for guess in (*guesses, naive.predict(xt))]
-    return Prediction(
-        target,
-        "R²" if number else "F1 (macro)",
-        scores[0],
-        scores[1],
-        scores[2],
-        len(yt),
-        outside is not None,
-    )
+    guesses.append(naive.predict(xt))
+    theirs, ours, least = (_score(number, yt, guess, wt) for guess in guesses)
+    figure = "R²" if number else "F1 (macro)"
+    return Prediction(target, figure, theirs, ours, least, len(yt), outside is not None)
 
 
 def _fit(model: Any, x: Floats, y: Floats, weights: Weights) -> Any:
@@ -139,16 +125,6 @@ def _score(number: bool, truth: Floats, guess: Floats, weights: Weights) -> floa
     if number:
         return float(r2_score(truth, guess, sample_weight=weights))
     return float(f1_score(truth, guess, average="macro", zero_division=0, sample_weight=weights))
-
-
-def _united(comparison: Comparison, holdout: Table) -> tuple[Comparison, Table]:
-    """Bring the records of a holdout on common levels with both tables."""
-    names = comparison.names
-    others = align(comparison.original, holdout.select(names)).synthetic
-    tables = [comparison.original, comparison.synthetic, others]
-    columns = {n: common_levels([table[n] for table in tables], n) for n in names}
-    ours, theirs, outside = (Table({n: columns[n][i] for n in names}) for i in range(3))
-    return Comparison(ours, theirs, weights=comparison.weights), outside
 
 
 def _response(table: Table, target: str) -> tuple[NDArray[np.bool_], Floats]:

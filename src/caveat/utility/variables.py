@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.utility.comparison import Comparison
 from caveat.utility.distances import hellinger
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import histogram
 
 __all__ = ["Variable", "univariate_error", "variables"]
@@ -82,25 +82,25 @@ class Variable:
         return asdict(self)
 
 
-def variables(comparison: Comparison) -> list[Variable]:
+def variables(pair: WeightedPair) -> list[Variable]:
     """Compare every variable.
 
     Examples
     --------
     >>> people = {"sex": ["f", "m", "d", "m"], "age": [30, 40, 50, 70]}
     >>> release = {"sex": ["f", "m", "m", "m"], "age": [30, 40, 50, 60]}
-    >>> sex, age = variables(Comparison.of(people, release))
+    >>> sex, age = variables(WeightedPair.of(people, release))
     >>> sex.vanished_share, age.range_coverage, age.ks
     (0.25, 0.75, 0.25)
     """
-    return [_variable(comparison, name) for name in comparison.names]
+    return [_variable(pair, name) for name in pair.names]
 
 
-def _variable(comparison: Comparison, name: str) -> Variable:
-    ours, theirs = comparison.columns(name)
+def _variable(pair: WeightedPair, name: str) -> Variable:
+    ours, theirs = pair.columns(name)
     n = len(ours.levels)
-    o, s = (counts[:n] for counts in comparison.counts(name))
-    bars = histogram(comparison, name)
+    o, s = (counts[:n] for counts in pair.counts(name))
+    bars = histogram(pair, name)
     p, q = (bar / 100 for bar in bars.percents)
     new = (o == 0) & (s > 0)
     number = ours.kind.is_number
@@ -127,7 +127,7 @@ def _variable(comparison: Comparison, name: str) -> Variable:
         vanished_share=None if number else float(o[gone].sum() / len(ours)),
         invented=int(new.sum()),
         invented_share=float(s[new].sum() / len(theirs)),
-        missing_similarity=_missing_similarity(n, comparison.counts(name)),
+        missing_similarity=_missing_similarity(n, pair.counts(name)),
         spikes=spikes,
         spikes_kept=kept,
     )
@@ -210,16 +210,16 @@ def _missing_similarity(n: int, counts: tuple[NDArray[Any], NDArray[Any]]) -> fl
     return float(1 - np.abs(shares[0] - shares[1]).sum() / 2)
 
 
-def univariate_error(comparison: Comparison) -> float:
+def univariate_error(pair: WeightedPair) -> float:
     """Return the median over all values of all variables of min(|Δ|, 100 |Δ| / count).
 
     Δ is the difference of the counts of a value, the synthetic ones scaled to the size of the
     original (Francis 2024).
     """
     errors = []
-    scale = comparison.n_original / comparison.n_synthetic
-    for name in comparison.names:
-        o, s = comparison.counts(name)
+    scale = pair.n_original / pair.n_synthetic
+    for name in pair.names:
+        o, s = pair.counts(name)
         held = o > 0
         gap = np.abs(o[held] - scale * s[held])
         errors.append(np.minimum(gap, 100 * gap / o[held]))

@@ -14,16 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.table import Table
 from caveat.table.weights import survey_weights
 
-__all__ = ["UNWEIGHTED", "WEIGHTED", "Weights", "effective_size", "redraw", "split_weights"]
+__all__ = [
+    "WEIGHTED", "Weights", "effective_size", "redraw", "split_weights", "unweighted",
+    "weights_apart",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Weights = Floats | None
 
-WEIGHTED = "against the weighted original"
-UNWEIGHTED = "against the unweighted original"
+WEIGHTED = Note("weighted", "against the weighted original")
+
+
+def unweighted(reason: str) -> Note:
+    """Return the note on a figure that has no weighted form."""
+    return Note("unweighted", "against the unweighted original: {reason}", reason=reason)
 
 
 def split_weights(original: Table, weights: Any) -> tuple[Table, Weights]:
@@ -48,23 +56,28 @@ def split_weights(original: Table, weights: Any) -> tuple[Table, Weights]:
     >>> table.names, weights.tolist()
     (('sex',), [1.5, 0.5])
     """
-    if weights is None:
+    original, found = weights_apart(original, weights)
+    if found is None:
         return original, None
-    if isinstance(weights, str):
-        found = survey_weights(original[weights], weights)
-        original = original.drop([weights])
-    else:
-        column = Table.from_frame({"weights": np.asarray(weights)})["weights"]
-        if len(column) != len(original):
-            raise CaveatError(
-                f"there are {len(column):,} weights for {len(original):,} records",
-                do="give one weight for each record",
-            )
-        found = survey_weights(column, "weights")
     kept = np.flatnonzero(found > 0)
     if len(kept) < len(found):
         original, found = original.take(kept), found[kept]
     return original, found * (len(found) / found.sum())
+
+
+def weights_apart(original: Table, weights: Any) -> tuple[Table, Weights]:
+    """Return a table without its column of weights, and the weight of every record as it stands."""
+    if weights is None:
+        return original, None
+    if isinstance(weights, str):
+        return original.drop([weights]), survey_weights(original[weights], weights)
+    column = Table.from_frame({"weights": np.asarray(weights)})["weights"]
+    if len(column) != len(original):
+        raise CaveatError(
+            f"there are {len(column):,} weights for {len(original):,} records",
+            do="give one weight for each record",
+        )
+    return original, survey_weights(column, "weights")
 
 
 def effective_size(weights: Floats) -> float:
@@ -78,17 +91,17 @@ def effective_size(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def redraw(weights: Floats, size: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+def redraw(weights: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return rows in proportion to their weights, each as often as its weight says, or once more.
 
     Systematic sampling: it adds less chance than drawing row by row.
 
     Examples
     --------
-    >>> redraw(np.array([2.0, 1.0, 1.0]), 8, np.random.SeedSequence(1)).tolist()
+    >>> redraw(np.array([2.0, 1.0, 1.0]), 8, np.random.default_rng(1)).tolist()
     [0, 0, 0, 0, 1, 1, 2, 2]
     """
-    start = np.random.default_rng(seed).random()
+    start = rng.random()
     ends = np.cumsum(weights) * (size / weights.sum())
     rows = np.searchsorted(ends, start + np.arange(size), side="right")
     return np.asarray(np.minimum(rows, len(weights) - 1), dtype=np.int64)

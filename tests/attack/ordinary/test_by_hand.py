@@ -14,12 +14,8 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from caveat.attack.ordinary import (
-    ENTRIES,
-    KINDS,
     Figure,
     MembershipScores,
-    Options,
-    check_options,
     closest_record,
     closest_share,
     identical_matches,
@@ -30,13 +26,13 @@ from caveat.attack.ordinary import (
     prediction,
     reconstruct,
     residual_risk,
-    run_kind,
     singling_out,
 )
 from caveat.attack.ordinary.classifiers import majority
 from caveat.attack.ordinary.inference import is_right, rights_by_level
 from caveat.attack.ordinary.linkability import chance_of_link
 from caveat.attack.ordinary.regressors import best_constant
+from caveat.attack.registry import attacks_of, run_attack
 from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.risk import MEASURES, audit
@@ -194,20 +190,25 @@ def test_numeric_target_within_a_tolerance(original, control):
         prediction(original, original, keys=["age"], target="ill", tolerance=1)
 
 
-OPTIONS = Options(
-    keys=("age", "sex", "town"), second=("debt", "job"), target="ill", attacks=200, fraction=0.3
-)
+ORDINARY = attacks_of("ordinary")
+ENTRIES = [measure for attack in ORDINARY.values() for measure in attack.measures]
+OPTIONS = {
+    "keys": ("age", "sex", "town"), "second": ("debt", "job"), "target": "ill", "n_attacks": 200,
+    "fraction": 0.3,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_runs_and_the_same_seed_gives_the_same(kind, original, fresh, control):
-    options = Options(**{**OPTIONS.__dict__, "control": control})
-    once, again = (run_kind(kind, original[:150], fresh[:150], options) for _ in range(2))
+@pytest.mark.parametrize("name", ORDINARY)
+def test_every_attack_runs_and_the_same_seed_gives_the_same(name, original, fresh, control):
+    told = {k: v for k, v in OPTIONS.items() if k in ORDINARY[name].takes}
+    told["control"] = control
+    once, again = (run_attack(name, original[:150], fresh[:150], **told) for _ in range(2))
     assert once
     assert [f.result.to_dict() for f in once] == [f.result.to_dict() for f in again]
+    assert {f.measure for f in once} == {measure.name for measure in ORDINARY[name].measures}
     for finding in once:
         assert finding.measure in MEASURES
-        assert finding.result.value is not None or kind == "outliers"  # nobody beyond 3 sd
+        assert finding.result.value is not None or name == "outliers"  # nobody beyond 3 sd
 
 
 @pytest.mark.parametrize("measure", ENTRIES, ids=lambda m: m.name)
@@ -236,11 +237,11 @@ def test_diagnostics_do_not_see_the_published_counter_example():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda o: run_kind("guess", o, o, OPTIONS), "no attack of kind"),
-        (lambda o: run_kind("classifier", o, o, Options()), "no target"),
-        (lambda o: run_kind("inference", o, o, Options(target="ill")), "no key"),
-        (lambda o: run_kind("membership", o, o, Options()), "not in the data"),
-        (lambda o: run_kind("linkability", o, o, Options(keys=("age",))), "two parties"),
+        (lambda o: run_attack("guess", o, o), "there is no attack 'guess'; choose among"),
+        (lambda o: run_attack("prediction", o, o, keys=("age",)), "no target"),
+        (lambda o: run_attack("inference", o, o, target="ill"), "no key"),
+        (lambda o: run_attack("membership", o, o), "not in the data"),
+        (lambda o: run_attack("linkability", o, o, keys=("age",)), "two parties"),
         (lambda o: linkability(o, o, first=["age"], second=["age"]), "columns of its own"),
         (lambda o: inference(o, o, keys=["age"], target="age"), "also the target"),
         (lambda o: singling_out(o, o, columns=99), "no descriptions"),
@@ -258,8 +259,8 @@ def test_command_line(tmp_path, original, fresh, control):
     for name, table in (("o", original), ("s", fresh), ("c", control)):
         paths.append(str(tmp_path / f"{name}.csv"))
         table.write_csv(paths[-1])
-    arguments = ["attack", paths[0], paths[1], "--control", paths[2], "--kind", "inference"]
-    arguments += ["--keys", "age,sex", "--target", "debt", "--tolerance", "debt=50"]
+    arguments = ["attack", "inference", paths[0], paths[1], "--control", paths[2]]
+    arguments += ["--keys", "age,sex", "--target", "debt", "--tolerance", "50"]
     shown = CliRunner().invoke(app, arguments)
     assert shown.exit_code == 0
     assert "inference cannot see" in shown.output
@@ -281,38 +282,16 @@ def test_an_even_vote_goes_to_the_class_named_first():
     assert majority(list(ballots.T), 3).tolist() == [1, 2, 0]
 
 
-OTHER_OPTIONS = {
-    "classifier": {"fraction": 0.1},
-    "singling-out": {"keys": ("a",)},
-    "linkability": {"target": "a"},
-    "inference": {"second": ("a",)},
-    "outliers": {"columns": 2},
-    "membership": {"tolerance": {"a": 1.0}},
-    "distances": {"size": 2},
-}
+@pytest.mark.parametrize("name", ORDINARY)
+def test_options_that_an_attack_does_not_take_are_refused(name):
+    with pytest.raises(CaveatError, match=f"the attack {name} takes no trees"):
+        ORDINARY[name].told({"trees": 2})
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_options_that_a_kind_does_not_look_at_are_refused(kind):
-    with pytest.raises(CaveatError, match=f"of kind {kind} takes no"):
-        check_options(kind, Options(**OTHER_OPTIONS[kind]))
-    check_options(kind, Options(attacks=5, seed=3))
-
-
-def test_only_the_target_has_a_tolerance():
-    with pytest.raises(CaveatError, match="column age: here only the target"):
-        check_options("inference", Options(target="debt", tolerance={"age": 1.0}))
-    check_options("outliers", Options(tolerance={"age": 1.0}))
-
-
-def test_a_kind_is_not_mixed_with_the_strong_attacker(tmp_path):
+def test_what_several_measures_cannot_see_is_said_once(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("a,b\n1,2\n3,4\n")
-    arguments = ["attack", str(file), str(file), "--kind", "distances"]
-    found = CliRunner().invoke(app, [*arguments, "--record", "1"])
-    assert found.exit_code != 0
-    assert "release alone" in str(found.exception or found.output)
-    printed = CliRunner().invoke(app, arguments).output
+    printed = CliRunner().invoke(app, ["attack", "distances", str(file), str(file)]).output
     assert printed.count("Counter-examples") == 3  # common to four, and with a remark to two
 
 

@@ -65,7 +65,9 @@ def test_frnn_is_algorithm_3_1_and_its_accuracy_is_r_gcap(seed, n, m):
     tables = prepare(people(seed, n), people(seed + 1, m))
     shares = frnn(tables.synthetic, tables.original, keys, "job")
     assert shares.sum(axis=1) == pytest.approx(np.ones(n))
-    ours, theirs = (np.stack([t[key].codes for key in keys], 1) for t in tables[:2])
+    ours, theirs = (
+        np.stack([t[key].codes for key in keys], 1) for t in (tables.original, tables.synthetic)
+    )
     steps = (ours[:, None] != theirs[None]).sum(axis=2)
     job = tables.synthetic["job"].codes
     for row in range(n):

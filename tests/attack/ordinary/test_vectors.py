@@ -43,8 +43,8 @@ kinds = st.sampled_from([(True, True), (True, False), (False, True)])
 def test_closest_is_what_all_pairs_give(seed, n, m, kind):
     tables = prepare(people(seed, n, *kind), people(seed + 1, m, *kind))
     for query, data in (
-        weighted(tables.original, tables[:2], scale="sd"),
-        whitened(tables.original, tables[:2]),
+        weighted(tables.original, [tables.original, tables.synthetic], scale="sd"),
+        whitened(tables.original, [tables.original, tables.synthetic]),
     ):
         every = all_pairs(query.values, data.values)
         first = euclid_nearest(query, data)
@@ -77,11 +77,11 @@ def test_own_record_is_left_out(seed, n, kind):
 def test_whitened_distance_is_mahalanobis(seed, n, m, kind):
     """(a − b)' S⁺ (a − b), S the covariance of the numbers and 0/1 columns of the first table."""
     tables = prepare(people(seed, n, *kind), people(seed + 1, m, *kind))
-    a, b = dense(tables.original, tables[:2], tables.original.names)
+    a, b = dense(tables.original, [tables.original, tables.synthetic], tables.original.names)
     inverse = np.linalg.pinv(np.atleast_2d(np.cov(a, rowvar=False)), rcond=1e-10, hermitian=True)
     step = a[:, None] - b[None]
     expected = np.einsum("ijk,kl,ijl->ij", step, inverse, step)
-    ours, theirs = whitened(tables.original, tables[:2])
+    ours, theirs = whitened(tables.original, [tables.original, tables.synthetic])
     assert all_pairs(ours.values, theirs.values) ** 2 == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 

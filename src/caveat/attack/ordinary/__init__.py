@@ -7,6 +7,7 @@ what could be had without the release and with the same attack on people who wer
 from caveat.attack.ordinary.classifiers import CLASSIFIERS, Prediction, prediction
 from caveat.attack.ordinary.density import MembershipScores, membership_scores
 from caveat.attack.ordinary.distances import (
+    closer_than_neighbour,
     closest_record,
     closest_share,
     epsilon_identifiability,
@@ -15,10 +16,7 @@ from caveat.attack.ordinary.distances import (
 )
 from caveat.attack.ordinary.frnn import frnn
 from caveat.attack.ordinary.inference import inference
-from caveat.attack.ordinary.kinds import KINDS, Finding, Options, check_options, run_kind
 from caveat.attack.ordinary.linkability import linkability
-from caveat.attack.ordinary.linkage import closer_than_neighbour, record_linkage
-from caveat.attack.ordinary.measures import ENTRIES
 from caveat.attack.ordinary.outliers import outlier_links
 from caveat.attack.ordinary.rates import residual_risk
 from caveat.attack.ordinary.reconstruction import (
@@ -28,21 +26,13 @@ from caveat.attack.ordinary.reconstruction import (
     reconstruct,
 )
 from caveat.attack.ordinary.singling_out import singling_out
-from caveat.risk.measure import register
-
-register(*ENTRIES)
 
 __all__ = [
     "CLASSIFIERS",
-    "ENTRIES",
-    "KINDS",
     "Figure",
-    "Finding",
     "MembershipScores",
-    "Options",
     "Prediction",
     "Reconstruction",
-    "check_options",
     "closer_than_neighbour",
     "closest_record",
     "closest_share",
@@ -57,8 +47,6 @@ __all__ = [
     "prediction",
     "random_matches",
     "reconstruct",
-    "record_linkage",
     "residual_risk",
-    "run_kind",
     "singling_out",
 ]

@@ -8,24 +8,29 @@ records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import CONTROL, N_ATTACKS, ONE_ATTACK, SEED, attack_measure
 from caveat.attack.ordinary.encoding import mixed, nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import chosen
+from caveat.compiling import kernel
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.kernel import kernel
 from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table
 
-__all__ = ["MembershipScores", "density_scores", "membership_scores"]
+__all__ = ["ATTACK", "MembershipScores", "density_scores", "membership_scores"]
 
 # The bandwidth as a part of Scott's.
 NARROW = 0.1
+
+# Shares of outsiders that may be taken for members.
+FALSE_POSITIVES = (0.01, 0.001)
 
 Score = Literal["density", "distance"]
 
@@ -238,3 +243,92 @@ def _sum_kernels(numbers, codes, others, other_codes, agree, differ, out):  # ty
             elif term > top - 40.0:
                 total += np.exp(term - top)
         out[i] = top + np.log(total)
+
+
+def _at_most(original: Any, synthetic: Any, *, false: float = 0.01, **more: Any) -> Measurement:
+    return membership_scores(original, synthetic, **more).true_positives(false)
+
+
+def _f1(original: Any, synthetic: Any, *, fraction: float, **more: Any) -> Measurement:
+    return _f1_of(membership_scores(original, synthetic, **more), fraction)
+
+
+def _f1_of(found: MembershipScores, fraction: float) -> Measurement:
+    f1, without = found.f1(fraction)
+    return Measurement(f1, baseline=without, n=len(found.members))
+
+
+def _run(
+    original: Any, synthetic: Any, *, fraction: float | None, n_attacks: int, **told: Any
+) -> list[Finding]:
+    out = []
+    scores: tuple[Score, ...] = ("density", "distance")
+    for score in scores:
+        found = membership_scores(original, synthetic, score=score, attacks=n_attacks, **told)
+        out += [
+            Finding(
+                "membershipScore",
+                f"{score}, false ≤ {100 * share:g} %",
+                found.true_positives(share),
+            )
+            for share in FALSE_POSITIVES
+        ]
+        if fraction is not None:
+            out.append(Finding("membershipF1", f"F1, {score}", _f1_of(found, fraction)))
+    return out
+
+
+ATTACK = Attack(
+    name="membership",
+    does="tells who was in the data, without knowing the generator",
+    run=_run,
+    options=(
+        replace(
+            CONTROL,
+            lacking="membership needs people who were not in the data",
+            do="give them as the control",
+        ),
+        Option(
+            "fraction",
+            "share",
+            "Share of the population that is in the data, for F1.",
+            otherwise="no F1",
+        ),
+        N_ATTACKS,
+        SEED,
+    ),
+    measures=(
+        attack_measure(
+            "control",
+            name="membershipScore",
+            function=_at_most,
+            says="members found while no more than a given share of outsiders is taken for members",
+            attacker="has the release, complete records of people, and a reference set of people "
+            "who were not in the data; does not know the generator",
+            formula="TPR at FPR ≤ α of log p_release(x)/p_reference(x), or of the nearest "
+            "distances",
+            source="van Breugel, Sun, Qian, van der Schaar (2023), Membership Inference Attacks "
+            "against Synthetic Data through Overfitting Detection",
+            blind_spot=ONE_ATTACK + " Against trees the strong attacker is exact and finds more.",
+            blind="weaker than the strong attacker, who knows the generator",
+            baseline="α: as many members as outsiders",
+        ),
+        attack_measure(
+            "control",
+            "fraction",
+            name="membershipF1",
+            function=_f1,
+            says="F1 of naming as members the known share of the population that is in the data",
+            attacker="as membershipScore, and knows the sampling fraction f",
+            formula="2·P·R/(P + R) with members weighted f and outsiders 1 − f",
+            source="El Emam, Mosquera, Fang (2022), Validating a membership disclosure metric",
+            blind_spot="Depends on the sampling fraction more than on the release; an average over "
+            "all members.",
+            blind="moves with the sampling fraction more than with the release",
+            baseline="everybody called a member: 2f/(1 + f)",
+        ),
+    ),
+    example="--control control.csv --fraction 0.1",
+    labels=r"(?:density|distance), false ≤ [\d.]+ %|F1, (?:density|distance)",
+    usual=True,
+)

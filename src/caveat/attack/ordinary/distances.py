@@ -12,16 +12,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.ordinary.encoding import Tables, level_values, nearest_rows, prepare
+from caveat.attack.entry import Attack, Finding
+from caveat.attack.ordinary.common import CONTROL, attack_measure
+from caveat.attack.ordinary.encoding import level_values, nearest_rows, prepare
 from caveat.attack.ordinary.rates import cut_note
-from caveat.attack.ordinary.vectors import Part, categories_first, place
+from caveat.attack.ordinary.vectors import Part, categories_first, place, whitened
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Vectors, euclid_nearest
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, rate
-from caveat.table import Column, Table
+from caveat.table import Column, Pair, Table
 from caveat.table.cells import key_cells
 
 __all__ = [
+    "ATTACK",
+    "closer_than_neighbour",
     "closest_record",
     "closest_share",
     "epsilon_identifiability",
@@ -165,6 +170,40 @@ def epsilon_identifiability(
     return _against(shares, baseline=100 * m / (m + n - 1))
 
 
+def closer_than_neighbour(
+    original: Any,
+    synthetic: Any,
+    *,
+    control: Any = None,
+    columns: Sequence[str] | None = None,
+) -> Measurement:
+    """Return the share of synthetic records nearer to an original than its nearest neighbour is.
+
+    The rule by which arXiv:2310.06571 removes synthetic records: the nearest original record of a
+    synthetic one is found, and the synthetic one is too close if that record's nearest other
+    original is farther away.
+
+    Returns
+    -------
+    A percentage of the synthetic records; for the control the same with the control in the place
+    of the original. Independent data of the same size score about a half.
+    """
+    tables = prepare(original, synthetic, control, columns)
+    # Euclidean after the correlation of numbers and 0/1 columns is taken out.
+    release, *sides = whitened(tables.original, [tables.synthetic, *tables.people])
+    shares = []
+    for people, side in zip(tables.people, sides, strict=True):
+        itself = euclid_nearest(side, side, own=np.arange(len(people))).distance
+        if not itself.shape[1]:
+            raise CaveatError("one record has no neighbour", do="give at least two")
+        found = euclid_nearest(release, side)
+        shares.append(found.distance[:, 0] < itself[found.position[:, 0], 0])
+    more = {}
+    if len(shares) > 1:
+        more = {"control": 100 * float(shares[1].mean()), "control_n": len(shares[1])}
+    return rate(int(shares[0].sum()), len(shares[0]), baseline=50.0, **more)
+
+
 def weighted(original: Table, tables: Sequence[Table], *, scale: str) -> list[Vectors]:
     """Return numbers and 0/1 columns, each divided by the entropy of the column."""
     categories, ordered = categories_first(original)
@@ -212,11 +251,11 @@ def _closest(release: Table, people: Table, k: int = 1) -> Floats:
     return nearest_rows(release, people, people.names, k, scale=release).distance
 
 
-def _median_closest(tables: Tables) -> float:
+def _median_closest(tables: Pair) -> float:
     return float(np.median(_closest(tables.synthetic, tables.original)))
 
 
-def _whole(whole: Tables, cut: Tables, value: Callable[[Tables], str]) -> tuple[str, ...]:
+def _whole(whole: Pair, cut: Pair, value: Callable[[Pair], str]) -> tuple[Note, ...]:
     """Say what the value is for all originals, if some were left out to compare with the control.
 
     A copy of the original would else look like a copy of a part of it.
@@ -230,7 +269,7 @@ def _zero(distance: Floats) -> float:
     return 100 * float(np.mean(distance == 0))
 
 
-def _cut(tables: Tables) -> Tables:
+def _cut(tables: Pair) -> Pair:
     """Cut original and control to the same number of records, evenly through the table."""
     if tables.control is None:
         return tables
@@ -238,4 +277,119 @@ def _cut(tables: Tables) -> Tables:
     parts = [
         table.take(np.linspace(0, len(table) - 1, n).astype(np.int64)) for table in tables.people
     ]
-    return Tables(parts[0], tables.synthetic, parts[1])
+    return Pair(parts[0], tables.synthetic, parts[1])
+
+
+def _run(original: Any, synthetic: Any, *, control: Any) -> list[Finding]:
+    return [
+        Finding(entry.name, "", entry.function(original, synthetic, control=control))
+        for entry in ATTACK.measures
+        if control is not None or "control" not in entry.needs
+    ]
+
+
+GANEV = (
+    "Counter-examples: Ganev and De Cristofaro (2023), On the Inadequacy of Similarity-based "
+    "Privacy Metrics, rebuild records of releases that pass it; Yao et al. (2025), The DCR "
+    "Delusion, find members in releases that it calls private; in the 16 cells of Latner, "
+    "Neunhoeffer and Drechsler it is the same whether or not the one record is given away."
+)
+NO_PROOF = "fails against releases that give records away; no proof of safety"
+
+ATTACK = Attack(
+    name="distances",
+    does="no attack: how near synthetic and original records lie",
+    run=_run,
+    options=(CONTROL,),
+    measures=(
+        attack_measure(
+            "columns",
+            name="DCR",
+            function=closest_record,
+            family="diagnostics",
+            says="median distance of synthetic records to the closest original (0 to 1)",
+            attacker="none: a diagnostic, to be read beside the control",
+            formula="median over synthetic i of min_j gower(i, j)",
+            source="Zhao, Kunar, Birke, Chen (2021), CTAB-GAN; peers call it DCR",
+            blind_spot=GANEV,
+            blind=NO_PROOF,
+            direction="lower is riskier",
+            unit="",
+            by_size=True,
+        ),
+        attack_measure(
+            "columns",
+            "control",
+            name="DCRshare",
+            function=closest_share,
+            family="diagnostics",
+            says="synthetic records closer to the original than to people outside the data",
+            attacker="none: a diagnostic",
+            formula="100/m · #(i: min over originals < min over control), ties in parts",
+            source="Platzner, Reutterer (2021), Holdout-based empirical assessment",
+            blind_spot=GANEV,
+            blind=NO_PROOF,
+            baseline="n/(n + size of the control): the release knows both equally well",
+            by_size=True,
+        ),
+        attack_measure(
+            "columns",
+            name="NNDR",
+            function=neighbour_ratio,
+            family="diagnostics",
+            says="median ratio of the distances to the closest and second closest original",
+            attacker="none: a diagnostic, to be read beside the control",
+            formula="median over synthetic i of d_1(i)/d_2(i); 1 where both are 0",
+            source="Zhao, Kunar, Birke, Chen (2021), CTAB-GAN",
+            blind_spot=GANEV,
+            blind=NO_PROOF,
+            direction="lower is riskier",
+            unit="",
+            by_size=True,
+        ),
+        attack_measure(
+            "columns",
+            name="IMS",
+            function=identical_matches,
+            family="diagnostics",
+            says="synthetic records that equal an original in every column, beside the control",
+            attacker="none: a diagnostic, to be read beside the control",
+            formula="100/m · #(synthetic rows that occur in the original)",
+            source="peers call it identical match share",
+            blind_spot=GANEV + " One changed digit hides every copy.",
+            blind=NO_PROOF,
+            by_size=True,
+        ),
+        attack_measure(
+            "columns",
+            name="epsilonIdentifiability",
+            function=epsilon_identifiability,
+            family="diagnostics",
+            says="originals that a synthetic record is nearer to than any other original",
+            attacker="none: a diagnostic, to be read beside the control",
+            formula="100/n · #(j: min_i d(j, i) < min_k≠j d(j, k)), columns divided by "
+            "their entropy",
+            source="Yoon, Drumright, van der Schaar (2020), ADS-GAN; Miletic, Sariyar (2024)",
+            blind_spot="Independent data score about 50: small values mean a bad fit, not privacy. "
+            + GANEV,
+            blind="independent data score about 50; small values mean a bad fit",
+            baseline="m/(m + n − 1): an independent sample of m records",
+            by_size=True,
+        ),
+        attack_measure(
+            "columns",
+            name="tooClose",
+            function=closer_than_neighbour,
+            family="diagnostics",
+            says="synthetic records nearer to an original than its nearest neighbour is",
+            attacker="none: the rule of a filter, Mahalanobis distance",
+            formula="100/m · #(i: d(i, j) < min_k≠j d(j, k), j the original nearest to i)",
+            source="arXiv:2310.06571, distance-based filter",
+            blind_spot=GANEV,
+            blind=NO_PROOF,
+            baseline="50: about the value of independent data of the same size",
+            by_size=True,
+        ),
+    ),
+    example="--control control.csv",
+)

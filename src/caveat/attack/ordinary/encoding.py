@@ -6,19 +6,18 @@ What may be near are numbers; what must be equal are categories and the way a nu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.nearest import Codes, Floats, Ints, Mixed, Nearest, gower_nearest
-from caveat.risk.prepare import harmonise
-from caveat.table import Column, Kind, Table
+from caveat.risk.prepare import select_common
+from caveat.table import Column, Kind, Pair, Table, align
 from caveat.table.overlap import refuse_strangers
 
 __all__ = [
-    "Tables",
     "code_matrix",
     "dense",
     "level_values",
@@ -29,22 +28,9 @@ __all__ = [
 ]
 
 
-class Tables(NamedTuple):
-    """The original, the release and, perhaps, people who were not in the data: common levels."""
-
-    original: Table
-    synthetic: Table
-    control: Table | None
-
-    @property
-    def people(self) -> list[Table]:
-        """Those who are attacked: the original, and the control if there is one."""
-        return [self.original] if self.control is None else [self.original, self.control]
-
-
 def prepare(
     original: Any, synthetic: Any, control: Any = None, columns: Sequence[str] | None = None
-) -> Tables:
+) -> Pair:
     """Put all tables on common levels.
 
     Parameters
@@ -74,9 +60,9 @@ def prepare(
     for what, table in zip(("original", "release", "control"), given, strict=False):
         if not len(table):
             raise CaveatError(f"the {what} has no row", do="give a table with records")
-    (ours, *others), _ = harmonise(given[0], given[1:], list(dict.fromkeys(columns)))
-    refuse_strangers(ours, others, named or ())
-    return Tables(ours, others[0], others[1] if len(others) > 1 else None)
+    found = align(*select_common(given, list(dict.fromkeys(columns))))
+    refuse_strangers(found.original, [found.synthetic, *found.people[1:]], named or ())
+    return found
 
 
 def mixed(tables: Sequence[Table], columns: Sequence[str], scale: Table) -> list[Mixed]:

@@ -8,6 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.entry import Attack, Finding
+from caveat.attack.ordinary.common import (
+    CONTROL,
+    GIOMI,
+    KEYS,
+    N_ATTACKS,
+    ONE_ATTACK,
+    ONE_ATTACK_SHORT,
+    SEED,
+    TARGET,
+    TARGET_TOLERANCE,
+    attack_measure,
+)
 from caveat.attack.ordinary.encoding import nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen
 from caveat.errors import CaveatError
@@ -15,7 +28,7 @@ from caveat.nearest import Floats
 from caveat.risk.measurement import Measurement
 from caveat.table import Column
 
-__all__ = ["inference", "is_right", "rights_by_level"]
+__all__ = ["ATTACK", "inference", "is_right", "rights_by_level"]
 
 Codes = NDArray[np.integer[Any]]
 
@@ -57,7 +70,7 @@ def inference(
     released secrets; the best single guess is among the details.
     """
     if target in keys:
-        raise CaveatError("a key is also the target", where=f"column {target}")
+        raise CaveatError("a key is also the target", column=target)
     if relative < 0 or absolute < 0:
         raise CaveatError("a tolerance is a number from 0 up", where="tolerance")
     tables = prepare(original, synthetic, control, [*keys, target])
@@ -123,3 +136,44 @@ def _best_guess(column: Column, truth: Codes, relative: float, absolute: float) 
 
 def _numbers(column: Column) -> Floats:
     return np.append(column.numbers, np.full(len(column.missing), np.nan))
+
+
+def _run(
+    original: Any,
+    synthetic: Any,
+    *,
+    target: str,
+    tolerance: float | None,
+    n_attacks: int,
+    **told: Any,
+) -> list[Finding]:
+    if tolerance is not None:
+        told |= {"relative": 0.0, "absolute": tolerance}
+    found = inference(original, synthetic, target=target, attacks=n_attacks, **told)
+    return [Finding("inference", target, found)]
+
+
+ATTACK = Attack(
+    name="inference",
+    does="takes the secret of the nearest synthetic record",
+    run=_run,
+    options=(KEYS, TARGET, TARGET_TOLERANCE, CONTROL, N_ATTACKS, SEED),
+    measures=(
+        attack_measure(
+            "keys",
+            "target",
+            name="inference",
+            function=inference,
+            says="people whose secret the nearest synthetic record tells",
+            attacker="knows the keys of a person and takes the secret of the nearest "
+            "synthetic record",
+            formula="100/k · #(guess = secret, or |guess − secret| ≤ a + r·|secret|)",
+            source=f"{GIOMI}, section 4.3; the tolerance is ours",
+            blind_spot=ONE_ATTACK,
+            blind=ONE_ATTACK_SHORT,
+            baseline="a guess drawn from the released secrets, exactly",
+        ),
+    ),
+    example="--keys age,sex --target debt --tolerance 100",
+    usual=True,
+)

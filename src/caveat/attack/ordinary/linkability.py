@@ -9,13 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import (
+    CONTROL,
+    GIOMI,
+    KEYS,
+    N_ATTACKS,
+    ONE_ATTACK,
+    ONE_ATTACK_SHORT,
+    SEED,
+    attack_measure,
+)
 from caveat.attack.ordinary.encoding import nearest_rows, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen
 from caveat.errors import CaveatError
 from caveat.risk.measurement import Measurement
 from caveat.table import Table
 
-__all__ = ["chance_of_link", "linkability"]
+__all__ = ["ATTACK", "chance_of_link", "linkability"]
 
 
 def linkability(
@@ -53,20 +64,9 @@ def linkability(
     A percentage of the people attacked. The baseline is the exact chance that two random sets of
     synthetic records meet.
     """
-    both = set(first) & set(second)
-    if both or not first or not second:
-        raise CaveatError(
-            "each party needs columns of its own", where=f"column {min(both)}" if both else None
-        )
-    if neighbours < 1:
-        raise CaveatError("the number of neighbours is at least 1", where="neighbours")
+    _check_parties(first, second)
     tables = prepare(original, synthetic, control, [*first, *second])
-    if neighbours > len(tables.synthetic):
-        raise CaveatError(
-            f"there are no {neighbours} neighbours among {len(tables.synthetic)} records",
-            where="neighbours",
-            do="choose fewer",
-        )
+    _check_neighbours(neighbours, len(tables.synthetic))
     streams = seeds(seed, 6)
     success = [
         _links(
@@ -86,6 +86,23 @@ def linkability(
         baseline=chance_of_link(len(tables.synthetic), neighbours),
         details={"neighbours": neighbours},
     )
+
+
+def _check_parties(first: Sequence[str], second: Sequence[str]) -> None:
+    both = set(first) & set(second)
+    if both or not first or not second:
+        raise CaveatError("each party needs columns of its own", column=min(both) if both else None)
+
+
+def _check_neighbours(neighbours: int, n: int) -> None:
+    if neighbours < 1:
+        raise CaveatError("the number of neighbours is at least 1", where="neighbours")
+    if neighbours > n:
+        raise CaveatError(
+            f"there are no {neighbours} neighbours among {n} records",
+            where="neighbours",
+            do="choose fewer",
+        )
 
 
 def chance_of_link(n: int, k: int) -> float:
@@ -115,3 +132,61 @@ def _links(
         for part, lot in zip(parts, lots, strict=True)
     )
     return np.asarray((ours[:, :, None] == theirs[:, None, :]).any(axis=(1, 2)))
+
+
+def _run(
+    original: Any,
+    synthetic: Any,
+    *,
+    keys: Sequence[str],
+    neighbours: int,
+    n_attacks: int,
+    **told: Any,
+) -> list[Finding]:
+    found = linkability(
+        original, synthetic, first=keys, neighbours=neighbours, attacks=n_attacks, **told
+    )
+    return [Finding("linkability", f"{neighbours} nearest", found)]
+
+
+ATTACK = Attack(
+    name="linkability",
+    does="joins what two parties know about the same person",
+    run=_run,
+    options=(
+        KEYS,
+        Option(
+            "second",
+            "columns",
+            "Columns that the second party knows.",
+            (),
+            lacking="linkability needs two parties",
+            do="name the columns of the second",
+        ),
+        Option("neighbours", "whole", "Nearest records each party takes.", 1),
+        CONTROL,
+        N_ATTACKS,
+        SEED,
+    ),
+    measures=(
+        attack_measure(
+            "keys",
+            "second keys",
+            name="linkability",
+            function=linkability,
+            says="people whose two parts of a record lead to the same synthetic record",
+            attacker="two parties who know different columns of the same people look for the "
+            "nearest synthetic records",
+            formula="100/k · #(nearest by the first columns ∩ nearest by the second ≠ ∅)",
+            source=f"{GIOMI}, section 4.2",
+            blind_spot=ONE_ATTACK
+            + " With few levels many records are equally near and a lot decides.",
+            blind=ONE_ATTACK_SHORT,
+            baseline="the exact chance that two random sets of synthetic records meet",
+            by_size=True,
+        ),
+    ),
+    example="--keys age,sex --second job,region --neighbours 5",
+    labels=r"\d+ nearest",
+    usual=True,
+)

@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 from threadpoolctl import threadpool_limits
 
-from caveat.attack.ordinary.encoding import Tables, dense, prepare
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, attack_measure
+from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, within
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.risk.near import split
-from caveat.table import Column, Table
+from caveat.table import Column, Pair, Table
 
-__all__ = ["Rule", "outlier_links", "outliers"]
+__all__ = ["ATTACK", "Rule", "outlier_links", "outliers"]
 
 Rule = Literal["z", "mad", "depth"]
 Flags = NDArray[np.bool_]
@@ -74,30 +77,16 @@ def outlier_links(
     """
     tables = prepare(original, synthetic, control, [*keys, *([target] if target else [])])
     numbers = [key for key in keys if tables.original[key].kind.is_number]
-    if not numbers:
-        raise CaveatError("outliers need a number among the keys", do="name one")
-    radius = {key: _spread(tables.original[key]) * DEFAULT_TOLERANCE for key in numbers}
-    for key, width in (tolerance or {}).items():
-        if key not in numbers:
-            raise CaveatError("a tolerance needs numbers", where=f"column {key}")
-        radius[key] = width
+    radius = _radius(tables.original, numbers, tolerance or {})
     flags = outliers(tables, numbers, rule, limit, seed)
     if not flags[0].any():
-        return undefined("no original record is an outlier by this rule")
-    results = [
-        _links(table.take(np.flatnonzero(flag)), tables.synthetic, keys, target, radius)
-        for table, flag in zip(tables.people, flags, strict=True)
-    ]
+        return undefined(Note("no-outlier", "no original record is an outlier by this rule"))
+    far = [t.take(np.flatnonzero(flag)) for t, flag in zip(tables.people, flags, strict=True)]
+    results = [_links(table, tables.synthetic, keys, target, radius) for table in far]
     found, right = results[0]
-    itself, _ = _links(
-        tables.original.take(np.flatnonzero(flags[0])), tables.original, keys, target, radius
-    )
-    details: dict[str, float | int | None] = {
-        "outliers": len(found),
-        "linked pairs": int(found.sum()),
-        "linked": int((found > 0).sum()),
-    }
+    itself, _ = _links(far[0], tables.original, keys, target, radius)
     unique = found == 1
+    details = _counts(found)
     if target is not None:
         details["one link tells the target"] = int(right[unique].sum())
     return attack_rate(
@@ -110,8 +99,27 @@ def outlier_links(
     )
 
 
+def _counts(found: NDArray[np.int64]) -> dict[str, float | int | None]:
+    linked, pairs = int((found > 0).sum()), int(found.sum())
+    return {"outliers": len(found), "linked pairs": pairs, "linked": linked}
+
+
+def _radius(
+    original: Table, numbers: Sequence[str], tolerance: Mapping[str, float]
+) -> dict[str, float]:
+    """Return how far each number may lie off."""
+    if not numbers:
+        raise CaveatError("outliers need a number among the keys", do="name one")
+    radius = {key: _spread(original[key]) * DEFAULT_TOLERANCE for key in numbers}
+    for key, width in tolerance.items():
+        if key not in numbers:
+            raise CaveatError("a tolerance needs numbers", column=key)
+        radius[key] = width
+    return radius
+
+
 def outliers(
-    tables: Tables, numbers: Sequence[str], rule: Rule, limit: float, seed: int
+    tables: Pair, numbers: Sequence[str], rule: Rule, limit: float, seed: int
 ) -> list[Flags]:
     """Return which records of the original, and of the control if there is one, are outliers."""
     if rule == "depth":
@@ -137,7 +145,7 @@ def outliers(
     return flags
 
 
-def _by_depth(tables: Tables, numbers: Sequence[str], seed: int) -> list[Flags]:
+def _by_depth(tables: Pair, numbers: Sequence[str], seed: int) -> list[Flags]:
     parts = dense(tables.original, tables.people, numbers)
     with threadpool_limits(1):
         forest = IsolationForest(random_state=seed % 2**32).fit(parts[0])
@@ -176,3 +184,47 @@ def _spread_out(flags: Flags, unique: Flags) -> Floats:
     out = np.zeros(len(flags))
     out[np.flatnonzero(flags)[unique]] = 1
     return out
+
+
+def _run(original: Any, synthetic: Any, **told: Any) -> list[Finding]:
+    rules: tuple[Rule, ...] = ("z", "mad", "depth")
+    return [
+        Finding("outlierLinks", rule, outlier_links(original, synthetic, rule=rule, **told))
+        for rule in rules
+    ]
+
+
+ATTACK = Attack(
+    name="outliers",
+    does="links unusual people to the one synthetic record like them",
+    run=_run,
+    options=(
+        KEYS,
+        Option("target", "column", "A column that a link may tell."),
+        Option("tolerance", "numbers by column", "How far a number may lie off.", {}),
+        CONTROL,
+        SEED,
+    ),
+    measures=(
+        attack_measure(
+            "keys",
+            name="outlierLinks",
+            function=outlier_links,
+            says="outliers of the original that exactly one synthetic record agrees with",
+            attacker="knows the keys of unusual people, numbers nearly",
+            formula="100/#outliers · #(outliers with one synthetic record within the tolerance)",
+            source="Trindade, Antunes, Carvalho, Moniz (2024), Synthetic Data Outliers; "
+            "control added",
+            blind_spot="A link is no disclosure: see how often it tells the target. The "
+            "outliers of the z rule are those that the largest outliers leave over. "
+            "More links can mean fewer unique ones: the share does not rise with "
+            "what is given away.",
+            blind="a link is no disclosure; more links can mean fewer unique ones",
+            baseline="0: no links without a release; the control says what chance links",
+            by_size=True,
+        ),
+    ),
+    example="--keys age,income,sex --tolerance age=10 --tolerance income=2000",
+    labels="z|mad|depth",
+    usual=True,
+)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.intervals import Z95
 from caveat.nearest import Floats
-from caveat.risk.measurement import Z95, Measurement, rate
+from caveat.notes import Note
+from caveat.risk.measurement import Measurement, rate
 
 __all__ = ["attack_rate", "chosen", "cut_note", "residual_risk"]
 
@@ -80,9 +82,12 @@ def chosen(n: int, attacks: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.sort(rng.choice(n, attacks, replace=False))
 
 
-def cut_note(size: int, whole: str) -> str:
+def cut_note(size: int, whole: str) -> Note:
     """Say that the value is that of a part of the original, and what it is for the whole."""
-    return (
-        f"original and control were cut to {size:,} records each, to be compared; "
-        f"on the whole original the value is {whole}"
+    return Note(
+        "cut-to-size",
+        "original and control were cut to {size:,} records each, to be compared; "
+        "on the whole original the value is {whole}",
+        size=size,
+        whole=whole,
     )

@@ -12,15 +12,34 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import (
+    CONTROL,
+    GIOMI,
+    N_ATTACKS,
+    ONE_ATTACK,
+    ONE_ATTACK_SHORT,
+    SEED,
+    attack_measure,
+)
 from caveat.attack.ordinary.encoding import code_matrix, prepare, seeds
 from caveat.attack.ordinary.rates import attack_rate, chosen, cut_note
+from caveat.compiling import kernel
 from caveat.errors import CaveatError
-from caveat.kernel import kernel
 from caveat.nearest import Codes
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.table import Column, Table
 
-__all__ = ["Descriptions", "Index", "describe", "describe_one_column", "isolated", "singling_out"]
+__all__ = [
+    "ATTACK",
+    "Descriptions",
+    "Index",
+    "describe",
+    "describe_one_column",
+    "isolated",
+    "singling_out",
+]
 
 Ints = NDArray[np.int64]
 
@@ -96,10 +115,8 @@ def singling_out(
     columns
         Number of columns in a description; "one" takes the extremes and the unique values of single
         columns instead.
-    attacks
-        Number of descriptions; fewer if the release does not give as many.
-    seed
-        Root of the randomness.
+    attacks, seed
+        Number of descriptions (fewer if the release does not give as many); root of randomness.
 
     Returns
     -------
@@ -107,24 +124,14 @@ def singling_out(
     and directions.
     """
     tables = prepare(original, synthetic, control)
-    names = tables.original.names
     search, blind, cut = seeds(seed, 3)
-    if columns == "one":
-        found = describe_one_column(tables.synthetic, attacks, search)
-    else:
-        if not 1 <= columns <= len(names):
-            raise CaveatError(
-                f"there are no descriptions of {columns} among {len(names)} columns",
-                do="choose fewer columns",
-            )
-        found = describe(tables.synthetic, columns, attacks, search)
+    found = _described(tables.synthetic, columns, attacks, search)
     if not found.n:
-        return undefined("no description fits exactly one synthetic record")
-    width = 1 if columns == "one" else columns
-    guesses = _at_random(tables.synthetic, width, found.n, blind)
+        return undefined(Note("no-description", "no description fits exactly one synthetic record"))
+    guesses = _at_random(tables.synthetic, 1 if columns == "one" else columns, found.n, blind)
     ours = Index.of(tables.original)
     whole = isolated(found, ours)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     details: dict[str, float | int | None] = {
         "people singled out": len(np.unique(whole[whole >= 0])),
         "wanted": attacks,
@@ -146,6 +153,19 @@ def singling_out(
         notes=notes,
         trace=lambda: np.isin(np.arange(len(tables.original)), whole).astype(np.float64),
     )
+
+
+def _described(
+    release: Table, columns: int | Literal["one"], attacks: int, rng: np.random.Generator
+) -> Descriptions:
+    if columns == "one":
+        return describe_one_column(release, attacks, rng)
+    if not 1 <= columns <= len(release.names):
+        raise CaveatError(
+            f"there are no descriptions of {columns} among {len(release.names)} columns",
+            do="choose fewer columns",
+        )
+    return describe(release, columns, attacks, rng)
 
 
 def describe(release: Table, columns: int, wanted: int, rng: np.random.Generator) -> Descriptions:
@@ -272,3 +292,45 @@ def _isolated(columns, low, high, codes, order, starts, out):  # type: ignore[no
                 if found > 1:
                     break
         out[q] = last if found == 1 else -1
+
+
+def _run(
+    original: Any, synthetic: Any, *, columns: int, n_attacks: int, **told: Any
+) -> list[Finding]:
+    sizes: dict[str, int | Literal["one"]] = {f"{columns} columns": columns, "one column": "one"}
+    return [
+        Finding(
+            "singlingOut",
+            label,
+            singling_out(original, synthetic, columns=size, attacks=n_attacks, **told),
+        )
+        for label, size in sizes.items()
+    ]
+
+
+ATTACK = Attack(
+    name="singling-out",
+    does="looks for descriptions that fit one person only",
+    run=_run,
+    options=(Option("columns", "whole", "Columns in a description.", 4), CONTROL, N_ATTACKS, SEED),
+    measures=(
+        attack_measure(
+            "columns",
+            name="singlingOut",
+            function=singling_out,
+            says="descriptions of one synthetic record that fit exactly one original record",
+            attacker="has the release only; describes a synthetic record by some columns, numbers "
+            "open to the outside",
+            formula="100/k · #(descriptions that fit one record of the original)",
+            source=f"{GIOMI}, section 4.1",
+            blind_spot=ONE_ATTACK + " That a record is alone in the sample says nothing about the "
+            "population: about 37 % of good guesses isolate without any release.",
+            blind=ONE_ATTACK_SHORT,
+            baseline="random columns, levels of the release and directions",
+            by_size=True,
+        ),
+    ),
+    example="--control control.csv",
+    labels=r"\d+ columns?|one column",
+    usual=True,
+)

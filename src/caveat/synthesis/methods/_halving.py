@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from caveat.kernel import inner, kernel
+from caveat.compiling import inner, kernel
 
 __all__ = ["changed_points", "draw_points", "log_points"]
 

@@ -108,6 +108,7 @@ def margins_of(names: Sequence[str], margins: Sequence[Sequence[str]]) -> list[t
                     f"{name!r} is in a margin but not in the block",
                     where="synthesis, margins",
                     do=f"use columns with the method ipf: {', '.join(names)}",
+                    entry=("margins",),
                 )
     for name in names:
         if not any(name in margin for margin in margins):
@@ -115,6 +116,7 @@ def margins_of(names: Sequence[str], margins: Sequence[Sequence[str]]) -> list[t
                 f"{name!r} is in no margin",
                 where="synthesis, margins",
                 do="add it to a margin, or add a margin of this column alone",
+                entry=("margins",),
             )
     axes = {tuple(sorted({names.index(name) for name in margin})) for margin in margins}
     # A margin within another one is kept with it.
@@ -155,5 +157,6 @@ def _fit(
             f"the margins of the block are still {distance:.1g} off after {MOST_ROUNDS:,} rounds",
             where="synthesis, margins",
             do="group levels that are empty in a margin, or use saturated for the block",
+            entry=("margins",),
         )
     return joint

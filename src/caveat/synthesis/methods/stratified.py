@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.synthesis.methods._checks import need
-from caveat.synthesis.methods.guarded import Guarded
 from caveat.synthesis.methods.base import (
     Fitted,
     Inputs,
@@ -22,6 +21,7 @@ from caveat.synthesis.methods.base import (
     State,
     Target,
 )
+from caveat.synthesis.methods.guarded import Guarded
 
 __all__ = ["Stratified"]
 

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 """The kernels that draw a structure, or say how probable a given one is.
 
 A node looks at nothing but counts. One pass serves both purposes: where a structure is given, its
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from caveat.kernel import inner, kernel
+from caveat.compiling import inner, kernel
 
 __all__ = ["candidate_counts", "gain_of", "goes_left", "log_split", "walk"]
 

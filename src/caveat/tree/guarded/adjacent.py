@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.compiling import inner, kernel
 from caveat.discreet import without_values
-from caveat.kernel import inner, kernel
 from caveat.tree.guarded._grow import candidate_counts, gain_of, goes_left, log_split, walk
 from caveat.tree.guarded.hierarchy import root_share, share
 from caveat.tree.guarded.ranking import ranking_changes

@@ -9,12 +9,11 @@ leaf, and a rare one is decided together with those beside it.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.kernel import inner, kernel
+from caveat.compiling import inner, kernel
 
 __all__ = ["back_off", "count_nodes", "draw_codes", "halves", "log_shares", "root_share", "share"]
 

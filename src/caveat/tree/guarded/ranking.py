@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.kernel import inner, kernel
+from caveat.compiling import inner, kernel
 
 __all__ = ["MOST_RANKED", "draw_ranking", "log_ranking", "ranking_changes"]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.compiling import kernel
 from caveat.discreet import without_values
-from caveat.kernel import kernel
 from caveat.tree.guarded._grow import goes_left, walk
 from caveat.tree.guarded.candidates import Candidates
-from caveat.tree.guarded.ranking import MOST_RANKED, draw_ranking, log_ranking
 from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
+from caveat.tree.guarded.ranking import MOST_RANKED, draw_ranking, log_ranking
 
 __all__ = ["Guard", "GuardedTree", "Response", "Sample", "grow_guarded"]
 
@@ -183,9 +183,7 @@ class GuardedTree:
     @cached_property
     def shares(self) -> Floats:
         """The share of the left half of every branch at every node."""
-        return np.asarray(
-            back_off(self.counts, self.parent, self.ranges, self.guard.shrinkage)
-        )
+        return np.asarray(back_off(self.counts, self.parent, self.ranges, self.guard.shrinkage))
 
     def apply(self, codes: NDArray[np.uint16]) -> NDArray[np.int64]:
         """Return the leaf of each row."""
@@ -228,8 +226,8 @@ class GuardedTree:
         if len(levels) and not 1 <= levels.min() <= levels.max() <= MOST_LEVELS:
             raise ValueError("no levels")
         found = Candidates(levels.tolist(), (ordered != 0).tolist())
-        *numbers, depth = state["guard"]
-        guard = Guard(*map(float, numbers), depth=int(depth))
+        tau, smallest, alpha, gamma, beta, depth = map(float, state["guard"])
+        guard = Guard(tau, smallest, alpha, gamma, beta, int(depth))
         candidate, counts = np.asarray(state["candidate"]), np.asarray(state["counts"])
         response, place = Response(*state["response"]), np.asarray(state["place"])
         n_codes, logs = response.n_codes, float(state["log_structure"])
@@ -254,8 +252,8 @@ class GuardedTree:
         if not (guard.temperature > 0 and guard.smallest > 0 and guard.backoff >= 0
                 and guard.anchor >= 0 and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
             raise ValueError("no guard")
-        links = _links(candidate)
-        return cls(found, guard, response, place, candidate, *links, counts, logs)
+        children, parent, depths = _links(candidate)
+        return cls(found, guard, response, place, candidate, children, parent, depths, counts, logs)
 
     def counted_on(self, sample: Sample) -> GuardedTree:
         """Return the same structure with the counts, and the probability, of other records."""
@@ -263,7 +261,9 @@ class GuardedTree:
         return _walked(sample, self.candidates, self.guard, self.response, *given)
 
 
-def _links(candidate: NDArray[np.int32]) -> tuple[NDArray[np.int32], ...]:
+def _links(
+    candidate: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return left children, parents and depths of nodes whose children come in order."""
     split = np.flatnonzero(candidate >= 0)
     children = np.full(len(candidate), -1, np.int32)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement
 from caveat.utility.analyses import ModelComparison, compare_model
-from caveat.utility.comparison import Comparison
 from caveat.utility.edits import EditRule, check_rules, rule_notes
 from caveat.utility.measures import add, measured
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tstr import train_on_synthetic
-from caveat.utility.weighting import Weights
 
 __all__ = ["register"]
 
 
-def _model(comparison: Comparison, model: str, figure: str) -> Measurement:
-    found: ModelComparison = comparison.once(
-        ("model", model), lambda: compare_model(comparison, model)
-    )
+def _model(pair: WeightedPair, model: str, figure: str) -> Measurement:
+    found: ModelComparison = pair.once(("model", model), lambda: compare_model(pair, model))
     value: float | None
     if figure == "fit ratio":
         value = None if found.lack_of_fit is None else found.lack_of_fit / found.df
@@ -33,18 +30,20 @@ def _model(comparison: Comparison, model: str, figure: str) -> Measurement:
             "sign": float(found.coefficients.same_sign.mean()),
             "significance": float(found.coefficients.same_significance.mean()),
         }[figure]
-    return measured(comparison, value, "the covariance matrix is singular", notes=found.notes)
+    why = Note("singular", "the covariance matrix is singular")
+    return measured(pair, value, why, notes=found.notes)
 
 
-def _tstr(
-    comparison: Comparison, target: str, holdout: Any = None, holdout_weights: Weights = None
-) -> Measurement:
-    found = train_on_synthetic(comparison, target, holdout=holdout, holdout_weights=holdout_weights)
-    notes = () if found.outside else ("tested on a third of the original: the release saw it",)
+def _tstr(pair: WeightedPair, target: str) -> Measurement:
+    found = train_on_synthetic(pair, target)
+    seen = Note("tested-on-original", "tested on a third of the original: the release saw it")
     return Measurement(
         found.trained_on_synthetic - found.trained_on_original,
         n=found.n_test,
-        notes=(f"score: {found.score}", *notes),
+        notes=(
+            Note("score", "score: {score}", score=found.score),
+            *(() if found.outside else (seen,)),
+        ),
         details={
             "trained on synthetic": found.trained_on_synthetic,
             "trained on original": found.trained_on_original,
@@ -53,16 +52,14 @@ def _tstr(
     )
 
 
-def _rules(comparison: Comparison, rules: Mapping[str, EditRule]) -> Measurement:
-    found = check_rules(comparison, rules)
+def _rules(pair: WeightedPair, rules: Mapping[str, EditRule]) -> Measurement:
+    found = check_rules(pair, rules)
     shares = [r.synthetic for r in found.values() if r.synthetic is not None]
     details = {f"{name}, synthetic": r.synthetic for name, r in found.items()}
     details |= {f"{name}, original": r.original for name, r in found.items()}
     value = 100 * float(np.mean(shares)) if shares else None
-    notes = rule_notes(comparison, rules)
-    return measured(
-        comparison, value, "no record falls under any of the rules", details=details, notes=notes
-    )
+    why = Note("no-record-for-rules", "no record falls under any of the rules")
+    return measured(pair, value, why, details=details, notes=rule_notes(pair, rules))
 
 
 def register() -> None:
@@ -101,7 +98,7 @@ def register() -> None:
         says="score of a model trained on the release minus one trained on the original",
         formula="R² or macro F1 on real records, boosted trees",
         source="Miletic and Sariyar (2024); Slokom and others (2024)",
-        blind_spot="Without a holdout the release knows the test records: copies score well.",
+        blind_spot="Without a control the release knows the test records: copies score well.",
         blind="copies look good",
         direction="higher is better",
         needs=frozenset({"target"}),

@@ -6,34 +6,42 @@ from functools import partial
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement
 from caveat.utility.associations import Associations, associations, kendall_difference, pca_ks
-from caveat.utility.comparison import Comparison
 from caveat.utility.measures import add, measured
+from caveat.utility.pair import WeightedPair
 
 __all__ = ["associations_of", "register"]
 
 
-def associations_of(comparison: Comparison) -> Associations:
-    """Return the associations, computed once for each comparison."""
-    return comparison.once("associations", lambda: associations(comparison))
+def associations_of(pair: WeightedPair) -> Associations:
+    """Return the associations, computed once for each pair."""
+    return pair.once("associations", lambda: associations(pair))
 
 
-def _correlations(comparison: Comparison, figure: str) -> Measurement:
-    value = getattr(associations_of(comparison), figure)
-    return measured(comparison, value, "there are no two variables that vary")
+def _correlations(pair: WeightedPair, figure: str) -> Measurement:
+    value = getattr(associations_of(pair), figure)
+    return measured(pair, value, Note("no-varying-pair", "there are no two variables that vary"))
 
 
-def _kendall(comparison: Comparison) -> Measurement:
-    value = comparison.once("kendall", lambda: kendall_difference(comparison))
-    return measured(comparison, value, "there are no two variables with an order")
+def _kendall(pair: WeightedPair) -> Measurement:
+    value = pair.once("kendall", lambda: kendall_difference(pair))
+    return measured(
+        pair, value, Note("no-ordered-pair", "there are no two variables with an order")
+    )
 
 
-def _pca(comparison: Comparison) -> Measurement:
-    found = comparison.once("pca", lambda: pca_ks(comparison))
+def _pca(pair: WeightedPair) -> Measurement:
+    found = pair.once("pca", lambda: pca_ks(pair))
     value = float(np.mean(found)) if found else None
     details = {f"component {i}": ks for i, ks in enumerate(found, 1)}
-    return measured(comparison, value, "there are no two variables with an order", details=details)
+    return measured(
+        pair,
+        value,
+        Note("no-ordered-pair", "there are no two variables with an order"),
+        details=details,
+    )
 
 
 def register() -> None:

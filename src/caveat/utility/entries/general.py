@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.comparison import Comparison
 from caveat.utility.detection import Detection, detection
 from caveat.utility.measures import add, rows_of
+from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import (
     Null,
     Propensity,
@@ -24,34 +25,34 @@ __all__ = ["cart_of", "register"]
 SNOKE = "Snoke, Raab, Nowok, Dibben and Slavkovic (2018), synthpop's utility.gen"
 
 
-def cart_of(comparison: Comparison) -> Propensity:
-    """Return the scores of the propensity tree, computed once for each comparison."""
-    return comparison.once("cart", lambda: propensity(comparison))
+def cart_of(pair: WeightedPair) -> Propensity:
+    """Return the scores of the propensity tree, computed once for each pair."""
+    return pair.once("cart", lambda: propensity(pair))
 
 
-def _logit(comparison: Comparison) -> Propensity:
-    return comparison.once("logit", lambda: propensity(comparison, "logit"))
+def _logit(pair: WeightedPair) -> Propensity:
+    return pair.once("logit", lambda: propensity(pair, "logit"))
 
 
-def _null(comparison: Comparison) -> Null:
-    return comparison.once("cart null", lambda: permutation_null(comparison, repetitions=20))
+def _null(pair: WeightedPair) -> Null:
+    return pair.once("cart null", lambda: permutation_null(pair, repetitions=20))
 
 
-def _pmse(comparison: Comparison) -> Measurement:
-    found = cart_of(comparison)
+def _pmse(pair: WeightedPair) -> Measurement:
+    found = cart_of(pair)
     largest = found.share * (1 - found.share)
     return Measurement(
-        found.pMSE, n=rows_of(comparison), details={"leaves": found.df, "largest": largest}
+        found.pMSE, n=rows_of(pair), details={"leaves": found.df, "largest": largest}
     )
 
 
-def _s_pmse(comparison: Comparison) -> Measurement:
-    found, null = cart_of(comparison), _null(comparison)
+def _s_pmse(pair: WeightedPair) -> Measurement:
+    found, null = cart_of(pair), _null(pair)
     if null.mean == 0:
-        return undefined("no tree on permuted rows splits", n=rows_of(comparison))
+        return undefined(Note("no-split", "no tree on permuted rows splits"), n=rows_of(pair))
     return Measurement(
         found.pMSE / null.halved,
-        n=rows_of(comparison),
+        n=rows_of(pair),
         details={
             "pMSE": found.pMSE,
             "null (halved)": null.halved,
@@ -62,57 +63,82 @@ def _s_pmse(comparison: Comparison) -> Measurement:
     )
 
 
-def _s_pmse_pairs(comparison: Comparison, copies: Sequence[Comparison]) -> Measurement:
+def _s_pmse_pairs(pair: WeightedPair, copies: Sequence[WeightedPair]) -> Measurement:
     null: Null = copies[0].once(("pairs", len(copies)), lambda: pairs_null(copies))
-    found = cart_of(comparison)
+    found = cart_of(pair)
     if null.mean == 0:
-        return undefined("the copies cannot be told apart at all", n=rows_of(comparison))
+        return undefined(
+            Note("copies-alike", "the copies cannot be told apart at all"), n=rows_of(pair)
+        )
     return Measurement(
         found.pMSE / null.halved,
-        n=rows_of(comparison),
+        n=rows_of(pair),
         details={"null (halved)": null.halved, "not halved": found.pMSE / null.mean},
     )
 
 
-def _s_pmse_logit(comparison: Comparison) -> Measurement:
+def _s_pmse_logit(pair: WeightedPair) -> Measurement:
     try:
-        found = _logit(comparison)
+        found = _logit(pair)
     except CaveatError as error:  # long factors on many rows
-        return undefined(error.what, n=rows_of(comparison))
+        return undefined(Note("refused", error.what), n=rows_of(pair))
     if found.df == 0:
-        return undefined("the columns are constant", n=rows_of(comparison))
-    expected = expected_pmse(found.df, comparison.n_original, comparison.n_synthetic)
-    notes = () if found.converged else ("the logistic model did not settle",)
+        return undefined(Note("constant-columns", "the columns are constant"), n=rows_of(pair))
+    expected = expected_pmse(found.df, pair.n_original, pair.n_synthetic)
+    notes = () if found.converged else (Note("not-converged", "the logistic model did not settle"),)
     return Measurement(
         found.pMSE / expected,
-        n=rows_of(comparison),
+        n=rows_of(pair),
         details={"pMSE": found.pMSE, "df": found.df},
         notes=notes,
     )
 
 
-def _from_scores(comparison: Comparison, figure: str) -> Measurement:
-    found = cart_of(comparison)
+def _from_scores(pair: WeightedPair, figure: str) -> Measurement:
+    found = cart_of(pair)
     value = found.AUC if figure == "U" else getattr(found, figure)
     details = {"U": found.U} if figure == "U" else {}
-    return Measurement(float(value), n=rows_of(comparison), details=details)
+    return Measurement(float(value), n=rows_of(pair), details=details)
 
 
-def _auc(comparison: Comparison) -> Measurement:
-    if min(comparison.n_original, comparison.n_synthetic) < 3:
-        return undefined("there are too few rows for three folds", n=rows_of(comparison))
-    found: Detection = comparison.once("detection", lambda: detection(comparison))
-    notes: tuple[str, ...] = ()
+def _auc(pair: WeightedPair) -> Measurement:
+    if min(pair.n_original, pair.n_synthetic) < 3:
+        return undefined(
+            Note("few-rows", "there are too few rows for three folds"), n=rows_of(pair)
+        )
+    found: Detection = pair.once("detection", lambda: detection(pair))
+    notes: tuple[Note, ...] = ()
     if found.leaks:
         notes = (
-            "clearly below ½: many synthetic rows have a twin in the original; a hint of copies, "
-            "not of quality",
+            Note(
+                "twins",
+                "clearly below ½: many synthetic rows have a twin in the original; a hint of "
+                "copies, not of quality",
+            ),
         )
-    return Measurement(found.auc, n=rows_of(comparison), notes=notes)
+    return Measurement(found.auc, n=rows_of(pair), notes=notes)
 
 
 def register() -> None:
     """Add the entries of this family to the table of measures."""
+    _register_ratios()
+    _register_scores()
+    add(
+        "detection AUC",
+        _auc,
+        family="general",
+        says="how well boosted trees tell unseen rows apart: ½ cannot, 1 always",
+        formula="mean area under the ROC curve over three shuffled folds",
+        source="Foessing and Drechsler (2024), with shuffled folds",
+        blind_spot="Rows with a twin in the other table pull it below ½: read a low value together "
+        "with the measures of risk.",
+        blind="copies look good",
+        best=0.5,
+    )
+
+
+def _register_ratios() -> None:
+    """Add the propensity score and what it is over what a right synthesis gives."""
     add(
         "pMSE",
         _pmse,
@@ -160,6 +186,10 @@ def register() -> None:
         blind="interactions",
         unit="×",
     )
+
+
+def _register_scores() -> None:
+    """Add what else is read off the scores of the tree."""
     for name, says in (
         ("SPECKS", "largest distance of the tree's score distributions"),
         ("PO50", "per cent of rows told apart by the tree, beyond 50"),
@@ -183,15 +213,3 @@ def register() -> None:
             unit="%" if name == "PO50" else "",
             default=False,
         )
-    add(
-        "detection AUC",
-        _auc,
-        family="general",
-        says="how well boosted trees tell unseen rows apart: ½ cannot, 1 always",
-        formula="mean area under the ROC curve over three shuffled folds",
-        source="Foessing and Drechsler (2024), with shuffled folds",
-        blind_spot="Rows with a twin in the other table pull it below ½: read a low value together "
-        "with the measures of risk.",
-        blind="copies look good",
-        best=0.5,
-    )

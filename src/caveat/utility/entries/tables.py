@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.comparison import Comparison
 from caveat.utility.distances import aitchison, count_errors, k_marginal_score
 from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
+from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables, cross_table
 
 __all__ = ["register", "tables_of"]
@@ -18,42 +19,45 @@ SYNTHPOP = "Raab, Nowok and Dibben (2021), synthpop's utility.tab and utility.ta
 PAIRS_ONLY = "What needs three or more variables to be seen."
 
 
-def tables_of(comparison: Comparison, ways: int, groups: int = 5) -> Tables:
-    """Return the tables of `ways` variables, computed once for each comparison."""
-    return comparison.once(
-        ("tables", ways, groups), lambda: all_tables(comparison, ways, groups=groups)
-    )
+def tables_of(pair: WeightedPair, ways: int, groups: int = 5) -> Tables:
+    """Return the tables of `ways` variables, computed once for each pair."""
+    return pair.once(("tables", ways, groups), lambda: all_tables(pair, ways, groups=groups))
 
 
-def _mean_of_tables(comparison: Comparison, ways: int, statistic: str) -> Measurement:
-    if len(comparison.names) < ways:
-        return undefined(f"there are fewer than {ways} variables", n=rows_of(comparison))
-    found = tables_of(comparison, ways)
+def _too_few(pair: WeightedPair, ways: str) -> Measurement:
+    note = Note("few-variables", "there are fewer than {ways} variables", ways=ways)
+    return undefined(note, n=rows_of(pair))
+
+
+def _mean_of_tables(pair: WeightedPair, ways: int, statistic: str) -> Measurement:
+    if len(pair.names) < ways:
+        return _too_few(pair, str(ways))
+    found = tables_of(pair, ways)
     values = found.columns[statistic]
     if not np.isfinite(values).any():
-        return undefined("no table has more than one cell", n=rows_of(comparison))
+        return undefined(Note("one-cell", "no table has more than one cell"), n=rows_of(pair))
     worst, largest = found.ranked(statistic)[0]
     return Measurement(
         found.mean(statistic),
         n=len(found),
         details={"median": float(np.nanmedian(values)), "largest": largest},
-        notes=(f"largest for {' × '.join(worst)}",),
+        notes=(Note("largest-for", "largest for {columns}", columns=" × ".join(worst)),),
     )
 
 
-def _k_marginal(comparison: Comparison) -> Measurement:
-    if len(comparison.names) < 2:
-        return undefined("there are fewer than two variables", n=rows_of(comparison))
-    found = tables_of(comparison, 2, groups=20)
+def _k_marginal(pair: WeightedPair) -> Measurement:
+    if len(pair.names) < 2:
+        return _too_few(pair, "two")
+    found = tables_of(pair, 2, groups=20)
     return Measurement(k_marginal_score(found), n=len(found))
 
 
-def _count_distance(comparison: Comparison, figure: str) -> Measurement:
-    if len(comparison.names) < 2:
-        return undefined("there are fewer than two variables", n=rows_of(comparison))
+def _count_distance(pair: WeightedPair, figure: str) -> Measurement:
+    if len(pair.names) < 2:
+        return _too_few(pair, "two")
     values = []
-    for names in tables_of(comparison, 2).tables:
-        table = cross_table(comparison, names)
+    for names in tables_of(pair, 2).tables:
+        table = cross_table(pair, names)
         if figure == "Aitchison":
             values.append(aitchison(table.observed, table.synthetic))
         else:

@@ -6,24 +6,28 @@ from functools import partial
 
 import numpy as np
 
+from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
-from caveat.utility.comparison import Comparison
 from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
+from caveat.utility.pair import WeightedPair
 from caveat.utility.variables import Variable, univariate_error, variables
 
 __all__ = ["register", "variables_of"]
 
 
-def variables_of(comparison: Comparison) -> list[Variable]:
-    """Return the figures of all variables, computed once for each comparison."""
-    return comparison.once("variables", lambda: variables(comparison))
+def variables_of(pair: WeightedPair) -> list[Variable]:
+    """Return the figures of all variables, computed once for each pair."""
+    return pair.once("variables", lambda: variables(pair))
 
 
-def _over_variables(comparison: Comparison, figure: str, total: bool = False) -> Measurement:
-    found = {v.name: getattr(v, figure) for v in variables_of(comparison)}
+def _over_variables(pair: WeightedPair, figure: str, total: bool = False) -> Measurement:
+    found = {v.name: getattr(v, figure) for v in variables_of(pair)}
     held = {name: value for name, value in found.items() if value is not None}
     if not held:
-        return undefined("no variable is of a kind that has this figure", n=rows_of(comparison))
+        return undefined(
+            Note("no-such-kind", "no variable is of a kind that has this figure"),
+            n=rows_of(pair),
+        )
     values = np.array(list(held.values()))
     return Measurement(
         float(values.sum() if total else values.mean()),
@@ -89,7 +93,7 @@ def register() -> None:
         )
     add(
         "univariate error",
-        lambda comparison: Measurement(univariate_error(comparison), n=rows_of(comparison)),
+        lambda pair: Measurement(univariate_error(pair), n=rows_of(pair)),
         family="variables",
         says="median error of the count of a value, absolute or in per cent, whichever is less",
         formula="median over all values of min(|Δ|, 100 |Δ| / o)",

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.table import Column, Difference, Kind, Table, align
+from caveat.notes import Note
+from caveat.table import Column, Difference, Kind, Pair, Table, align
 from caveat.table.column import Codes
 from caveat.table.groups import Style, breaks, cut, interval_labels
 from caveat.utility.weighting import Weights, redraw, split_weights
 
-__all__ = ["Categories", "Category", "Comparison"]
+__all__ = ["Categories", "Category", "WeightedPair"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,8 @@ Categories = dict[str, Category]
 Result = TypeVar("Result")
 
 
-class Comparison:
-    """Two tables in which equal codes mean equal values.
+class WeightedPair(Pair):
+    """A pair of tables whose original may have survey weights; what measures share is kept.
 
     Parameters
     ----------
@@ -62,6 +63,10 @@ class Comparison:
         In what the tables differed before they were brought on common levels.
     weights
         Positive survey weights of the original's rows; the synthetic table has none.
+    control
+        Records that were not used to make the release, on the same levels.
+    control_weights
+        Their survey weights.
 
     Attributes
     ----------
@@ -77,13 +82,24 @@ class Comparison:
         synthetic: Table,
         differences: Sequence[Difference] = (),
         weights: Weights = None,
+        control: Table | None = None,
+        control_weights: Weights = None,
     ) -> None:
         if not (len(original) and len(synthetic)):
             raise CaveatError("a table has no row", do="give tables with at least one row")
         free = [n for n in original if original[n].kind in (Kind.TEXT, Kind.ID)]
-        self.original = original.drop(free)
-        self.synthetic = synthetic.drop(free)
-        self.doubts = tuple(str(d) for d in differences if d.is_alarm and d.column not in free)
+        super().__init__(
+            original.drop(free),
+            synthetic.drop(free),
+            None if control is None else control.drop(free),
+            tuple(differences),
+        )
+        self.control_weights = control_weights
+        self.doubts = tuple(
+            Note("tables-differ", str(d))
+            for d in differences
+            if d.is_alarm and d.column not in free
+        )
         self.remarks = (
             *map(str, differences),
             *(f"{n}: left out, {original[n].kind} values are not compared" for n in free),
@@ -96,20 +112,23 @@ class Comparison:
         self._memory: dict[Hashable, Any] = {}
 
     @classmethod
-    def of(cls, original: Any, synthetic: Any, weights: Any = None) -> Comparison:
-        """Align two tables or frames of any origin.
+    def of(
+        cls, original: Any, synthetic: Any, weights: Any = None, control: Any = None
+    ) -> WeightedPair:
+        """Align two tables or frames of any origin, and perhaps a control.
 
         The weights are the name of a column of the original, or one number for each of its rows.
 
         Examples
         --------
         >>> people = {"sex": ["f", "m", "m"], "age": [31, 47, 52]}
-        >>> Comparison.of(people, people).names
+        >>> WeightedPair.of(people, people).names
         ('sex', 'age')
         """
         ours, numbers = split_weights(Table.from_frame(original), weights)
-        found = align(ours, Table.from_frame(synthetic))
-        return cls(found.original, found.synthetic, found.differences, numbers)
+        outside = None if control is None else Table.from_frame(control)
+        found = align(ours, Table.from_frame(synthetic), outside)
+        return cls(found.original, found.synthetic, found.differences, numbers, found.control)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,12 +168,12 @@ class Comparison:
         ours, theirs = self.columns(name)
         return self.weigh(ours.codes, ours.n_levels), theirs.counts
 
-    def redrawn(self, seed: np.random.SeedSequence) -> Comparison:
-        """Return the comparison with the original's rows as often as their weights say."""
+    def redrawn(self, rng: np.random.Generator) -> WeightedPair:
+        """Return the pair with the original's rows as often as their weights say."""
         if self.weights is None:
             return self
-        rows = redraw(self.weights, self.n_original, seed)
-        return Comparison(self.original.take(rows), self.synthetic)
+        rows = redraw(self.weights, self.n_original, rng)
+        return WeightedPair(self.original.take(rows), self.synthetic)
 
     def choose(self, names: Sequence[str] | None) -> tuple[str, ...]:
         """Return the named columns, all of them if none are named."""
@@ -164,16 +183,16 @@ class Comparison:
             if name not in self.names:
                 raise CaveatError(
                     "there is no such column to compare",
-                    where=f"column {name}",
+                    column=name,
                     do=f"choose among {', '.join(self.names)}",
                 )
         return tuple(names)
 
-    def select(self, names: Sequence[str]) -> Comparison:
-        """Return the comparison of some columns."""
+    def select(self, names: Sequence[str]) -> WeightedPair:
+        """Return the pair of some columns."""
         chosen = self.choose(names)
         tables = self.original.select(chosen), self.synthetic.select(chosen)
-        return Comparison(*tables, weights=self.weights)
+        return WeightedPair(*tables, weights=self.weights)
 
     def categories(self, groups: int = 5, style: Style = "quantile") -> Categories:
         """Return every column as categories; numbers are cut on both tables pooled."""

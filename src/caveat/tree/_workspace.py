@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.compiling import inner, unowned
+from caveat.compiling.lanes import LANES, in_lanes
 from caveat.tree._all_subsets import MOST, SPARE
 from caveat.tree._classes import CELLS_PER_ROW, FEWEST_CELLS
 from caveat.tree._control import Control
-from caveat.tree._kernel import inner, unowned
-from caveat.tree._lanes import LANES, in_lanes
 from caveat.tree._orders import SMALL
 
-__all__ = ["BLOCK", "Response", "Room", "Scratch", "carve", "make_room", "most_nominal"]
+__all__ = ["BLOCK", "Response", "Scratch", "Workspace", "carve", "make_workspace", "most_nominal"]
 
 BLOCK = 8_192
 """Rows of a subtree whose codes are brought together: 20 columns of them fill the second cache. Of
@@ -41,7 +41,7 @@ class Response(NamedTuple):
         return self.n_classes > 2
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """What the kernel writes (nodes, measures) and works in."""
 
     nodes: Any
@@ -66,7 +66,7 @@ class Room(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The work space of the split search."""
+    """The part of a workspace that the split search works in."""
 
     table: Any  # zero between uses
     marks: Any  # zero between uses
@@ -95,13 +95,13 @@ def most_nominal(features: NDArray[np.int32]) -> int:
     return int(last[1] * last[2])
 
 
-def make_room(
+def make_workspace(
     n_rows: int,
     n_table_rows: int,
     features: NDArray[np.int32],
     response: Response,
     control: Control,
-) -> Room:
+) -> Workspace:
     """Allocate what one tree needs; memory that is not touched costs nothing."""
     n_features = features.shape[1]
     most = max(features[1].tolist(), default=1)
@@ -113,7 +113,7 @@ def make_room(
     if n_table_rows > 2 * BLOCK:
         block = min(max(BLOCK, n_table_rows // 16), 8 * BLOCK, n_rows)
     half = n_rows // 2 + 1
-    return Room(
+    return Workspace(
         np.empty((7, capacity), np.int32),
         np.empty((2, capacity)),
         np.empty((control.max_depth + 2, 4), np.int64),
@@ -137,12 +137,16 @@ def make_room(
 
 
 @inner
-def carve(room, n_classes, n_rows):
-    """Cut the work space of one tree out of its room."""
-    most, cells = room.most, room.cells
-    k = in_lanes(n_classes) if len(room.shorts) else 0
-    zeros, integers, reals = unowned(room.zeros), unowned(room.integers), unowned(room.reals)
-    shorts = unowned(room.shorts)
+def carve(workspace, n_classes, n_rows):
+    """Cut what the split search of one tree works in out of its workspace."""
+    most, cells = workspace.most, workspace.cells
+    k = in_lanes(n_classes) if len(workspace.shorts) else 0
+    zeros, integers, reals = (
+        unowned(workspace.zeros),
+        unowned(workspace.integers),
+        unowned(workspace.reals),
+    )
+    shorts = unowned(workspace.shorts)
     marks = max(4 * most, cells + most)
     a = 4 * (most + 1)
     b = most + 3 * k
@@ -159,11 +163,11 @@ def carve(room, n_classes, n_rows):
         reals[most + k : most + 2 * k],
         reals[most + 2 * k : b],
         reals[b:],
-        unowned(room.profiles),
+        unowned(workspace.profiles),
         shorts[:n_rows],
-        unowned(room.flags),
-        unowned(room.row_buffer),
+        unowned(workspace.flags),
+        unowned(workspace.row_buffer),
         shorts[n_rows:],
-        unowned(room.number_buffer),
-        unowned(room.orders),
+        unowned(workspace.number_buffer),
+        unowned(workspace.orders),
     )

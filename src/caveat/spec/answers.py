@@ -13,7 +13,7 @@ from typing import Any
 from caveat.findings.profile import Profile
 from caveat.spec.toml import comment, toml_value
 
-__all__ = ["Wishes", "candidates", "closing_parts", "release_part"]
+__all__ = ["Answers", "candidates", "closing_parts", "release_part"]
 
 # What neighbours, colleagues and registers know about people, what is seen first in front.
 _WORDS = (
@@ -32,7 +32,7 @@ MOST_LEVELS = 50  # of a column that is proposed for want of a telling name
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Answers:
     """What the user wants; whatever is not said has a line that does no harm.
 
     Parameters
@@ -105,36 +105,36 @@ def _proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], lis
     return (short or list(released))[:IN_FORCE], []
 
 
-def release_part(wishes: Wishes) -> Iterator[str]:
+def release_part(answers: Answers) -> Iterator[str]:
     """Return the lines of ``[release]``.
 
     The title stands on the external report, where the name of the input has no place.
     """
     lines: list[tuple[str, Any, str]] = [
-        ("title", wishes.title or "Synthetic data", "stands on the reports"),
-        ("unit", wishes.unit, "what a row is: person, household, visit …"),
-        ("purpose", wishes.purpose, "what the release is for"),
-        ("recipients", wishes.recipients, "who gets it"),
-        ("access", wishes.access, "public, registered or secure"),
-        ("copies", wishes.copies, "synthetic tables"),
+        ("title", answers.title or "Synthetic data", "stands on the reports"),
+        ("unit", answers.unit, "what a row is: person, household, visit …"),
+        ("purpose", answers.purpose, "what the release is for"),
+        ("recipients", answers.recipients, "who gets it"),
+        ("access", answers.access, "public, registered or secure"),
+        ("copies", answers.copies, "synthetic tables"),
     ]
     yield "[release]"
     for key, value, says in lines:
         yield f"{key} = {toml_value(value)}" + (f"  # {says}" if says else "")
     held = "records that are held out, to attack people who were not in the data"
-    if wishes.control is None:
+    if answers.control is None:
         yield comment(f"control = 0.2  # {held}")
     else:
-        yield f"control = {toml_value(wishes.control)}  # {held}"
+        yield f"control = {toml_value(answers.control)}  # {held}"
     yield "# seed = 1  # the same seed, the same files; without it one is drawn and recorded"
     yield ""
 
 
-def closing_parts(profile: Profile, released: Sequence[str], wishes: Wishes) -> Iterator[str]:
+def closing_parts(profile: Profile, released: Sequence[str], answers: Answers) -> Iterator[str]:
     """Return the lines of ``[[scenario]]``, ``[utility]`` and ``[output]``."""
-    keys, others = (list(wishes.keys), []) if wishes.keys else _proposal(profile, released)
+    keys, others = (list(answers.keys), []) if answers.keys else _proposal(profile, released)
     yield "# An attacker. Everything that is measured depends on what she is said to know."
-    if wishes.keys is None:
+    if answers.keys is None:
         yield "# The keys below are only a proposal: which columns she may know, you can tell."
     yield "[[scenario]]"
     yield 'name = "someone who knows a few facts"'
@@ -142,18 +142,18 @@ def closing_parts(profile: Profile, released: Sequence[str], wishes: Wishes) -> 
     yield f"keys = {toml_value(keys)}"
     if others:
         yield comment(f"Others that people often know: {toml_value(others)}")
-    if wishes.targets:
-        yield f"targets = {toml_value(wishes.targets)}"
+    if answers.targets:
+        yield f"targets = {toml_value(answers.targets)}"
     else:
         yield '# targets = ["…"]  # what she wants to learn; without it every other column'
-    limits = ", ".join(f"{name} = {toml_value(most)}" for name, most in wishes.limits.items())
+    limits = ", ".join(f"{name} = {toml_value(most)}" for name, most in answers.limits.items())
     yield (
         f"limits = {{ {limits} }}"
         if limits
         else ("# limits = { repU = 5, DiSCO = 5 }  # in percent: what you can answer for")
     )
     yield ""
-    yield from _strong(wishes)
+    yield from _strong(answers)
     yield "[utility]"
     yield '# models = ["income ~ age + sex"]  # analyses that matter'
     yield ""
@@ -163,13 +163,13 @@ def closing_parts(profile: Profile, released: Sequence[str], wishes: Wishes) -> 
     yield 'reports = ["internal", "external"]'
 
 
-def _strong(wishes: Wishes) -> Iterator[str]:
+def _strong(answers: Answers) -> Iterator[str]:
     yield "# The strongest attacker: knows how the release is made, and all records but one value."
     yield "[[scenario]]"
     yield 'name = "someone who knows everybody else"'
     yield 'attacker = "strong"'
-    if wishes.strong:
-        yield f"targets = {toml_value(wishes.strong)}"
+    if answers.strong:
+        yield f"targets = {toml_value(answers.strong)}"
     else:
         yield '# targets = ["…"]  # without it: whether a person was in the data'
     yield ""

@@ -12,14 +12,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caveat import elsewhere
-from caveat.elsewhere import ALONE
-from caveat.tree import Job, Predictors, _ahead, grow_many
+from caveat.compiling import background
+from caveat.compiling.background import ALONE
+from caveat.tree import Job, Predictors, grow_many
+from caveat.tree._growing import grow_classes, grow_numbers
+from caveat.tree._pruning import finish
 
-pytestmark = pytest.mark.skipif(elsewhere._processors() < 2, reason="there is one processor")
+pytestmark = pytest.mark.skipif(background._processors() < 2, reason="there is one processor")
 
 TOY = """
-from caveat.kernel import kernel
+from caveat.compiling import kernel
+
+@kernel
+def double(x):
+    return 2 * x
 
 @kernel
 def triple(x):
@@ -27,10 +33,12 @@ def triple(x):
 """
 USE = """
 import sys
-from caveat.elsewhere import compile_elsewhere, missing, stored
-from toy import triple
+from caveat.compiling import Rehearsal, share
+from caveat.compiling.background import _OTHERS, stored
+from toy import double, triple
 {before}
-print(missing([triple]), compile_elsewhere({program!r}, [triple]), missing([triple]), triple(14))
+share(Rehearsal("", [double]), Rehearsal({program!r}, [triple]))
+print(double(21), triple in _OTHERS, triple(14))
 print(sum(triple.stats.cache_hits.values()), stored(triple))
 """
 CALL = "print('noise')\nfrom toy import triple\ntriple(1)"
@@ -56,11 +64,11 @@ def run(folder: Path, program: str, **more: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_a_kernel_compiled_elsewhere_is_loaded_and_not_compiled_again(tmp_path: Path) -> None:
+def test_a_kernel_compiled_by_another_process_is_loaded(tmp_path: Path) -> None:
     use = USE.format(before="", program=CALL)
-    assert run(tmp_path, use) == ["True", "True", "False", "42", "1", "True"]
-    # Now it is on disk: nobody would ask for a process.
-    assert run(tmp_path, use)[0] == "False"
+    assert run(tmp_path, use) == ["42", "True", "42", "1", "True"]
+    # Now it is on disk: nobody asks for a process.
+    assert run(tmp_path, use) == ["42", "False", "42", "1", "True"]
 
 
 @pytest.mark.parametrize(
@@ -75,24 +83,24 @@ def test_a_kernel_compiled_elsewhere_is_loaded_and_not_compiled_again(tmp_path: 
         ("", CALL, {ALONE: "1"}, "False"),
     ],
 )
-def test_what_fails_elsewhere_is_compiled_here(
+def test_what_another_process_fails_to_compile_is_compiled_here(
     tmp_path: Path, before: str, program: str, more: dict[str, str], started: str
 ) -> None:
     said = run(tmp_path, USE.format(before=before, program=program), **more)
-    nobody = "False" if started == "True" else "True"
-    assert said == ["True", started, nobody, "42", "0", "True"]
+    assert said == ["42", started, "42", "0", "True"]
 
 
 def test_kernels_that_are_not_compiled_count_as_stored(tmp_path: Path) -> None:
-    use = "from caveat.elsewhere import stored\nfrom toy import triple\nprint(stored(triple))"
+    use = "from toy import triple\nfrom caveat.compiling import background as b\n"
+    use += "print(b.stored(triple))"
     assert run(tmp_path, use, NUMBA_DISABLE_JIT="1") == ["True"]
 
 
 SLOW = """
 import time
-from caveat.elsewhere import _ELSEWHERE, compile_elsewhere
-compile_elsewhere("import time; time.sleep(100)", ["a kernel"])
-print(_ELSEWHERE["a kernel"].pid, flush=True)
+from caveat.compiling.background import _OTHERS, _start
+_start("import time; time.sleep(100)", ["a kernel"])
+print(_OTHERS["a kernel"].pid, flush=True)
 time.sleep({seconds})
 """
 
@@ -168,7 +176,7 @@ def test_two_processes_compile_two_kinds_of_trees(tmp_path: Path) -> None:
     # The search for numbers, and what comes after growing, were compiled by the other process.
     assert first.stdout.splitlines()[2:] == ["grow_classes"]
     assert first.stderr.count("\n") == 1
-    assert first.stderr.startswith("Compiling the tree engine: about")
+    assert first.stderr.startswith("Compiling the tree engine: up to")
     assert again.stdout.splitlines()[2:] == [""]
     assert again.stderr == ""
     here: dict[str, object] = {}
@@ -190,10 +198,6 @@ def test_nothing_is_started_for_what_is_in_memory(monkeypatch: pytest.MonkeyPatc
     for tree in grow_many([numbers, classes]):
         tree.draw(table, np.zeros(40))
         tree.shares(table, codes)
-    monkeypatch.setattr(_ahead, "compile_elsewhere", lambda *_: pytest.fail("a process"))
-    _ahead.compile_one_beside()
-    _ahead.compile_all_ahead(neighbours=False)
-    monkeypatch.setattr(_ahead, "missing", lambda _: True)
-    monkeypatch.setattr(_ahead, "compile_elsewhere", lambda *_: False)
-    monkeypatch.setattr(_ahead, "say", lambda _: pytest.fail("a word"))
-    _ahead.compile_all_ahead(neighbours=True)  # nothing can be started
+    monkeypatch.setattr(background, "_start", lambda *_: pytest.fail("a process"))
+    for kernel in (grow_numbers, grow_classes, finish):
+        background.wait_or_share(kernel)

@@ -1,13 +1,14 @@
-"""The log-likelihood of the release in every data set that differs in one record.
+"""The log-likelihood of the release in every adjacent data set: those that differ in one record.
 
-Records that are equal in all columns of the plan have equal neighbours; each kind is done once.
-Plans made of plain trees are done by updating the trees (see :mod:`caveat.attack.updates`), all
-others by fitting the generator again in every world. Both give the same numbers.
+Records that are equal in all columns of the plan have equal adjacent data sets: one is done.
+Plans made of plain trees are done by updating the trees (see :mod:`caveat.attack.updates`), those
+of guarded trees by moving counts (see :mod:`caveat.attack.guarded`), all others by fitting the
+generator again in every world. All give the same numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,9 @@ from caveat.attack.updates import Updates, can_update
 from caveat.attack.worlds import Evidence, Worlds, in_threads, refuse_impossible
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
+from caveat.table import Column, Table
 
-__all__ = ["Done", "with_each_value", "without_each"]
+__all__ = ["Done", "with_each_value", "with_rows", "without_each"]
 
 Done = Callable[[float], None]
 FROM_THESE = "with the original as it is"
@@ -73,6 +75,39 @@ def without_each(
     return base.log_likelihood, logs[kind]
 
 
+def _guarded(
+    worlds: Worlds,
+    records: NDArray[np.int64],
+    cells: Mapping[str, Column],
+    threads: int | None,
+    done: Done | None,
+) -> NDArray[np.float64]:
+    """Return the log-likelihood with other cells in one record of each world."""
+    changes = GuardedChanges(worlds)
+    refuse_impossible([changes.base], FROM_THESE)
+    come = worlds.original.take(records).with_columns(dict(cells))
+    return changes.logs(records, come, threads, done)
+
+
+def with_rows(
+    worlds: Worlds, record: int, rows: Table, threads: int | None = None, done: Done | None = None
+) -> NDArray[np.float64]:
+    """Return the log-likelihood of the release with each of the given rows as the record's cells.
+
+    Refused is a release that is impossible with all of them.
+    """
+    if is_guarded(worlds.plan):
+        return _guarded(worlds, np.full(rows.n_rows, record), rows.columns, threads, done)
+    names = rows.names
+    codes = np.stack([rows[name].codes for name in names], axis=1)
+    changed = [dict(zip(names, row, strict=True)) for row in codes.tolist()]
+    evidence = in_threads(
+        lambda cells: worlds.evidence(worlds.changed(record, cells), names), changed, threads, done
+    )
+    refuse_impossible(evidence, "whatever the unknown values are")
+    return np.array([item.log_likelihood for item in evidence])
+
+
 def with_each_value(
     worlds: Worlds,
     target: str,
@@ -95,13 +130,10 @@ def with_each_value(
     own = worlds.original[target].codes
     n_levels = worlds.original[target].n_levels
     if is_guarded(worlds.plan) and not refit:
-        guarded = GuardedChanges(worlds)
-        refuse_impossible([guarded.base], FROM_THESE)
-        records = np.repeat(first, n_levels)
-        come = worlds.original.take(records)
         codes = np.tile(np.arange(n_levels), len(first))
-        come = come.with_columns({target: come[target].with_codes(codes)})
-        return guarded.logs(records, come, threads, done).reshape(len(first), n_levels)[kind]
+        cells = {target: worlds.original[target].with_codes(codes)}
+        logs = _guarded(worlds, np.repeat(first, n_levels), cells, threads, done)
+        return logs.reshape(len(first), n_levels)[kind]
     base = worlds.evidence(worlds.original, ())
     refuse_impossible([base], FROM_THESE)
 

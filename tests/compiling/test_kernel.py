@@ -12,7 +12,7 @@ import numba
 import pytest
 from numba.core.codegen import JITCodeLibrary
 
-from caveat.tree._kernel import inner, kernel
+from caveat.compiling import inner, kernel
 
 
 @pytest.mark.parametrize("step", ["_optimize_final_module", "_finalize_specific"])
@@ -97,7 +97,7 @@ def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
 
 
 TWO_KERNELS = """
-from caveat.tree._kernel import announce, kernel
+from caveat.compiling import announce, kernel
 
 @kernel
 def first(x):
@@ -125,7 +125,7 @@ ORDER = """
 import operator
 import numpy as np
 from numba.core.registry import cpu_target
-from caveat.tree._kernel import kernel
+from caveat.compiling import kernel
 
 @kernel
 def first_of(x):
@@ -147,10 +147,10 @@ def test_stored_code_is_forgotten_when_a_module_beside_the_kernel_changes(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "part.py").write_text(
-        "from caveat.tree._kernel import inner\n\n@inner\ndef step(x):\n    return x + 1\n"
+        "from caveat.compiling import inner\n\n@inner\ndef step(x):\n    return x + 1\n"
     )
     (tmp_path / "whole.py").write_text(
-        "from caveat.tree._kernel import kernel\nfrom part import step\n\n"
+        "from caveat.compiling import kernel\nfrom part import step\n\n"
         "@kernel\ndef walk(x):\n    return step(step(x))\n"
     )
     use = "from whole import walk\nprint(walk(1), sum(walk.stats.cache_hits.values()))\n"

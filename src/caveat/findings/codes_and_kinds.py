@@ -21,7 +21,7 @@ from caveat.table.written import (
     read_numbers,
 )
 
-__all__ = ["LONG_FACTOR", "interpret"]
+__all__ = ["LONG_FACTOR", "find_codes_and_kinds"]
 
 # A factor with more levels than this is long, and more numbers than this are hardly mere names.
 LONG_FACTOR = 20
@@ -29,10 +29,10 @@ LONG_FACTOR = 20
 SHORT_TOKEN = 3
 
 
-def interpret(table: Table) -> tuple[list[Finding], Table]:
+def find_codes_and_kinds(table: Table) -> tuple[list[Finding], Table]:
     """Find codes and kinds; return the findings, and the table as it reads if they are true.
 
-    Codes that are only possible are taken out of the interpreted table too: a 99999 that turns out
+    Codes that are only possible are taken out of that table too: a 99999 that turns out
     to be a top code must not spoil the ranges and the identities that are looked for next. Zero
     stays: it does no harm there, and a sum may need it.
     """

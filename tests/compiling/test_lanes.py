@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.tree._lanes import (
+from caveat.compiling.lanes import (
     LANES,
     add_product,
     add_squares,

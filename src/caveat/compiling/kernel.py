@@ -15,10 +15,15 @@ import numba
 from numba.core import config, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.registry import cpu_target
 
-from caveat.elsewhere import wait
+from caveat.compiling.background import wait_or_share
 
-__all__ = ["inner", "kernel"]
+__all__ = ["inner", "kernel", "part"]
+
+# Looking for a stored kernel loads numba's rules in an order in which every subscript of an array
+# is first tried as one of a string, a list and a dictionary. This loads those of arrays first.
+cpu_target.typing_context.refresh()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +44,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _load_or_compile(function: Any, usual: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    wait(function)
+    wait_or_share(function)
     return usual(*args, **kwargs)
 
 
@@ -90,6 +95,12 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     return usable
 
 
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Write a function into the one kernel that calls it: saves compiling the large ones twice."""
+    written: Callable[..., Any] = numba.njit(error_model="numpy", inline="always")(function)
+    return written
+
+
 def _refuse(*_: Any) -> None:
     raise TypeError("only kernels can call this function: there is no machine code of it alone")
 
@@ -122,13 +133,13 @@ event.register("numba:compile", _COMPILING)
 
 @cache
 def _forget_older(modules: Path, stored: Path) -> None:
-    """Remove stored machine code if any module beside the kernels has changed.
+    """Remove stored machine code if any module beside the kernels, or of this room, has changed.
 
     numba asks only about the kernel's own file, not about those of the functions it calls: after an
     upgrade it would go on with the old ones.
     """
     digest = sha256()
-    for file in sorted(modules.glob("*.py")):
+    for file in [*sorted(modules.glob("*.py")), *sorted(Path(__file__).parent.glob("*.py"))]:
         digest.update(file.name.encode() + file.read_bytes())
     mark = stored / "modules.sha256"
     with suppress(OSError):  # another process may be doing the same

@@ -1,10 +1,7 @@
-"""The likelihood of released rows in all trees whose training data differ in one row.
+"""One walk down a tree with all changes of its training data together.
 
-A tree grown without a row, with another row, or with one in place of another is the old tree
-except along the paths of these rows. The walk goes down the tree once with all changes together;
-what a change does not touch is shared. The result is that of growing every tree from scratch, bit
-for bit: splits are chosen by the engine's own rules from whole-number sums, and log-likelihoods
-are added up as whole numbers.
+What a change does not touch is shared; where it makes another split the best, the node is grown
+again for this change alone.
 """
 
 from __future__ import annotations
@@ -16,19 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.tree._control import Control
-from caveat.tree._kernel import announce
 from caveat.tree._predictors import Predictors
 from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
 from caveat.tree._response import NO_VALUES, encode_response, risk_of, whole_values
-from caveat.tree._room import make_room
 from caveat.tree._update import split_classes, split_numbers
+from caveat.tree._workspace import make_workspace
 
-__all__ = ["Changes", "Likelihoods", "Training", "neighbour_likelihoods", "whole_logarithms"]
-
-for _kernel in (split_numbers, split_classes, again_numbers, again_classes):
-    announce(
-        _kernel, "Compiling the strong attacker: about 15 seconds, once for this installation."
-    )
+__all__ = ["Changes", "Floats", "Ints", "Likelihoods", "Training", "Walk"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,7 +42,7 @@ class Training(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Neighbouring data sets: in each one row goes (or -1) and one added row comes (or -1)."""
+    """Adjacent data sets: in each one row goes (or -1) and one added row comes (or -1)."""
 
     gone: Ints
     come: Ints
@@ -66,62 +57,6 @@ class Likelihoods(NamedTuple):
     base_impossible: int
     changed: Ints
     impossible: Ints
-
-
-def whole_logarithms(n_rows: int, n_released: int) -> tuple[Ints, float]:
-    """Return log 0, 1, …, n_rows + 1 as whole multiples of a unit, and the unit.
-
-    The unit is the smallest power of two for which the sum over all released cells fits into 64
-    bits; log 0 is written as 0 and counted apart.
-    """
-    numbers = np.log(np.maximum(np.arange(n_rows + 2), 1))
-    largest = 4.0 * max(n_released, 1) * max(numbers[-1], 1.0)
-    bits = 62 - int(np.ceil(np.log2(largest)))
-    return np.rint(np.ldexp(numbers, bits)).astype(np.int64), 2.0**-bits
-
-
-def neighbour_likelihoods(
-    training: Training,
-    release: Predictors,
-    released: NDArray[np.unsignedinteger],
-    changes: Changes,
-    logs: Ints,
-) -> Likelihoods:
-    """Return the log-likelihood of released rows in a tree and in its neighbours.
-
-    Parameters
-    ----------
-    training
-        The data of the tree. Rows count once; predictors are searched value by value.
-    release
-        The predictors of the released rows.
-    released
-        Their response codes.
-    changes
-        The neighbouring data sets.
-    logs
-        From `whole_logarithms`.
-    """
-    if training.predictors.binned or len(np.unique(training.rows)) < len(training.rows):
-        raise ValueError("training must have no binned predictors and no repeated rows")
-    changed = np.zeros(len(changes.gone), np.int64)
-    impossible = np.zeros(len(changes.gone), np.int64)
-    sizes = len(training.rows) - (changes.gone >= 0) + (changes.come >= 0)
-    base = (0, 0)
-    # The grid of the numbers depends on the number of rows, but hardly ever on one row more.
-    grids: dict[float, NDArray[np.bool_]] = {}
-    impossible[sizes == 0] = len(released)  # a tree without rows gives nothing at all
-    for size in np.unique(np.append(sizes[sizes > 0], len(training.rows))).tolist():
-        scale = 1.0 if training.values is None else whole_values(training.values, size)[1]
-        grids[scale] = grids.get(scale, np.zeros(len(sizes), np.bool_)) | (sizes == size)
-    for scale, mine in grids.items():
-        part = changes._replace(gone=changes.gone[mine], come=changes.come[mine])
-        walk = _Walk(training, release, released, part, logs, scale)
-        result = walk.run()
-        base = result.base, result.base_impossible
-        changed[mine] = result.changed
-        impossible[mine] = result.impossible
-    return Likelihoods(*base, changed, impossible)
 
 
 class _Results(NamedTuple):
@@ -145,7 +80,7 @@ class _Subtree:
     known: dict[float, _Results] = field(default_factory=dict)
 
 
-class _Walk:
+class Walk:
     """One walk down a tree with all its changes."""
 
     def __init__(
@@ -159,7 +94,7 @@ class _Walk:
     ) -> None:
         table, columns = training.predictors.table, training.predictors.columns
         start, stop = training.predictors.start, training.predictors.stop
-        # one row more than there are: room for the row that comes
+        # one row more than there are: a place for the row that comes
         self.codes = np.zeros((len(columns), stop - start + 1), np.uint16)
         self.codes[:, :-1] = table.codes[columns, start:stop]
         self.features = training.predictors.features.copy()
@@ -197,7 +132,7 @@ class _Walk:
         self.response, self.added_coded = made._replace(answers=coded), added
 
     def _alphas(self) -> None:
-        """Find the complexity that each neighbouring data set prunes at."""
+        """Find the complexity that each adjacent data set prunes at."""
         training, cp = self.training, self.training.control.cp
         mass = np.bincount(self.answers[training.rows], minlength=training.n_levels).astype(float)
         values = NO_VALUES if training.values is None else training.values
@@ -345,15 +280,15 @@ class _Walk:
             alphas = np.array([self.alpha])
         results = _Results(np.zeros((len(changes), 3), np.int64), np.zeros((len(changes), 4)))
         sizes = len(rows) - (changes[:, 0] >= 0) + (changes[:, 1] >= 0)
-        # The room of a tree is cut up by its exact number of rows.
+        # The workspace of a tree is cut up by its exact number of rows.
         for size in np.unique(sizes).tolist():
             mine = sizes == size
-            room = make_room(size, self.codes.shape[1], self.features, response, control)
+            workspace = make_workspace(size, self.codes.shape[1], self.features, response, control)
             results.whole[mine], results.real[mine] = grow_again(
                 self.codes, self.features, rows, tuple(response), self.answers,
                 self.changes.added, self.added_coded, self.changes.added_response, changes[mine],
-                alphas[mine], rules, tuple(room), self.release, released, self.released, self.logs,
-                self.by_risk, self.training.n_levels, self.least_alpha,
+                alphas[mine], rules, tuple(workspace), self.release, released, self.released,
+                self.logs, self.by_risk, self.training.n_levels, self.least_alpha,
             )  # fmt: skip
         return results
 

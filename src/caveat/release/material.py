@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.generators import Setting
+from caveat.generators import Copy, Setting
 from caveat.generators.ours import FittedSetting
-from caveat.protect.record import Step
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.column_model import ColumnModel
-from caveat.table import Table
+from caveat.table import Pair, Table, align_copies
 
 __all__ = ["Material", "hold_out", "synthesise"]
 
@@ -39,14 +39,12 @@ class Material:
         The records that were held out, if any.
     releases
         The synthetic tables as they are released.
-    drawn
-        The same before the protections.
     seed
         Root of all randomness.
     model
         The fitted synthesiser; None if the tables were made elsewhere.
-    steps
-        What the protections did to each table.
+    copies
+        The same tables before and after the protections; none if they were made elsewhere.
     """
 
     original: Table
@@ -55,9 +53,8 @@ class Material:
     control: Table | None
     releases: tuple[Table, ...]
     seed: int
-    drawn: tuple[Table, ...] = ()
     model: Model | None = None
-    steps: tuple[tuple[Step, ...], ...] = ()
+    copies: tuple[Copy, ...] = ()
 
     __repr__ = without_values
 
@@ -65,6 +62,18 @@ class Material:
     def plan(self) -> Plan | None:
         """How the tables were made, if that is known."""
         return None if self.model is None else self.model.plan
+
+    @property
+    def drawn(self) -> list[Table]:
+        """The tables before the protections."""
+        return [copy.drawn for copy in self.copies]
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The fitted records with each released table and the control, aligned once for all."""
+        names = self.columns()
+        control = None if self.control is None else self.control.select(names)
+        return align_copies(self.fitted.select(names), self.releases, control)
 
     def columns(self, without: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the released columns of the original that are not among these."""
@@ -116,13 +125,10 @@ def synthesise(
     step("draw")
     drawn = model.tables(spec.release.rows, spec.release.copies, threads)
     ready = step("protect")
-    releases, steps = [], []
-    making = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
-    for copy, table_drawn in enumerate(drawn):
-        made = making.protect(table_drawn, copy)
-        releases.append(made.release)
-        steps.append(tuple(made.steps))
+    copies = []
+    setting = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
+    for number, table_drawn in enumerate(drawn):
+        copies.append(setting.protect(table_drawn, number))
         ready(1 / len(drawn))
-    return Material(
-        table, rows, fitted, control, tuple(releases), seed, tuple(drawn), model, tuple(steps)
-    )
+    releases = tuple(copy.release for copy in copies)
+    return Material(table, rows, fitted, control, releases, seed, model, tuple(copies))

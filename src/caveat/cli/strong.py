@@ -1,0 +1,91 @@
+"""``caveat attack strong``: how sure someone can be who knows everything except this."""
+
+from __future__ import annotations
+
+import json as json_format
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.attack.entry import Attack
+from caveat.attack.figures import check_aim
+from caveat.cli import console
+from caveat.cli.reading import Reader
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import load, make_plan
+from caveat.table import Table, write
+from caveat.table.atomic import write_text
+
+__all__ = ["attack_with_the_generator"]
+
+
+def attack_with_the_generator(
+    attack: Attack,
+    reader: Reader,
+    original: Path,
+    synthetic: list[Path],
+    told: dict[str, Any],
+    *,
+    model: Path | None,
+    records: Path | None,
+    json: str | None,
+    force: bool,
+) -> None:
+    """Run the attack on all copies together, print and write what it finds."""
+    check_aim(told["record"], told["target"], told["membership"])
+    if model is None and reader.document is None:
+        raise CaveatError(
+            "the attacker knows how the release was made",
+            do="give --model FILE.caveat, --spec FILE.toml, or both if the model was made with it",
+        )
+    table = reader.original(original)
+    releases = [reader.release(path) for path in synthetic]
+    generator = load(model) if model else make_plan(table, reader.synthesis)
+    with _watched() as done:
+        figures, lines = attack.run(table, releases, generator, **told, done=done)
+    for name, value in figures.items():
+        console.out.print(f"{name:<50} {_shown(value)}", markup=False)
+    if json is not None:
+        content = json_format.dumps(_plain(figures), indent=2)
+        if json == "-":
+            console.document(content)
+        else:
+            write_text(json, content + "\n", force=force)
+    if records is not None:
+        with console.notes():
+            write(Table.from_frame(lines), records, force=force)
+        console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
+
+
+@contextmanager
+def _watched() -> Iterator[Callable[[float], None]]:
+    """Show how far the attack is, and pass warnings on as remarks."""
+    with console.progress() as bar, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CaveatWarning)
+        task = bar.add_task("attacking", total=1.0)
+        yield lambda share: bar.advance(task, share)
+    for warning in caught:
+        console.remark(f"note: {warning.message}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    return f"{value:.4f}"
+
+
+def _plain(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return figures for JSON, which has no infinity."""
+    out = {}
+    for name, value in figures.items():
+        number = value.item() if isinstance(value, np.generic) else value
+        infinite = isinstance(number, float) and math.isinf(number)
+        out[name] = str(number) if infinite else number
+    return out

@@ -1,0 +1,206 @@
+"""What a plan must not ask for, said before anything is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caveat.errors import CaveatError, about, hint
+from caveat.expressions import Expression
+from caveat.synthesis.methods import Settings
+from caveat.synthesis.methods.guarded import GUARDS
+from caveat.synthesis.rules import Fixed, Order
+from caveat.table import Column, Table
+
+if TYPE_CHECKING:
+    from caveat.synthesis.plan import ColumnPlan
+
+__all__ = [
+    "TOP_LEVEL", "WITHOUT_MODEL", "check_formulas", "check_leaves", "check_predictors",
+    "check_rules", "check_settings", "check_strata", "named",
+]  # fmt: skip
+
+# Methods that the plan itself carries out: they have no model of their own.
+WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
+TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
+             "special", "predictors", "keep")  # fmt: skip
+MOST_WHOLE = 1 << 31  # whole numbers of the tree engine
+ROWS_FOR_FORMULAS = 100  # enough to see whether a formula can be computed
+
+
+def named(table: Table, name: str, where: str) -> str:
+    if name and name not in table:
+        raise CaveatError(
+            f"there is no column {name!r}",
+            where=f"synthesis, {where}",
+            do=f"choose among {', '.join(table.names)}",
+            entry=(where,) if where in TOP_LEVEL else (),
+        )
+    return name
+
+
+def check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
+    if strata and columns[strata].settings.method in ("derived", "drop"):
+        raise CaveatError(
+            f"{strata} is not drawn, so that nothing can be drawn within its levels",
+            where="synthesis, strata",
+            do="name another column",
+            entry=("strata",),
+        )
+    block = [n for n, entry in columns.items() if entry.settings.method == "ipf"]
+    if strata and block:
+        raise CaveatError(
+            "a block with the method ipf cannot be fitted within strata",
+            where="synthesis",
+            column=block[0],
+            do="give the strata column the method ipf too, and put it into the margins",
+        )
+
+
+def check_leaves(settings: Settings, column: Column, name: str) -> None:
+    """Refuse smoothing within leaves where there are none."""
+    without_leaves = settings.method not in ("cart", *WITHOUT_MODEL)
+    if settings.smoothing == "density" and without_leaves and column.kind.is_number:
+        raise CaveatError(
+            f"the method {settings.method} has no leaves to smooth within",
+            where="synthesis",
+            column=name,
+            do='use smoothing = "kernel", which smooths the column as a whole',
+        )
+
+
+def check_settings(settings: Settings, column: str) -> None:
+    """Refuse settings of a column that are no such numbers, words or flags."""
+    for name, least in (("minbucket", 1), ("minsplit", 2), ("max_depth", 1), ("trees", 1)):
+        value = getattr(settings, name)
+        if value is None and name == "minsplit":
+            continue
+        if not isinstance(value, int | np.integer) or not least <= value < MOST_WHOLE:
+            raise CaveatError(
+                f"{name} must be a whole number, {least} or more", where="synthesis", column=column
+            )
+    for name in ("cp", "pseudo_count"):
+        value = getattr(settings, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
+            raise CaveatError(
+                f"{name} must be a number, 0 or more", where="synthesis", column=column
+            )
+    check_guard(settings, column)
+    if settings.smoothing not in ("", "kernel", "density", "spline"):
+        raise CaveatError(
+            f"there is no smoothing {settings.smoothing!r}",
+            where="synthesis",
+            column=column,
+            do="use kernel, density or spline",
+        )
+    for name in ("method", "within", "formula"):
+        if not isinstance(getattr(settings, name), str):
+            raise CaveatError(f"{name} must be text", where="synthesis", column=column)
+    if not isinstance(settings.proper, bool):
+        raise CaveatError("proper must be true or false", where="synthesis", column=column)
+    if settings.method == "derived":
+        with about(column, "formula"):
+            Expression(settings.formula)
+
+
+def check_guard(settings: Settings, column: str) -> None:
+    """Refuse numbers of guarded trees that mean nothing, and settings that they cannot follow."""
+    if settings.guard not in GUARDS:
+        raise CaveatError(
+            f"there is no guard {settings.guard!r}",
+            where="synthesis",
+            column=column,
+            do=hint(str(settings.guard), tuple(GUARDS)),
+        )
+    for name in ("temperature", "smallest", "backoff", "anchor", "floor", "depth"):
+        value = getattr(settings, name)
+        kinds = int if name == "depth" else int | float
+        least = "0 or more" if name in ("backoff", "anchor", "depth") else "above 0"
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, kinds) or not (
+            0 <= value < MOST_WHOLE and (value > 0 or least != "above 0")
+        ):  # fmt: skip
+            raise CaveatError(
+                f"{name} must be a {'whole ' if name == 'depth' else ''}number, {least}",
+                where="synthesis",
+                column=column,
+            )
+    if settings.method == "guarded" and (settings.proper or settings.smoothing):
+        word = "proper" if settings.proper else "smoothing"
+        raise CaveatError(
+            f"{word} is not for guarded trees: they draw their structure and their numbers anyway",
+            where="synthesis",
+            column=column,
+            do=f'leave {word} out, or use method = "cart"',
+        )
+
+
+def check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -> None:
+    for other in chosen:
+        if other not in usable:
+            raise CaveatError(
+                f"{name} cannot be drawn from {other}",
+                where="synthesis",
+                column=name,
+                do="predictors must come before it in the order and be synthesised themselves",
+            )
+
+
+def check_formulas(columns: Mapping[str, ColumnPlan], table: Table) -> None:
+    """Try the formulas on a few rows, and see that their columns can hold what they give."""
+    head = table.take(range(min(table.n_rows, ROWS_FOR_FORMULAS)))
+    for name, entry in columns.items():
+        if entry.settings.method == "derived":
+            if len(table[name].levels) and table[name].levels.dtype.kind not in "biufM":
+                raise CaveatError(
+                    "a formula gives numbers, and the column holds text",
+                    where="synthesis",
+                    column=name,
+                    do='use { lookup = "column" }, or synthesise it',
+                )
+            with about(name):
+                Expression(entry.settings.formula).evaluate(head.columns)
+
+
+def check_rules(
+    rules: Sequence[Fixed | Order],
+    columns: Mapping[str, ColumnPlan],
+    table: Table,
+    remarks: list[str],
+) -> None:
+    for i, rule in enumerate(rules):
+        with about("rules", i):
+            contradictions = _checked(rule, columns, table)
+        if contradictions:
+            remarks.append(
+                f"rule {str(rule)!r} does not hold for {contradictions:,} of {table.n_rows:,} "
+                f"original records; they take no part in the model of {_involved(rule)[1]}"
+            )
+
+
+def _checked(rule: Fixed | Order, columns: Mapping[str, ColumnPlan], table: Table) -> int:
+    """Return how many records contradict a rule; a rule that cannot be kept is an error."""
+    sources, target = _involved(rule)
+    place = {name: i for i, name in enumerate(columns)}
+    where = f"rule {str(rule)!r}"
+    for name in (*sources, target):
+        named(table, name, where)
+        if name not in place or columns[name].settings.method == "drop":
+            raise CaveatError(f"{name} is not synthesised", where=where)
+    late = [name for name in sources if place[name] >= place[target]]
+    if late:
+        raise CaveatError(
+            f"{target} must come after {late[0]} in the order", where=where, do="change the order"
+        )
+    if isinstance(rule, Order) and not all(table[n].kind.is_number for n in (*sources, target)):
+        raise CaveatError("only numbers and dates can be compared", where=where)
+    return rule.contradictions(table)
+
+
+def _involved(rule: Fixed | Order) -> tuple[tuple[str, ...], str]:
+    if isinstance(rule, Fixed):
+        return rule.condition.columns, rule.column
+    return (rule.lower,), rule.upper

@@ -1,0 +1,156 @@
+"""One attack, one record: whatever is said about an attack comes from its entry."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from caveat.attack.registry import ATTACKS
+from caveat.cli import app
+from caveat.datasets import survey
+from caveat.errors import CaveatError
+from caveat.table import write
+
+# The file of a new attack, and below it the line by which the registry knows it.
+DUMMY = """
+from caveat.attack.entry import Attack, Finding, Option
+from caveat.attack.ordinary.common import KEYS, TARGET, attack_measure
+from caveat.risk.measurement import rate
+
+
+def lucky(original, synthetic, *, keys, target, luck):
+    return rate(luck, 100)
+
+
+def _run(original, synthetic, **told):
+    return [Finding("lucky", f"luck {told['luck']}", lucky(original, synthetic, **told))]
+
+
+ATTACK = Attack(
+    name="luck",
+    does="guesses and is lucky",
+    run=_run,
+    options=(KEYS, TARGET, Option("luck", "whole", "How many of a hundred guesses are right.", 7)),
+    measures=(
+        attack_measure(
+            "keys", "target", name="lucky", function=lucky, says="guesses that are right",
+            attacker="guesses", formula="100/n · #right", source="this test",
+            blind_spot="Everything.", blind="everything",
+        ),
+    ),
+    example="--keys age --target sex",
+    labels=r"luck \\d+",
+)
+"""
+MAIN = """
+from caveat.attack.registry import add
+from dummy import ATTACK
+
+add(ATTACK)
+from caveat.cli import main
+
+main()
+"""
+SPEC = """
+[release]
+seed = 1
+[data]
+path = "survey.csv"
+[[scenario]]
+name = "a gambler"
+attacker = "ordinary"
+keys = ["age"]
+targets = ["sex"]
+attacks = ["luck"]
+luck = 9
+limits = { lucky = 5 }
+[utility]
+measures = ["S_pMSE one-way"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dummy")
+    (path / "dummy.py").write_text(DUMMY, encoding="utf-8")
+    (path / "main.py").write_text(MAIN, encoding="utf-8")
+    (path / "release.toml").write_text(SPEC, encoding="utf-8")
+    write(survey(rows=120).select(["sex", "age"]), path / "survey.csv")
+    return path
+
+
+def caveat(folder: Path, *arguments: str, code: int = 0) -> str:
+    """Run the command line in a process of its own, whose registry has one attack more."""
+    paths = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "main.py", *arguments],
+        cwd=folder, env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "100"},
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def test_a_new_attack_has_a_command_with_help(folder: Path) -> None:
+    text = caveat(folder, "attack", "luck", "--help")
+    assert "Guesses and is lucky." in text
+    assert "caveat attack luck original.csv synthetic.csv" in text
+    assert re.search(r"--luck .*How many of a hundred guesses are right. +\[default: 7", text)
+    told = ("--keys", "age", "--target", "sex", "--luck", "20", "--json", "-")
+    found = json.loads(caveat(folder, "attack", "luck", "survey.csv", "survey.csv", *told))
+    assert found["attack"] == "luck"
+    assert found["copies"][0][0]["value"] == 20
+
+
+def test_a_new_attack_goes_from_a_specification_to_the_reports(folder: Path) -> None:
+    caveat(folder, "run", "release.toml", code=3)  # the limit is broken
+    evidence = json.loads((folder / "release" / "evidence.json").read_text("utf-8"))
+    (scenario,) = evidence["scenarios"]
+    assert scenario["circumstances"]["luck"] == 9
+    (found,) = scenario["measurements"]
+    assert (found["measure"], found["value"], found["target"]) == ("lucky", 9, "sex")
+    assert found["excess"] == pytest.approx(0.8)
+    assert evidence["measures"]["lucky"]["blind_spot"] == "Everything."
+    for name in ("report.md", "report-external.md"):
+        text = (folder / "release" / name).read_text("utf-8")
+        assert "lucky (luck 9)" in text
+        assert "guesses that are right" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=lambda attack: attack.name)
+def test_every_attack_is_explained(attack) -> None:
+    assert len(attack.does) <= 60, "the list of attacks cuts it off"
+    shown = CliRunner().invoke(app, ["attack", "--help"], terminal_width=80).output
+    assert attack.does in shown
+    text = CliRunner().invoke(app, ["attack", attack.name, "--help"], terminal_width=100).output
+    assert attack.example in text
+    for option in attack.options:
+        assert f"--{option.name.replace('_', '-')}" in text
+        assert option.help.split()[0] in text
+    assert text.count("  --") <= 14
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=lambda attack: attack.name)
+def test_every_example_is_understood(attack) -> None:
+    """It fails at the first file, which is not there; the options are right."""
+    files = ["nowhere/original.csv", "nowhere/synthetic.csv"]
+    arguments = ["attack", attack.name, *files, *attack.example.split()]
+    result = CliRunner().invoke(app, arguments)
+    assert isinstance(result.exception, CaveatError), result.output
+    assert "there is no such file" in str(result.exception)
+
+
+def test_a_wrong_attack_is_answered_in_a_sentence() -> None:
+    for wrong in (["original.csv", "syn.csv"], ["classifier", "original.csv", "syn.csv"]):
+        result = CliRunner().invoke(app, ["attack", *wrong])
+        assert str(result.exception) == (
+            f"there is no attack '{wrong[0]}'; choose among strong, prediction, singling-out, "
+            "inference, outliers, linkability, membership, distances."
+        )

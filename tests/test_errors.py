@@ -1,0 +1,57 @@
+"""Errors carry what they are about, and a specification finds the line from that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from caveat.errors import CaveatError, about
+from caveat.spec.document import Document
+
+TEXT = """\
+[synthesis]
+rules = [
+  "age <= 99",
+  "if age < 18 then married = 'no'",
+]
+[columns."a, row 3"]
+kind = "numeric"
+"""
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Document:
+    path = tmp_path / "release.toml"
+    path.write_text(TEXT, "utf-8")
+    return Document.read(path)
+
+
+def test_the_place_is_made_of_its_parts() -> None:
+    error = CaveatError("it is infinite", where="a.csv", column="pay", row=1234, do="mend it")
+    assert (error.where, error.column, error.row, error.entry) == ("a.csv", "pay", 1234, ())
+    assert str(error) == "a.csv, column pay, row 1,234: it is infinite; mend it."
+    assert CaveatError("no").place == ""
+
+
+def test_the_line_follows_from_the_entry_and_not_from_the_words(document: Document) -> None:
+    with (
+        pytest.raises(CaveatError) as caught,
+        document.at("synthesis"),
+        about("rules", 1),
+    ):
+        raise CaveatError("'rules' is no word", where="rule 'age <= 99'")
+    assert str(caught.value) == "release.toml, line 4: synthesis.rules: 'rules' is no word."
+
+
+def test_the_entry_that_is_named_first_counts() -> None:
+    with pytest.raises(CaveatError) as caught, about("derived"), about("rules", 0):
+        raise CaveatError("no")
+    assert caught.value.entry == ("rules", 0)
+
+
+def test_any_name_of_a_column_and_any_row_are_found(document: Document) -> None:
+    with pytest.raises(CaveatError) as caught, document.reading(Path("a.csv")):
+        raise CaveatError("it is no number", where="a.csv", column="a, row 3", row=12345)
+    expected = "release.toml, line 6: columns.a, row 3, row 12,345: it is no number."
+    assert str(caught.value) == expected

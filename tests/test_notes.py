@@ -1,0 +1,93 @@
+"""Notes: a text with a code, and the list of those that may be published."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+from pathlib import Path
+
+import pytest
+
+import caveat
+from caveat.notes import Note
+
+SRC = Path(caveat.__file__).parent
+
+PUBLIC = {
+    "all-records": "of all records",
+    "averaged": "simulated: averaged over {n} draws of the parameters",
+    "before-protection": "of the release before its protections, which do not look at the "
+    "original: a bound",
+    "exact-filter": "exact, for an attacker who knows the filter",
+    "first-table": "the first table alone",
+    "most-vulnerable": "of the {n} most vulnerable records",
+    "no-record": "there is no record to count",
+    "protection-reads-original": "no exact likelihood: {protection} looks at the original: the "
+    "release is no plain draw",
+    "random-sample": "of {n:,} records drawn at random",
+    "reason-withheld": "it could not be computed",
+    "releases-compared": "simulated: {n} releases in each world; she looks at how often each "
+    "candidate's whole record occurs, and a stronger attack may exist",
+    "synthesised-elsewhere": "the tables were synthesised elsewhere: how is not known, and this "
+    "attacker knows it",
+    "with-most-vulnerable": "of these and the {n:,} most vulnerable records",
+}
+"""What the external version may say: whoever adds a note to it has it read here by a second."""
+
+
+def _published() -> dict[str, str]:
+    """Return code and text of every note in the library that is called public."""
+    found = {}
+    for path in SRC.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        texts = {
+            node.targets[0].id: node.value.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Constant)
+        }
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "Note"
+                and any(key.arg == "public" for key in node.keywords)
+            ):
+                code, text = node.args
+                # Anything but a constant, or the name of one, is a KeyError or AttributeError here.
+                words = text.value if isinstance(text, ast.Constant) else texts[text.id]  # type: ignore[attr-defined]
+                found[code.value] = words  # type: ignore[attr-defined]
+    return found
+
+
+def test_what_may_be_published_is_this_list():
+    assert _published() == PUBLIC
+
+
+def test_a_note_is_its_text():
+    note = Note("random-sample", "of {n:,} records drawn at random", public=True, n=1234)
+    assert note == "of 1,234 records drawn at random"
+    assert note.to_dict() == {
+        "code": "random-sample",
+        "text": "of 1,234 records drawn at random",
+        "public": True,
+        "parameters": {"n": 1234},
+    }
+    assert type(note.to_dict()["text"]) is str
+
+
+def test_braces_of_others_are_no_parameters():
+    assert Note("refused", "column {x}: {") == "column {x}: {"
+    assert Note("differs", "{what} differs", what="{n}") == "{n} differs"
+    assert not Note("refused", "column x").public
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda note: pickle.loads(pickle.dumps(note))]
+)
+def test_a_copy_keeps_everything(again):
+    note = Note("x", "{n} rows {{}}", public=True, n=3)
+    assert type(again(note)) is Note
+    assert again(note).to_dict() == note.to_dict()

@@ -147,7 +147,7 @@ class Grid:
 
     @cached_property
     def ladder(self) -> Ints:
-        """Steps of round numbers, each a multiple of the one before: 1, 5, 10, 50, …"""
+        """Steps of round numbers, each a multiple of the one before (1, 5, 10, 50, …)."""
         steps, largest = [1], int(np.diff(self.edges).max(initial=1))
         while steps[-1] <= largest and len(steps) < 40:
             steps.append(steps[-1] * (5 if len(steps) % 2 else 2))

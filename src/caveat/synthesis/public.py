@@ -1,4 +1,4 @@
-"""What guarded trees take as public about each number: declared, or read off the data and said so."""
+"""What guarded trees take as public about a number: declared, or read off the data."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ __all__ = ["assumed_public", "tree_fits", "weight_unit", "with_grids"]
 UNUSED = ("derived", "drop", "constant", "copy")
 MOST_PREDICTED = 5_000
 """Levels of a column that guarded trees draw from others; more are drawn from their own shares."""
+HEAP = 0.25
+"""Share of records at the lowest value from which on it is modelled apart unless declared."""
+FEW_VALUES = 20
+"""Numbers with fewer values have no heap."""
 MOST_SPLIT = 1_000
 """Levels without an order that guarded trees split."""
 
@@ -43,7 +47,7 @@ def weight_unit(columns: Mapping[str, ColumnPlan], table: Table, weights: str) -
 def assumed_public(plan: Plan) -> tuple[str, ...]:
     """Return what nobody declared and the guard takes as public, in words."""
     found = [
-        f"{name}: {entry.grid}"
+        f"{name}: {entry.grid}" + "".join(f", {value:g} apart" for value in entry.grid.special)
         for name, entry in plan.columns.items()
         if entry.grid is not None and not entry.grid.declared
     ]
@@ -71,12 +75,23 @@ def with_grids(
         What the user says about single columns: their ``range`` and ``scale``.
     """
     guarded = _has_guard(columns)
-    return {
-        name: replace(entry, grid=_grid(entry, table, name, given.get(name, {})))
-        if guarded and entry.settings.method not in UNUSED
-        else entry
-        for name, entry in columns.items()
-    }
+    found = dict(columns)
+    for name, entry in columns.items():
+        if guarded and entry.settings.method not in UNUSED:
+            own = given.get(name, {})
+            special = entry.special if "special" in own else _heap(entry, table[name])
+            entry = replace(entry, special=special)  # noqa: PLW2901
+            found[name] = replace(entry, grid=_grid(entry, table, name, own))
+    return found
+
+
+def _heap(entry: ColumnPlan, column: Column) -> tuple[Any, ...]:
+    """Return the lowest value of a guarded number if very many records have it: zero, mostly."""
+    levels = column.levels
+    if entry.settings.method != "guarded" or not column.kind.is_number or len(levels) < FEW_VALUES:
+        return ()
+    share = column.counts[0] / max(column.counts[: len(levels)].sum(), 1)
+    return (levels[0].item(),) if share >= HEAP and levels.dtype.kind != "M" else ()
 
 
 def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) -> Grid | None:

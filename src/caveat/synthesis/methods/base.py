@@ -54,7 +54,7 @@ class Settings:
         The expression of a derived column.
     guard
         How strongly guarded trees hide single records: "light", "standard" or "strong".
-    temperature, smallest, backoff, anchor, floor, depth
+    temperature, smallest, backoff, floor, depth
         Numbers of guarded trees in place of those behind the dial; see
         :class:`caveat.tree.guarded.Guard`.
     """
@@ -75,7 +75,6 @@ class Settings:
     temperature: float | None = None
     smallest: float | None = None
     backoff: float | None = None
-    anchor: float | None = None
     floor: float | None = None
     depth: int | None = None
 

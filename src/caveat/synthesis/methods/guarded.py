@@ -154,7 +154,7 @@ def guard_of(settings: Settings) -> Guard:
     """Return the numbers behind the dial, with those that the settings give themselves."""
     given = {
         name: getattr(settings, name)
-        for name in ("temperature", "smallest", "backoff", "anchor", "floor", "depth")
+        for name in ("temperature", "smallest", "backoff", "floor", "depth")
         if getattr(settings, name) is not None
     }
     return replace(GUARDS[settings.guard], **given)

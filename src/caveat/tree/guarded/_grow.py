@@ -13,7 +13,9 @@ import numpy as np
 
 from caveat.compiling import inner, kernel
 
-__all__ = ["candidate_counts", "gain_of", "goes_left", "log_split", "walk"]
+__all__ = [
+    "candidate_counts", "gain_of", "goes_left", "log_split", "predictor_of", "walk", "workspace_of",
+]  # fmt: skip
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -44,49 +46,51 @@ def log_split(n, smallest, softness):
 
 
 @inner
-def candidate_counts(
-    codes, scores, weights, order, start, stop, ordered, n_levels, first, sides, side_at,
-    cells, sizes, left, left_n, total,
-):  # fmt: skip
-    """Count for every candidate the weight of each class, and the records, that go left.
+def count_codes(p, records, begin, end, n_codes, cells, sizes):
+    """Count for each code of a predictor the weight of every class, and the records."""
+    codes, scores, weights, order = records
+    for code in range(n_codes):
+        sizes[code] = 0
+        for k in range(cells.shape[1]):
+            cells[code, k] = 0.0
+    for i in range(begin, end):
+        row = order[i]
+        cells[codes[p, row], scores[row]] += weights[row]
+        sizes[codes[p, row]] += 1
 
-    ``cells`` and ``sizes`` are room for the counts by code; ``left`` has a line per candidate.
-    """
-    n_scores = total.shape[0]
+
+@inner
+def add_code(s, code, cells, sizes, left, left_n):
+    """Let the records with a code go left in a candidate."""
+    left_n[s] += sizes[code]
+    for k in range(cells.shape[1]):
+        left[s, k] += cells[code, k]
+
+
+@inner
+def candidate_counts(records, begin, end, splits, workspace, left, left_n, total):
+    """Count for every candidate the weight of each class, and the records, that go left."""
+    ordered, n_levels, first, sides, side_at = splits
+    _, scores, weights, order = records
+    cells, sizes = workspace
     total[:] = 0.0
-    for i in range(start, stop):
+    for i in range(begin, end):
         total[scores[order[i]]] += weights[order[i]]
+    left[:] = 0.0
+    left_n[:] = 0
     for p in range(len(ordered)):
-        for code in range(n_levels[p]):
-            sizes[code] = 0
-            for k in range(n_scores):
-                cells[code, k] = 0.0
-        for i in range(start, stop):
-            row = order[i]
-            cells[codes[p, row], scores[row]] += weights[row]
-            sizes[codes[p, row]] += 1
+        count_codes(p, records, begin, end, n_levels[p], cells, sizes)
         for s in range(first[p], first[p + 1]):
-            left_n[s] = 0
-            for k in range(n_scores):
-                left[s, k] = 0.0
-        if ordered[p]:
-            for s in range(first[p], first[p + 1]):
-                code = s - first[p]
-                left_n[s] = sizes[code]
-                for k in range(n_scores):
-                    left[s, k] = cells[code, k]
-                if code > 0:
-                    left_n[s] += left_n[s - 1]
-                    for k in range(n_scores):
-                        left[s, k] += left[s - 1, k]
-            continue
-        for s in range(first[p], first[p + 1]):
+            if ordered[p]:
+                if s > first[p]:
+                    left_n[s] = left_n[s - 1]
+                    left[s] = left[s - 1]
+                add_code(s, s - first[p], cells, sizes, left, left_n)
+                continue
             at = side_at[p] + (s - first[p]) * n_levels[p]
             for code in range(n_levels[p]):
                 if sides[at + code] == 1 and sizes[code] > 0:
-                    left_n[s] += sizes[code]
-                    for k in range(n_scores):
-                        left[s, k] += cells[code, k]
+                    add_code(s, code, cells, sizes, left, left_n)
 
 
 @inner
@@ -131,112 +135,114 @@ def all_gains(left, left_n, total, n, least, gains):
 
 
 @inner
-def longer(array, fill):
+def longer(array):
     """Return an array of twice the length that begins with this one."""
-    bigger = np.full(2 * len(array), fill, array.dtype)
+    bigger = np.full((2 * len(array), array.shape[1]), -1, array.dtype)
     bigger[: len(array)] = array
     return bigger
 
 
-@kernel
-def walk(
-    codes, scores, weights, order, ordered, n_levels, first, sides, side_at, n_scores,
-    settings, key, given,
-):  # fmt: skip
-    """Draw a structure, or follow the given one; return it, its rows, and its log probability.
-
-    ``settings`` are temperature, smallest, softness, least (records of a child), depth. ``given``
-    has the candidates of the nodes in their order, -1 at leaves; empty if they are to be drawn.
-    """
-    temperature, smallest, softness, least, max_depth = settings
-    n_candidates = first[-1]
+@inner
+def workspace_of(n_levels, n_scores):
+    """Return room for the counts by code."""
     widest = 1
     for p in range(len(n_levels)):
         widest = max(widest, n_levels[p])
-    cells = np.empty((widest, n_scores))
-    sizes = np.empty(widest, np.int64)
+    return np.empty((widest, n_scores)), np.empty(widest, np.int64)
+
+
+@inner
+def chosen_by(u, gains, best, temperature, mass):
+    """Return the candidate that a uniform number falls on."""
+    rest = u * mass
+    for s in range(len(gains)):
+        rest -= math.exp((gains[s] - best) / temperature)
+        if rest < 0.0:
+            return s
+    return len(gains) - 1
+
+
+@inner
+def predictor_of(candidate, first):
+    """Return whose candidate it is."""
+    p = 0
+    while first[p + 1] <= candidate:
+        p += 1
+    return p
+
+
+@inner
+def part_rows(chosen, records, begin, end, splits, spare):
+    """Put the rows that go left in front, each side in the order it had; return where they end."""
+    ordered, n_levels, first, sides, side_at = splits
+    codes, order = records[0], records[3]
+    p = predictor_of(chosen, first)
+    at, others = begin, 0
+    for i in range(begin, end):
+        row = order[i]
+        if goes_left(chosen - first[p], codes[p, row], ordered[p], n_levels[p], sides,
+                     side_at[p]):  # fmt: skip
+            order[at] = row
+            at += 1
+        else:
+            spare[others] = row
+            others += 1
+    order[at:end] = spare[:others]
+    return at
+
+
+@kernel
+def walk(records, splits, n_scores, settings, key, given):
+    """Draw a structure, or follow the given one; return its nodes, and its log probability.
+
+    ``records`` are codes, classes, weights and an order of the rows, which is changed; ``splits``
+    the candidates; ``settings`` temperature, smallest, softness, least (records of a child), depth.
+    ``given`` has the candidates of the nodes in their order, -1 at leaves; empty if they are to be
+    drawn. A node has a candidate, a left child, a parent, a depth, and rows from one place of the
+    order to another.
+    """
+    temperature, smallest, softness, least, max_depth = settings
+    n_candidates = splits[2][-1]
+    workspace = workspace_of(splits[1], n_scores)
     left = np.empty((n_candidates, n_scores))
     left_n = np.empty(n_candidates, np.int64)
-    gains = np.empty(n_candidates)
-    total = np.empty(n_scores)
-    spare = np.empty(len(order), order.dtype)
-    room = max(16, len(given))
-    candidate = np.full(room, -1, np.int32)
-    children = np.full(room, -1, np.int32)
-    parent = np.full(room, -1, np.int32)
-    depth = np.zeros(room, np.int32)
-    begin = np.zeros(room, np.int64)
-    end = np.zeros(room, np.int64)
-    end[0] = len(order)
-    n_nodes = 1
-    logs = 0.0
-    m = 0
+    gains, total = np.empty(n_candidates), np.empty(n_scores)
+    spare = np.empty(len(records[3]), np.int64)
+    nodes = np.full((max(16, len(given)), 6), -1, np.int64)
+    nodes[0, 3], nodes[0, 4], nodes[0, 5] = 0, 0, len(records[3])
+    n_nodes, logs, m = 1, 0.0, 0
     while m < n_nodes:
-        start, stop = begin[m], end[m]
-        n = stop - start
-        if n_candidates == 0 or depth[m] >= max_depth:
+        depth, begin, end = nodes[m, 3], nodes[m, 4], nodes[m, 5]
+        n = end - begin
+        if n_candidates == 0 or depth >= max_depth:
             m += 1
             continue
         log_yes = log_split(n, smallest, softness)
-        if len(given) > 0:
-            splits = given[m] >= 0
-        else:
-            splits = math.log(uniform(key, 2 * m)) < log_yes
-        if not splits:
+        draws = len(given) == 0
+        splits_here = math.log(uniform(key, 2 * m)) < log_yes if draws else given[m] >= 0
+        if not splits_here:
             # 1 - 1/(1 + exp(-x)) = 1/(1 + exp(x))
             logs += log_yes - (n - smallest) / softness
             m += 1
             continue
-        logs += log_yes
-        candidate_counts(codes, scores, weights, order, start, stop, ordered, n_levels, first,
-                         sides, side_at, cells, sizes, left, left_n, total)  # fmt: skip
+        candidate_counts(records, begin, end, splits, workspace, left, left_n, total)
         best = all_gains(left, left_n, total, n, least, gains)
         mass = 0.0
         for s in range(n_candidates):
             mass += math.exp((gains[s] - best) / temperature)
-        if len(given) > 0:
-            chosen = np.int64(given[m])
+        if draws:
+            chosen = chosen_by(uniform(key, 2 * m + 1), gains, best, temperature, mass)
         else:
-            rest = uniform(key, 2 * m + 1) * mass
-            chosen = n_candidates - 1
-            for s in range(n_candidates):
-                rest -= math.exp((gains[s] - best) / temperature)
-                if rest < 0.0:
-                    chosen = s
-                    break
-        logs += (gains[chosen] - best) / temperature - math.log(mass)
-        p = 0
-        while first[p + 1] <= chosen:
-            p += 1
-        at, other = start, stop
-        for i in range(start, stop):
-            row = order[i]
-            if goes_left(chosen - first[p], codes[p, row], ordered[p], n_levels[p], sides,
-                         side_at[p]):  # fmt: skip
-                order[at] = row
-                at += 1
-            else:
-                other -= 1
-                spare[other] = row
-        for i in range(at, stop):
-            order[i] = spare[stop - 1 - (i - at)]
-        if n_nodes + 2 > len(candidate):
-            candidate = longer(candidate, -1)
-            children = longer(children, -1)
-            parent = longer(parent, -1)
-            depth = longer(depth, 0)
-            begin = longer(begin, 0)
-            end = longer(end, 0)
-        candidate[m] = chosen
-        children[m] = n_nodes
-        for child in range(n_nodes, n_nodes + 2):
-            parent[child] = m
-            depth[child] = depth[m] + 1
-        begin[n_nodes], end[n_nodes] = start, at
-        begin[n_nodes + 1], end[n_nodes + 1] = at, stop
-        n_nodes += 2
+            chosen = np.int64(given[m])
+        logs += log_yes + (gains[chosen] - best) / temperature - math.log(mass)
+        at = part_rows(chosen, records, begin, end, splits, spare)
+        if n_nodes + 2 > len(nodes):
+            nodes = longer(nodes)
+        nodes[m, 0], nodes[m, 1] = chosen, n_nodes
+        for child in range(2):
+            nodes[n_nodes, 2], nodes[n_nodes, 3] = m, depth + 1
+            nodes[n_nodes, 4] = at if child else begin
+            nodes[n_nodes, 5] = end if child else at
+            n_nodes += 1
         m += 1
-    return (
-        candidate[:n_nodes], children[:n_nodes], parent[:n_nodes], depth[:n_nodes],
-        begin[:n_nodes], end[:n_nodes], logs,
-    )  # fmt: skip
+    return nodes[:n_nodes], logs

@@ -77,6 +77,11 @@ class Candidates:
             object.__setattr__(self, name, value)
 
     @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What the kernels take."""
+        return self.ordered, self.n_levels, self.first, self.sides, self.side_at
+
+    @property
     def n(self) -> int:
         """Number of candidates."""
         return int(self.first[-1])

@@ -49,24 +49,24 @@ def root_share(left, both):
 
 
 @inner
-def share(left, both, parent, root, settings):
-    """Return the share of the left half at a node, given those of its parent and of the root."""
-    alpha, gamma, beta = settings
-    return (left + alpha * parent + gamma * root + beta) / (both + alpha + gamma + 2.0 * beta)
+def share(left, both, parent, settings):
+    """Return the share of the left half at a node, given that of its parent."""
+    alpha, beta = settings
+    return (left + alpha * parent + beta) / (both + alpha + 2.0 * beta)
 
 
 @kernel
-def count_nodes(response, weights, order, begin, end, children, parent, n_codes):
+def count_nodes(response, weights, order, nodes, n_codes):
     """Return for each node how much weight has a code below each: sums from code 0 on."""
-    counts = np.zeros((len(children), n_codes + 1))
-    for m in range(len(children) - 1, -1, -1):
-        if children[m] < 0:
-            for i in range(begin[m], end[m]):
+    counts = np.zeros((len(nodes), n_codes + 1))
+    for m in range(len(nodes) - 1, -1, -1):
+        if nodes[m, 0] < 0:
+            for i in range(nodes[m, 4], nodes[m, 5]):
                 counts[m, response[order[i]] + 1] += weights[order[i]]
-        if parent[m] >= 0:
+        if m > 0:
             for code in range(1, n_codes + 1):
-                counts[parent[m], code] += counts[m, code]
-    for m in range(len(children)):
+                counts[nodes[m, 2], code] += counts[m, code]
+    for m in range(len(nodes)):
         for code in range(n_codes):
             counts[m, code + 1] += counts[m, code]
     return counts
@@ -84,7 +84,7 @@ def back_off(counts, parent, ranges, settings):
             if parent[m] < 0:
                 shares[m, b] = root_share(left, both)
             else:
-                shares[m, b] = share(left, both, shares[parent[m], b], shares[0, b], settings)
+                shares[m, b] = share(left, both, shares[parent[m], b], settings)
     return shares
 
 

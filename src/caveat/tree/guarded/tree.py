@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.compiling import kernel
 from caveat.discreet import without_values
-from caveat.tree.guarded._grow import goes_left, walk
+from caveat.tree.guarded._grow import goes_left, predictor_of, walk
 from caveat.tree.guarded.candidates import Candidates
 from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
 from caveat.tree.guarded.ranking import MOST_RANKED, draw_ranking, log_ranking
@@ -38,8 +38,6 @@ class Guard:
         Number of records at which a node is split in half of the cases.
     backoff
         Records' worth of the parent node's share in that of a node (α).
-    anchor
-        Records' worth of the share in the whole table (γ).
     floor
         Records' worth of an even share at every branch (β).
     depth
@@ -49,7 +47,6 @@ class Guard:
     temperature: float = 1.0
     smallest: float = 100.0
     backoff: float = 10.0
-    anchor: float = 2.0
     floor: float = 0.1
     depth: int = 12
 
@@ -64,9 +61,9 @@ class Guard:
         return self.smallest * 0.3
 
     @property
-    def shrinkage(self) -> tuple[float, float, float]:
-        """Records' worth of other shares: the parent's, the root's, an even one."""
-        return float(self.backoff), float(self.anchor), float(self.floor)
+    def shrinkage(self) -> tuple[float, float]:
+        """Records' worth of other shares: the parent's, and an even one."""
+        return float(self.backoff), float(self.floor)
 
     @property
     def numbers(self) -> tuple[float, float, float, float, int]:
@@ -187,11 +184,8 @@ class GuardedTree:
 
     def apply(self, codes: NDArray[np.uint16]) -> NDArray[np.int64]:
         """Return the leaf of each row."""
-        found = self.candidates
-        return np.asarray(
-            leaves_of(codes, self.candidate, self.children, found.ordered, found.n_levels,
-                      found.first, found.sides, found.side_at)
-        )  # fmt: skip
+        found = self.candidates.arrays
+        return np.asarray(leaves_of(codes, self.candidate, self.children, found))
 
     def draw(self, codes: NDArray[np.uint16], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw a code for each row."""
@@ -226,8 +220,8 @@ class GuardedTree:
         if len(levels) and not 1 <= levels.min() <= levels.max() <= MOST_LEVELS:
             raise ValueError("no levels")
         found = Candidates(levels.tolist(), (ordered != 0).tolist())
-        tau, smallest, alpha, gamma, beta, depth = map(float, state["guard"])
-        guard = Guard(tau, smallest, alpha, gamma, beta, int(depth))
+        tau, smallest, alpha, beta, depth = map(float, state["guard"])
+        guard = Guard(tau, smallest, alpha, beta, int(depth))
         candidate, counts = np.asarray(state["candidate"]), np.asarray(state["counts"])
         response, place = Response(*state["response"]), np.asarray(state["place"])
         n_codes, logs = response.n_codes, float(state["log_structure"])
@@ -250,7 +244,7 @@ class GuardedTree:
         if not math.isfinite(logs) or logs > 0:
             raise ValueError("no probability")
         if not (guard.temperature > 0 and guard.smallest > 0 and guard.backoff >= 0
-                and guard.anchor >= 0 and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
+                and guard.floor > 0 and guard.depth >= 0):  # fmt: skip
             raise ValueError("no guard")
         children, parent, depths = _links(candidate)
         return cls(found, guard, response, place, candidate, children, parent, depths, counts, logs)
@@ -258,7 +252,7 @@ class GuardedTree:
     def counted_on(self, sample: Sample) -> GuardedTree:
         """Return the same structure with the counts, and the probability, of other records."""
         given = self.place, 0, self.candidate
-        return _walked(sample, self.candidates, self.guard, self.response, *given)
+        return _counted(sample, self.candidates, self.guard, self.response, *given)
 
 
 def _links(
@@ -290,10 +284,27 @@ def grow_guarded(
     if response.is_ranked:
         place = draw_ranking(response.count(sample), rng)
     key = int(rng.integers(1 << 63))
-    return _walked(sample, candidates, guard, response, place, key, np.zeros(0, np.int32))
+    return _counted(sample, candidates, guard, response, place, key, np.zeros(0, np.int32))
 
 
-def _walked(
+def walked(
+    sample: Sample,
+    found: Candidates,
+    guard: Guard,
+    response: Response,
+    key: int,
+    given: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
+    """Return the nodes of a structure, the rows in their order, and the log probability."""
+    order = np.arange(sample.n)
+    records = sample.codes, response.scores[sample.response], sample.weights, order
+    nodes, logs = walk(
+        records, found.arrays, response.n_scores, guard.numbers, np.uint64(key), given
+    )
+    return nodes, order, float(logs)
+
+
+def _counted(
     sample: Sample,
     found: Candidates,
     guard: Guard,
@@ -302,17 +313,11 @@ def _walked(
     key: int,
     given: NDArray[np.int32],
 ) -> GuardedTree:
-    order = np.arange(sample.n)
-    classes = response.scores
-    candidate, children, parent, depth, begin, end, logs = walk(
-        sample.codes, classes[sample.response], sample.weights, order, found.ordered,
-        found.n_levels, found.first, found.sides, found.side_at,
-        response.n_scores, guard.numbers, np.uint64(key), given,
-    )  # fmt: skip
-    counts = count_nodes(
-        place[sample.response], sample.weights, order, begin, end, children, parent,
-        response.n_codes,
-    )  # fmt: skip
+    nodes, order, logs = walked(sample, found, guard, response, key, given)
+    candidate, children, parent, depth = (
+        np.ascontiguousarray(nodes[:, i]).astype(np.int32) for i in range(4)
+    )
+    counts = count_nodes(place[sample.response], sample.weights, order, nodes, response.n_codes)
     if response.is_ranked:
         logs += log_ranking(response.count(sample), place)
     return GuardedTree(
@@ -321,15 +326,13 @@ def _walked(
 
 
 @kernel
-def leaves_of(  # type: ignore[no-untyped-def]
-    codes, candidate, children, ordered, n_levels, first, sides, side_at
-):
+def leaves_of(codes, candidate, children, splits):  # type: ignore[no-untyped-def]
     """Return the leaf of each row."""
+    ordered, n_levels, first, sides, side_at = splits
     which = np.zeros(len(candidate), np.int64)
     for m in range(len(candidate)):
         if candidate[m] >= 0:
-            while first[which[m] + 1] <= candidate[m]:
-                which[m] += 1
+            which[m] = predictor_of(candidate[m], first)
     leaves = np.zeros(codes.shape[1], np.int64)
     for i in range(codes.shape[1]):
         m = 0

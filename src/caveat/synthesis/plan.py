@@ -357,8 +357,9 @@ def _settings(given: Mapping[str, Any], where: str) -> Settings:
     for name in ("method", "within", "formula"):
         if not isinstance(getattr(settings, name), str):
             raise CaveatError(f"{name} must be text", where=where)
-    if not isinstance(settings.proper, bool):
-        raise CaveatError("proper must be true or false", where=where)
+    for name in ("proper", "prune"):
+        if not isinstance(getattr(settings, name), bool):
+            raise CaveatError(f"{name} must be true or false", where=where)
     if settings.method == "derived":
         Expression(settings.formula)
     return settings

@@ -145,9 +145,9 @@ def test_nothing_is_grown_again_for_pruning_where_nothing_is_pruned(monkeypatch)
     model = Synthesizer(seed=1, prune=False).fit(table)
     worlds = Worlds(table, model.plan, model.tables())
     asked = []
-    whole = neighbours._Walk._prune
+    whole = _walk.Walk._prune
     monkeypatch.setattr(
-        neighbours._Walk, "_prune",
+        _walk.Walk, "_prune",
         lambda walk, base, alpha: (asked.append((alpha, walk.alpha)), whole(walk, base, alpha))[1],
     )  # fmt: skip
     without_each(worlds, np.arange(400))

@@ -52,7 +52,7 @@ def problems(draw):
         values = np.arange(n_levels) * 1.0
     control = Control(
         minbucket=draw(st.sampled_from([1, 2, 5])),
-        cp=draw(st.sampled_from([1e-8, 0.0, 0.01, 0.05])),
+        cp=draw(st.sampled_from([1e-8, 0.0, 0.01, 0.05, -1.0])),
         max_depth=draw(st.sampled_from([1, 3, 30])),
     )
     m = draw(st.integers(1, 60))
@@ -104,6 +104,57 @@ def test_updates_where_a_child_falls_before_its_parent(n_levels, values, seed, c
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("n_levels", "values"), [(2, None), (3, None), (4, [0, 1, 4, 9])])
+@pytest.mark.parametrize("minbucket", [1, 5, 40])
+def test_updates_of_trees_that_are_not_pruned(n_levels, values, minbucket):
+    """Below a complexity of 0 nothing falls, whatever the risk of the changed root."""
+    rng = np.random.default_rng(minbucket)
+    columns = [rng.integers(0, 8, 400).astype(np.uint16) for _ in range(3)]
+    # one class has the majority nearly everywhere: most splits remove no misclassified record
+    response = np.where(rng.random(400) < 0.6 + columns[0] / 40, 0, rng.integers(0, n_levels, 400))
+    changes = [(row, None) for row in range(0, 400, 7)]
+    changes += [(row, ([1, 7, row % 8], row % n_levels)) for row in range(0, 400, 11)]
+    changes += [(None, ([row % 8, 3, 2], row % n_levels)) for row in range(0, 400, 29)]
+    problem = (
+        columns, ([8] * 3, [True, False, True]), response.astype(np.uint16), n_levels,
+        None if values is None else np.array(values, float), Control(minbucket, cp=-1.0),
+        [column[::3] for column in columns], response[::3].astype(np.uint16), changes,
+    )  # fmt: skip
+    compare_with_scratch(problem, 64)
+
+
+@pytest.mark.parametrize("small", [0, 64])
+def test_a_pure_node_stays_whole_where_nothing_is_pruned(small):
+    """All of one class: rounding must not find a split that no pruning would take away."""
+    groups = np.repeat([0, 1], [100, 40]).astype(np.uint16)
+    other = np.arange(140, dtype=np.uint16) % 14
+    response = np.where(groups == 0, 2, np.arange(140) % 3).astype(np.uint16)
+    # the released rows of group 0 have a class that it has not
+    release = [np.zeros(14, np.uint16), np.arange(14, dtype=np.uint16)]
+    changes = [(row, None) for row in range(0, 140, 9)]
+    changes += [(row, ([0, row % 14], row % 3)) for row in range(0, 140, 9)]
+    problem = (
+        [groups, other], ([2, 14], [True, True]), response, 3, None, Control(1, cp=-1.0), release,
+        np.arange(14, dtype=np.uint16) % 3, changes,
+    )  # fmt: skip
+    compare_with_scratch(problem, small)
+
+
+def test_nothing_is_grown_again_for_pruning_where_nothing_is_pruned(monkeypatch):
+    table = messy(400, 3)
+    model = Synthesizer(seed=1, prune=False).fit(table)
+    worlds = Worlds(table, model.plan, model.tables())
+    asked = []
+    whole = _walk.Walk._prune
+    monkeypatch.setattr(
+        _walk.Walk, "_prune",
+        lambda walk, base, alpha: (asked.append((alpha, walk.alpha)), whole(walk, base, alpha))[1],
+    )  # fmt: skip
+    without_each(worlds, np.arange(400))
+    assert asked
+    assert all(alpha == own for alpha, own in asked)
+
+
 def compare_with_scratch(problem, small):
     columns, kinds, response, n_levels, values, control, release, released, wanted = problem
     n = len(response)
@@ -150,7 +201,8 @@ def messy(n: int, seed: int) -> Table:
 @given(
     seed=st.integers(0, 10_000),
     options=st.sampled_from(
-        [{}, {"minbucket": 2}, {"cp": 0.02}, {"order": ["income", "marital"]},
+        [{}, {"minbucket": 2}, {"cp": 0.02}, {"prune": False},
+         {"prune": False, "minbucket": 1}, {"order": ["income", "marital"]},
          {"columns": {"age": {"method": "sample"}}},
          {"derived": {"marital": {"lookup": "education"}}},
          {"derived": {"income": {"lookup": ["sex", "age"]}}}]

@@ -113,14 +113,15 @@ def test_formulas_and_settings_are_shown_only_if_made_of_public_words():
     counted = copy.deepcopy(model) | {"formula": "poisson: income ~ `age` * sex"}
     content["release"]["columns"] = ["sex", "age", "region", "marital", "income"]
     content["utility"]["models"] = [model, other, number, counted]
-    content["map"]["points"][0]["setting"] = "minbucket 5, round numbers"
+    content["map"]["points"][0]["setting"] = "minbucket 5, prune False, round numbers"
     content["map"]["points"][1]["setting"] = "special MARKER"
     public = external(content)
     formulas = [m["formula"] for m in public["utility"]["models"]]
     assert formulas == [model["formula"], "model 1 (withheld)", "model 2 (withheld)",
                         "poisson: income ~ `age` * sex"]  # fmt: skip
     settings = [p["setting"] for p in public["map"]["points"]]
-    assert settings[:3] == ["minbucket 5, round numbers", "setting 2 (withheld)", "minbucket 50"]
+    assert settings[:3] == ["minbucket 5, prune False, round numbers", "setting 2 (withheld)",
+                            "minbucket 50"]  # fmt: skip
 
 
 def test_notes_are_shown_by_their_flag_and_labels_in_forms_that_are_known():

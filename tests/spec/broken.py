@@ -170,6 +170,19 @@ BROKEN = {
         63,
         "tune.settings.cp: item 1 must be a number, 0 or more",
     ),
+    "tune with a word for a flag": (
+        "[output]",
+        "[tune]\nlimits = { DiSCO = 5 }\nobjective = 'S_pMSE'\n"
+        "settings = { prune = [false, 'no'] }\n\n[output]",
+        63,
+        "tune.settings.prune: item 2 must be true or false",
+    ),
+    "prune with a number": (
+        "[synthesis]\n",
+        "[synthesis]\nprune = 0\n",
+        16,
+        "synthesis.prune must be true or false",
+    ),
     "syntax error": (
         "seed = 1",
         "seed = = 1",

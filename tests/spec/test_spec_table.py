@@ -137,7 +137,7 @@ BEYOND_THE_SCHEMA = {
     "model without a formula", "model of an unknown column",
     "utility without a model", "edit rule of an unknown column", "map of an unknown scenario",
     "map of a bad value", "map of another attacker", "pair of three",
-    "groups and tolerance", "tune with a bad value",
+    "groups and tolerance", "tune with a bad value", "tune with a word for a flag",
 }  # fmt: skip
 
 

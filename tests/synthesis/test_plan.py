@@ -107,6 +107,12 @@ def test_the_plan_prints_what_will_happen() -> None:
     ]
 
 
+def test_prune_is_shown_where_it_is_not_the_usual() -> None:
+    lines = str(make_plan(TABLE, {"columns": {"age": {"prune": False}}})).splitlines()
+    assert lines[:2] == ["sex     cart", "age     cart from sex (prune False)"]
+    assert make_plan(TABLE, {"prune": True}) == make_plan(TABLE)
+
+
 def test_strata_come_first_and_weights_are_left_out() -> None:
     plan = make_plan(TABLE, {"strata": "sex", "weights": "height"})
     assert list(plan.columns) == ["sex", "age", "weight", "bmi", "name", "one"]
@@ -123,6 +129,8 @@ def test_strata_come_first_and_weights_are_left_out() -> None:
         ({"columns": {"age": {"leaf": 1}}}, "synthesis, column age: 'leaf' is no setting"),
         ({"minbucket": 0}, "synthesis, column sex: minbucket must be a whole number, 1 or more"),
         ({"cp": -1}, "cp must be a number, 0 or more"),
+        ({"prune": 0}, "synthesis, column sex: prune must be true or false"),
+        ({"columns": {"age": {"prune": "no"}}}, "column age: prune must be true or false"),
         ({"smoothing": "lots"}, "there is no smoothing 'lots'; use kernel, density"),
         ({"minsplit": 1}, "minsplit must be a whole number, 2 or more"),
         (

@@ -53,6 +53,16 @@ def test_a_loaded_model_draws_the_same_data(tmp_path: Path, strata: str, proper:
         np.testing.assert_array_equal(values, b.columns[name])
 
 
+def test_a_model_file_knows_which_trees_were_not_pruned(tmp_path: Path) -> None:
+    model = Synthesizer(seed=3, columns={"marital": {"prune": False}}, drop=["bmi"]).fit(TABLE)
+    save(model, tmp_path / "model.caveat")
+    again = load(tmp_path / "model.caveat")
+    assert again.plan == model.plan
+    assert not again.plan.columns["marital"].settings.prune
+    assert again.plan.columns["age"].settings.prune
+    assert again.tables() == model.tables()
+
+
 def test_the_same_model_gives_the_same_bytes_and_says_it_is_confidential(tmp_path: Path) -> None:
     for name in ("a.caveat", "b.caveat"):
         save(Synthesizer(seed=3, **OPTIONS).fit(TABLE), tmp_path / name)

@@ -258,6 +258,37 @@ def test_minsplit_is_the_smallest_node_that_is_split() -> None:
     assert Synthesizer(minbucket=33).plan(frame).columns["b"].settings.minsplit is None
 
 
+def test_without_pruning_each_group_keeps_its_own_shares() -> None:
+    # "no" has the majority on both sides: the split misclassifies nobody less, and rpart cuts it.
+    groups, answers = np.repeat(["a", "b"], 60), np.repeat(["no", "yes"] * 2, [50, 10, 31, 29])
+    frame = pd.DataFrame({"group": groups, "answer": answers})
+    for method in ("cart", "forest"):
+        kept = Synthesizer(seed=1, method=method, trees=1, prune=False).fit(frame)
+        cut = Synthesizer(seed=1, method=method, trees=1).fit(frame)
+        shares = [np.exp(model.log_prob(frame).columns["answer"]) for model in (kept, cut)]
+        assert len(set(shares[0].round(12))) == 4
+        assert len(set(shares[1].round(12))) == 2
+        if method == "cart":
+            first = [0, 50, 60, 91]  # the first record of each group and answer
+            own = [50 / 60, 10 / 60, 31 / 60, 29 / 60]
+            np.testing.assert_allclose(shares[0][first], own, rtol=1e-12)
+            mixed = [81 / 120, 39 / 120] * 2
+            np.testing.assert_allclose(shares[1][first], mixed, rtol=1e-12)
+
+
+def test_one_column_can_be_left_unpruned_and_cp_plays_no_part_there() -> None:
+    table = Schema.from_mapping(
+        {f"var{j}": {"kind": "category"} for j in range(1, 5)}
+    ).apply(buyer_beware())  # fmt: skip
+    one = {"columns": {"var4": {"prune": False}}}
+    models = [Synthesizer(seed=1, **o).fit(table) for o in ({}, one, {**one, "cp": 0.9})]
+    leaves = [[m.columns[n].values.tree.n_leaves for n in ("var3", "var4")] for m in models]
+    assert leaves == [[2, 6], [2, 8], [1, 8]]
+    # 67 records have 1, 1, 1 before, one of them has 1 again
+    share = np.exp(models[1].log_prob(table).columns["var4"][-1])
+    assert share == pytest.approx(1 / 67, rel=1e-12)
+
+
 def test_strata_are_modelled_apart() -> None:
     # In stratum a the second column copies the first, in b it is its opposite.
     rng = np.random.default_rng(0)

@@ -247,6 +247,24 @@ def test_a_map_of_settings_and_protections(tmp_path):
     assert "not beaten" in (tmp_path / "map.svg").read_text()
 
 
+def test_trees_without_pruning_are_a_setting():
+    table = survey(rows=300).select(["sex", "age", "education", "marital"])
+    settings = settings_of({}, {"minbucket": [5, 20], "prune": [True, False]})
+    question = Question(("S_pMSE two-way",))
+    found = risk_utility_map(table, settings, question, seeds=1, seed=3, threads=1)
+    values = {str(p.setting): p.values[0]["S_pMSE two-way"] for p in found.points}
+    assert list(values) == [
+        "minbucket 5, prune True", "minbucket 5, prune False", "minbucket 20, prune True",
+        "minbucket 20, prune False",
+    ]  # fmt: skip
+    plain = risk_utility_map(table, settings_of({}, {"minbucket": [5, 20]}), question, seeds=1,
+                             seed=3, threads=1)  # fmt: skip
+    assert [p.values[0]["S_pMSE two-way"] for p in plain.points] == [
+        values["minbucket 5, prune True"], values["minbucket 20, prune True"],
+    ]  # fmt: skip
+    assert values["minbucket 20, prune False"] < values["minbucket 20, prune True"]
+
+
 def test_pareto_by_hand():
     def point(name: str, risk: float, utility: float | None) -> Point:
         return Point(Setting({"order": name}), ({"DiSCO": risk, "pMSE": utility},))

@@ -127,6 +127,7 @@ _SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
     "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
     "cp": (Number(0), "Complexity: what a split must gain, relative to the root."),
+    "prune": (FLAG, "Whether splits that gain less are cut away again; cp plays no part if not."),
     "max_depth": (Whole(1), "Depth of a tree."),
     "smoothing": (
         Choice(("", "kernel", "density", "spline"), "smoothing"),

@@ -98,8 +98,9 @@ def check_settings(settings: Settings, column: str) -> None:
     for name in ("method", "within", "formula"):
         if not isinstance(getattr(settings, name), str):
             raise CaveatError(f"{name} must be text", where="synthesis", column=column)
-    if not isinstance(settings.proper, bool):
-        raise CaveatError("proper must be true or false", where="synthesis", column=column)
+    for name in ("proper", "prune"):
+        if not isinstance(getattr(settings, name), bool):
+            raise CaveatError(f"{name} must be true or false", where="synthesis", column=column)
     if settings.method == "derived":
         with about(column, "formula"):
             Expression(settings.formula)

@@ -34,9 +34,9 @@ class Synthesizer:
         Whether a table is synthesised that is too small to hide anybody.
     **options
         The plan: ``order``, ``keep``, ``drop``, ``method``, ``minbucket``, ``minsplit``, ``cp``,
-        ``max_depth``, ``smoothing``, ``proper``, ``special``, ``derived``, ``predictors``,
-        ``rules``, ``strata``, ``weights``, and ``columns`` with settings of single columns. See
-        :func:`caveat.synthesis.make_plan`.
+        ``prune``, ``max_depth``, ``smoothing``, ``proper``, ``special``, ``derived``,
+        ``predictors``, ``rules``, ``strata``, ``weights``, and ``columns`` with settings of single
+        columns. See :func:`caveat.synthesis.make_plan`.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def weigh_splits(nodes, measures, n_nodes, alpha, by_risk, gain, splits):
     classes (`by_risk`) it is taken from the misclassified weights. Returns two complexities
     between which no node would be decided differently.
     """
-    low, high = -1.0, np.inf
+    low, high = -np.inf, np.inf
     for node in range(n_nodes - 1, -1, -1):
         if nodes[FEATURE, node] < 0:
             continue

@@ -268,7 +268,7 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         feature = cut = -1
         best = 0.0
         node = (size, k, squares)
-        if size >= minsplit and size >= 2 * minbucket:
+        if k > 1 and size >= minsplit and size >= 2 * minbucket:
             row = (gone, gone_y, come, come_y)
             for only_light in (True, False):
                 feature, cut, best, beyond = search_profiles(

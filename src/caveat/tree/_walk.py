@@ -350,5 +350,5 @@ def _as_leaves(leaf: Ints, risk: Floats) -> _Results:
     """Return nodes that have no split at any complexity."""
     n = len(leaf)
     whole = np.column_stack([np.zeros(n, np.int64), leaf])
-    real = np.column_stack([np.zeros(n), risk, np.full(n, -1.0), np.full(n, np.inf)])
+    real = np.column_stack([np.zeros(n), risk, np.full(n, -np.inf), np.full(n, np.inf)])
     return _Results(whole, real)

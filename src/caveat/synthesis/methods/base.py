@@ -36,6 +36,9 @@ class Settings:
     minbucket, minsplit, cp, max_depth
         Smallest leaf, smallest node that is split (None: three leaves), complexity and depth of
         trees.
+    prune
+        Whether splits that do not pay for themselves at `cp` are cut away again, as rpart and
+        synthpop do; if not, `cp` plays no part.
     smoothing
         How drawn numbers are smoothed: "", "kernel" (one bandwidth for the column), "density" (one
         for each leaf) or "spline".
@@ -63,6 +66,7 @@ class Settings:
     minbucket: int = 5
     minsplit: int | None = None
     cp: float = 1e-8
+    prune: bool = True
     max_depth: int = 30
     smoothing: str = ""
     proper: bool = False

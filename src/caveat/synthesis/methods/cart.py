@@ -84,11 +84,11 @@ def check_tree(tree: Tree, inputs: Inputs, target: Target) -> None:
 
 
 def control_of(settings: Settings) -> Control:
-    """Return the stopping rules for the tree engine."""
+    """Return the stopping rules for the tree engine; below a cp of 0 it cuts nothing away."""
     return Control(
         minbucket=settings.minbucket,
         minsplit=settings.minsplit,
-        cp=settings.cp,
+        cp=settings.cp if settings.prune else -1.0,
         max_depth=settings.max_depth,
     )
 

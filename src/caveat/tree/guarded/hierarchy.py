@@ -1,9 +1,10 @@
 # mypy: disable-error-code="no-untyped-def"
 """Shares that back off: each value is found by halving the range of codes.
 
-At every branch a node's share of the left half is (n_left + α p + β) / (n + α + 2β), with p the
-share of its parent node; at the root it is (n_left + ½) / (n + 1). Every value is possible in every
-leaf, and a rare one is decided together with those beside it.
+At every branch a node's share of the left half is (n_left + a p + β) / (n + a + 2β), with p the
+share of its parent node and a = α (1 + 20 / (n + 1)): where few records are, their parent node says
+more. At the root it is (n_left + ½) / (n + 1). Every value is possible in every leaf, and a rare one
+is decided together with those beside it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 from caveat.compiling import inner, kernel
 
 __all__ = ["back_off", "count_nodes", "draw_codes", "halves", "log_shares", "root_share", "share"]
+
+SPARSE = 20.0
+"""How many times over the parent's share counts where a branch has no records at all, less one."""
 
 AT_ROOT = 0.5
 """Records in each half of a branch at the root of a tree."""
@@ -52,6 +56,7 @@ def root_share(left, both):
 def share(left, both, parent, settings):
     """Return the share of the left half at a node, given that of its parent."""
     alpha, beta = settings
+    alpha *= 1.0 + SPARSE / (both + 1.0)
     return (left + alpha * parent + beta) / (both + alpha + 2.0 * beta)
 
 

@@ -44,11 +44,11 @@ class Guard:
         Most splits from the root to a leaf.
     """
 
-    temperature: float = 1.0
-    smallest: float = 100.0
-    backoff: float = 10.0
-    floor: float = 0.1
-    depth: int = 12
+    temperature: float = 0.8
+    smallest: float = 140.0
+    backoff: float = 8.0
+    floor: float = 0.05
+    depth: int = 20
 
     @property
     def softness(self) -> float:

@@ -23,9 +23,9 @@ from caveat.tree.guarded import Candidates, Guard, GuardedTree, Response, Sample
 __all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]
 
 GUARDS = {
-    "light": Guard(temperature=0.4, smallest=80, backoff=5),
+    "light": Guard(temperature=0.4, smallest=70, backoff=2, floor=0.5),
     "standard": Guard(),
-    "strong": Guard(temperature=2, smallest=220, backoff=20, floor=0.1),
+    "strong": Guard(temperature=2, smallest=220, backoff=10, floor=3),
 }
 """The settings behind the three positions of the dial."""
 

@@ -1,10 +1,11 @@
 # mypy: disable-error-code="no-untyped-def"
 """Shares that back off: each value is found by halving the range of codes.
 
-At every branch a node's share of the left half is (n_left + a p + β) / (n + a + 2β), with p the
-share of its parent node and a = α (1 + 20 / (n + 1)): where few records are, their parent node says
-more. At the root it is (n_left + ½) / (n + 1). Every value is possible in every leaf, and a rare one
-is decided together with those beside it.
+At every branch a node's share of the left half is (n_left + a p) / (n + a), with p the share of its
+parent node and a = α (1 + 10 / (n + 1)) + κ / min(p, 1 - p): where few records are, their parent
+node says more, and of the rarer half it brings κ records at least, so that one more or less never
+counts for much. At the root the share is (n_left + ½) / (n + 1). Every value is possible in every
+leaf, and a rare one is decided together with those beside it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from caveat.compiling import inner, kernel
 
 __all__ = ["back_off", "count_nodes", "draw_codes", "halves", "log_shares", "root_share", "share"]
 
-SPARSE = 20.0
+SPARSE = 10.0
 """How many times over the parent's share counts where a branch has no records at all, less one."""
 
 AT_ROOT = 0.5
@@ -55,9 +56,9 @@ def root_share(left, both):
 @inner
 def share(left, both, parent, settings):
     """Return the share of the left half at a node, given that of its parent."""
-    alpha, beta = settings
-    alpha *= 1.0 + SPARSE / (both + 1.0)
-    return (left + alpha * parent + beta) / (both + alpha + 2.0 * beta)
+    alpha, kappa = settings
+    worth = alpha * (1.0 + SPARSE / (both + 1.0)) + kappa / min(parent, 1.0 - parent)
+    return (left + worth * parent) / (both + worth)
 
 
 @kernel

@@ -39,15 +39,15 @@ class Guard:
     backoff
         Records' worth of the parent node's share in that of a node (α).
     floor
-        Records' worth of an even share at every branch (β).
+        Records of the rarer half that the parent node's share brings at least (κ).
     depth
         Most splits from the root to a leaf.
     """
 
-    temperature: float = 0.8
-    smallest: float = 140.0
-    backoff: float = 8.0
-    floor: float = 0.05
+    temperature: float = 0.7
+    smallest: float = 120.0
+    backoff: float = 4.0
+    floor: float = 1.0
     depth: int = 20
 
     @property
@@ -62,7 +62,7 @@ class Guard:
 
     @property
     def shrinkage(self) -> tuple[float, float]:
-        """Records' worth of other shares: the parent's, and an even one."""
+        """How much the parent node's share counts: α and κ."""
         return float(self.backoff), float(self.floor)
 
     @property

@@ -121,7 +121,9 @@ class ColumnModel:
         else:
             drawn = self.values.draw(inputs, rng)
         if self.makes_numbers:
-            return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
+            if self.entry.settings.method != "guarded":  # points of a grid have their own decimals
+                drawn = np.round(drawn, self.decimals)
+            return Cells(self.coding, kinds=kinds, numbers=drawn)
         smoothing = self.entry.settings.smoothing
         if smoothing and self.coding.is_number and self.values is not None:
             numbers = self._smoothed(self.coding.numbers[drawn], inputs, smoothing, rng)

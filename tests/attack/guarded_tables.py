@@ -126,8 +126,24 @@ def _numbers(rng: np.random.Generator, n: int, kind: str, signal: Any) -> Any:
     return values
 
 
-KINDS = ("two", "three", "seven", "gaps", "ordered", "few", "many", "decimals", "missing", "special",
-         "both", "dates")  # fmt: skip
+CLASSES = {"two": 2, "three": 3, "seven": 7, "eighty": 80, "hundreds": 310}
+KINDS = ("two", "three", "seven", "gaps", "ordered", "few", "many", "decimals", "missing",
+         "special", "both", "dates")  # fmt: skip
+
+
+def cells_of(rng: np.random.Generator, n: int, kind: str, signal: Any) -> Any:
+    """Return the cells of a column of some kind."""
+    if kind == "gaps":
+        return classes(rng, n, 3, signal, missing=True)
+    if kind == "ordered":
+        levels = [f"c{i}" for i in range(5)]
+        return pd.Categorical(classes(rng, n, 5, signal), levels, ordered=True)
+    if kind in ("eighty", "hundreds"):
+        levels = [f"c{i}" for i in range(CLASSES[kind])]
+        return pd.Categorical(classes(rng, n, len(levels), signal), levels)
+    if kind in CLASSES:
+        return classes(rng, n, CLASSES[kind], signal)
+    return _numbers(rng, n, kind, signal)
 
 
 def make_problem(
@@ -141,20 +157,11 @@ def make_problem(
         frame["s"] = classes(rng, n, 3, rng.random(n))
     for name, kind in zip("abcdef", kinds, strict=False):
         single[name] = {"method": "guarded"}
-        if kind in ("two", "three", "seven"):
-            size = {"two": 2, "three": 3, "seven": 7}[kind]
-            frame[name] = classes(rng, n, size, signal)
-        elif kind == "gaps":
-            frame[name] = classes(rng, n, 3, signal, missing=True)
-        elif kind == "ordered":
-            levels = [f"c{i}" for i in range(5)]
-            frame[name] = pd.Categorical(classes(rng, n, 5, signal), levels, ordered=True)
-        else:
-            frame[name] = _numbers(rng, n, kind, signal)
-            if kind in ("special", "both"):
-                single[name]["special"] = [30.0]
-            if kind == "many" and seed % 2:
-                single[name] |= {"range": [0, 5000, 1], "scale": "geometric"}
+        frame[name] = cells_of(rng, n, kind, signal)
+        if kind in ("special", "both"):
+            single[name]["special"] = [30.0]
+        if kind == "many" and seed % 2:
+            single[name] |= {"range": [0, 5000, 1], "scale": "geometric"}
     if rule:
         frame["r"] = classes(rng, n, 3, signal)
         frame["r"][0] = "c1"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.attack.guarded_tables import design_of, make_problem, problems, records_of
 
 from caveat.attack.neighbours import with_each_value, without_each
+from caveat.attack.worlds import Worlds, draw_release
 
 
 @settings(max_examples=40)
@@ -101,8 +102,42 @@ def test_all_records_and_all_values_at_once_are_each_of_them_alone(weights):
     worlds, rows = problem.worlds, range(60)
     for threads in (1, 3):
         together = without_each(worlds, rows, threads)[1]
-        np.testing.assert_allclose(together, without_each(worlds, rows, 2, refit=True)[1], rtol=1e-9)
+        np.testing.assert_allclose(
+            together, without_each(worlds, rows, 2, refit=True)[1], rtol=1e-9
+        )
     for name in problem.plan.columns:
         together = with_each_value(worlds, name, range(12), 2)
         alone = with_each_value(worlds, name, range(12), 2, refit=True)
         np.testing.assert_allclose(together, alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kinds", [["three", "eighty", "seven"], ["eighty", "hundreds", "two"]])
+def test_many_classes(kinds):
+    """Beyond 64 they are judged in groups, beyond 300 they are not lined up."""
+    problem = make_problem(kinds, 60, 4)
+    assert problem.table["b"].n_levels in (80, 310)
+    worlds = problem.worlds
+    design = design_of(problem, worlds)
+    release = records_of(worlds.releases[0], problem.plan)
+    tables = [problem.table, worlds.without(3), *(worlds.changed(3, {"b": c}) for c in (0, 79))]
+    expected = [design.log_prob(records_of(t, problem.plan), release) for t in tables]
+    base, (without,) = without_each(worlds, [3], 1)
+    found = [base, without, *with_each_value(worlds, "b", [3], 1)[0, [0, 79]]]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_copies_share_their_structure():
+    """It counts once, the shares once for each copy and released row."""
+    problem = make_problem(["three", "both", "seven"], 40, 6)
+    one = problem.worlds
+    larger = draw_release(one.model(problem.table, ()), 55, 1)
+    worlds = Worlds(problem.table, problem.plan, [*one.releases, larger], problem.seed)
+    design = design_of(problem, worlds)
+    rows = [r for release in worlds.releases for r in records_of(release, problem.plan)]
+    assert len(rows) == 95
+    base, (without,) = without_each(worlds, [5], 1)
+    expected = [
+        design.log_prob(records_of(table, problem.plan), rows)
+        for table in (problem.table, worlds.without(5))
+    ]
+    np.testing.assert_allclose([base, without], expected, rtol=1e-9)

@@ -38,8 +38,10 @@ def runs(how: str, from_other: bool) -> np.ndarray:
     """Return log p(Z, T | D), the incremental log p(Z, T | D'), and statistics, for many fits.
 
     They are fits on D, or on D' if ``from_other``: so a record that is removed is also one that is
-    added, and the one that is changed enters and leaves the kinds of a number. The statistics are log p(T | D') - log p(T | D),
-    the share of the first class of the last column in Z, and the number of nodes.
+    added, and the one that is changed enters and leaves the kinds of a number.
+
+    The statistics are log p(T | D') - log p(T | D), the share of the first class of the last column
+    in Z, and the number of nodes.
     """
     base = problem()
     table, plan = base.table, base.plan
@@ -104,4 +106,3 @@ def test_the_ratio_turns_fits_on_one_table_into_fits_on_the_other(how, statistic
 @pytest.mark.parametrize("how", STATES)
 def test_it_would_show_if_the_structure_were_left_out(how):
     assert abs(misfit(how, 2, without_structure=True)) > 5
-

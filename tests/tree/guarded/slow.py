@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ class Declared:
         if self.geometric and n > 64:
             shares = [(100.0**share - 1) / 99 for share in shares]
         bounds = sorted({first + round(share * n) for share in shares})
-        cells = [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+        cells = [range(a, b) for a, b in pairwise(bounds)]
         # A cell without a point of its own is taken in by the next one, the last by that before.
         while len(cells) > 1:
             empty = [i for i, cell in enumerate(cells) if set(cell) <= self.apart]
@@ -185,8 +186,8 @@ class Design:
         held = [r for r in records if self._weight(r) > 0 and not self._ruled(name, r)]
         drawn = [r for r in release if not self._ruled(name, r)]
         for record in release:
-            for rule in self._ruled(name, record)[-1:]:
-                terms.append(0.0 if record[name] == rule.value else -math.inf)
+            last = self._ruled(name, record)[-1:]
+            terms += [0.0 if record[name] == rule.value else -math.inf for rule in last]
         by_stratum = bool(self.strata) and name != self.strata
         for stratum in self.columns[self.strata].values if by_stratum else (None,):
 

@@ -39,7 +39,9 @@ def sample_of(codes, response, weights=None):
 
 def random_sample(rng, sizes, n_codes, n, weighted=False):
     codes = [rng.integers(0, size, n) for size in sizes]
-    response = (sum(codes) + rng.integers(0, 2, n)) % n_codes if codes else rng.integers(0, n_codes, n)
+    response = (
+        (sum(codes) + rng.integers(0, 2, n)) % n_codes if codes else rng.integers(0, n_codes, n)
+    )
     return sample_of(codes, response, rng.choice([0.5, 1.0, 2.5], n) if weighted else None)
 
 
@@ -117,8 +119,11 @@ def test_the_line_of_classes_is_drawn_by_their_counts():
         assert math.exp(tree.log_structure) == pytest.approx(expected[line])
 
 
-@pytest.mark.parametrize("response", [Response(3), Response(7), Response(12, True, True),
-                                      Response(5, has_order=True), Response(2), Response(1)])  # fmt: skip
+RESPONSES = (Response(3), Response(7), Response(12, True, True), Response(5, has_order=True),
+             Response(2), Response(1))  # fmt: skip
+
+
+@pytest.mark.parametrize("response", RESPONSES)
 def test_draws_follow_log_prob_and_every_code_is_possible(response):
     rng = np.random.default_rng(4)
     sizes, ordered = [4, 3], [True, False]

@@ -1,37 +1,38 @@
 r"""How much one record can do to a structure, in the worst case over all data sets.
 
-One record of weight w comes. In one candidate split it joins one side; let S be the weight of that
-side, L the weight of its own class there, Q the sum of squares of the classes.
+One record of weight w comes. In one candidate split it joins one side; let S be the weight of
+that side, L the weight of its own class there, Q the sum of squares of the classes.
 
 *Gini part.* The side's Q/S becomes (Q + 2wL + w^2)/(S + w), so it changes by
 
     d = w (2L + w - Q/S) / (S + w).
 
-Above: Q >= L^2, and 2L - L^2/S <= S because (S - L)^2 >= 0; hence d <= w, with equality if the side
-is pure (L = S) or empty (d = w). Below: L >= 0 and Q/S <= S, hence d >= w (w - S)/(w + S) > -w, which
-is approached by a large side that is pure in another class, and never reached. The other side stays.
+Above: Q >= L^2, and 2L - L^2/S <= S because (S - L)^2 >= 0; hence d <= w, with equality if the
+side is pure (L = S) or empty (d = w). Below: L >= 0 and Q/S <= S, hence d >= w (w - S)/(w + S) >
+-w, which is approached by a large side that is pure in another class, and never reached. The
+other side stays.
 
 *Penalty.* The side has one record more, whatever its weight, so that (m - n)^+ falls by 1 at most
 and never rises: 0 <= e <= 1.
 
-*Together* d + e lies in (-w, w + 1]: **the sensitivity is w + 1, so 2 at weight 1** (1 of the Gini
-part and 1 of the penalty; they meet at an empty side, where both are at their largest). A record
-that goes is the same with the signs turned.
+*Together* d + e lies in (-w, w + 1]: **the sensitivity is w + 1, so 2 at weight 1** (1 of the
+Gini part and 1 of the penalty; they meet at an empty side, where both are at their largest). A
+record that goes is the same with the signs turned.
 
 *Choice.* The log probability of a candidate changes by (d_s + e_s)/tau less the change of the log
-of the sum, which lies between the smallest and the largest of the (d + e)/tau of all candidates. So it
-changes by less than (2w + 1)/tau, which is below 2 (w + 1)/tau: the usual bound 2 x sensitivity / tau
-holds, and the penalty costs half of what it says because it moves one way only.
+of the sum, which lies between the smallest and the largest of the (d + e)/tau of all candidates.
+So it changes by less than (2w + 1)/tau, which is below 2 (w + 1)/tau: the usual bound 2 x
+sensitivity / tau holds, and the penalty costs half of what it says because it moves one way only.
 
 *Stopping.* log 1/(1 + exp(-x)) has slopes between 0 and 1, x = (n - T)/s: at most 1/s.
 
-*Tree.* A given structure sends the record down one path with at most ``depth`` decisions. A record
-that is changed is one that goes and one that comes: twice.
+*Tree.* A given structure sends the record down one path with at most ``depth`` decisions. A
+record that is changed is one that goes and one that comes: twice.
 
-*Line of K classes.* Let x_k = n_k/5. Its log probability is the sum over places i of
-x_i - log(sum over j >= i of exp x_j). If x_a grows by w/5, a at place j (from 0), the sums of places
-0 to j grow by between 0 and w/5 each in the log, that at place j by no more than x_a itself does. So
-the change lies in [-j w/5, w/5]: at most max(1, K - 1) w/5.
+*Line of K classes.* Let x_k = n_k/5. Its log probability is the sum over places i of x_i -
+log(sum over j >= i of exp x_j). If x_a grows by w/5, a at place j (from 0), the sums of places 0
+to j grow by between 0 and w/5 each in the log, that at place j by no more than x_a itself does.
+So the change lies in [-j w/5, w/5]: at most max(1, K - 1) w/5.
 """
 
 from __future__ import annotations

@@ -121,9 +121,10 @@ class ColumnModel:
         else:
             drawn = self.values.draw(inputs, rng)
         if self.makes_numbers:
+            numbers = np.asarray(drawn, np.float64)
             if self.entry.settings.method != "guarded":  # points of a grid have their own decimals
-                drawn = np.round(drawn, self.decimals)
-            return Cells(self.coding, kinds=kinds, numbers=drawn)
+                numbers = np.round(numbers, self.decimals)
+            return Cells(self.coding, kinds=kinds, numbers=numbers)
         smoothing = self.entry.settings.smoothing
         if smoothing and self.coding.is_number and self.values is not None:
             numbers = self._smoothed(self.coding.numbers[drawn], inputs, smoothing, rng)

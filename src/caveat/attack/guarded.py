@@ -21,7 +21,7 @@ from caveat.synthesis import Plan
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.coding import ORDINARY
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.fitting import predictors_of, weights_of
+from caveat.synthesis.fitting import predictors_of
 from caveat.synthesis.methods._points import Points
 from caveat.synthesis.methods.guarded import Guarded, predictor_codes
 from caveat.synthesis.methods.stratified import Stratified
@@ -60,8 +60,10 @@ class _Rows:
 
     @cached_property
     def weights(self) -> Floats:
-        weights = weights_of(self.plan, self.table)
-        return np.ones(self.table.n_rows) if weights is None else weights
+        if not self.plan.weights:
+            return np.ones(self.table.n_rows)
+        # The table as a whole was checked; single records of it may all have the weight 0.
+        return self.table[self.plan.weights].cell_numbers / self.plan.weight_unit
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,10 @@ class ColumnModel:
         else:
             drawn = self.values.draw(inputs, rng)
         if self.makes_numbers:
-            return Cells(self.coding, kinds=kinds, numbers=np.round(drawn, self.decimals))
+            numbers = np.asarray(drawn, np.float64)
+            if self.entry.settings.method != "guarded":  # points of a grid have their own decimals
+                numbers = np.round(numbers, self.decimals)
+            return Cells(self.coding, kinds=kinds, numbers=numbers)
         smoothing = self.entry.settings.smoothing
         if smoothing and self.coding.is_number and self.values is not None:
             numbers = self._smoothed(self.coding.numbers[drawn], inputs, smoothing, rng)

@@ -52,6 +52,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("saturated", "numbers"): Case(8, numeric=True, settings=Settings(pseudo_count=10.0)),
     ("ipf", "classes"): Case(5),
     ("lookup", "classes"): Case(5),
+    ("guarded", "classes"): Case(5, settings=Settings(method="guarded", smallest=30.0, depth=3)),
 }
 
 

@@ -1,0 +1,151 @@
+"""Cells and points of a number follow from its range alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tree.guarded.slow import Declared, roundness
+
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer, make_plan
+from caveat.synthesis.grid import MOST_CELLS, SCALES, Grid, declared_grid
+from caveat.table import Table
+
+
+@st.composite
+def grids(draw: st.DrawFn, most: int = 900) -> Grid:
+    """Ranges with few and many points, of whole and decimal steps, with special values."""
+    step = draw(st.sampled_from([1.0, 5.0, 0.1, 0.25, 0.01, 1000.0, 86_400e9]))
+    first, n = draw(st.integers(-300, 300)), draw(st.integers(2, most))
+    inside = st.integers(first, first + n - 2)  # the highest value at least is an ordinary one
+    points = draw(st.lists(inside | st.integers(-900, 2000), max_size=6, unique=True))
+    if draw(st.booleans()):  # one that leaves cells without any point
+        start = draw(inside)
+        points += range(start, min(start + draw(st.integers(1, 40)), first + n - 1))
+    special = tuple(sorted({round(p * step, 2) for p in points} - {(first + n - 1) * step}))
+    low, high = (round(p * step, 2) for p in (first, first + n - 1))
+    return Grid(low, high, step, draw(st.sampled_from(SCALES)), special)
+
+
+def points_of(grid: Grid) -> np.ndarray:
+    return np.arange(grid.first, grid.first + grid.n_points)
+
+
+def slow(grid: Grid) -> Declared:
+    geometric = grid.scale == "geometric"
+    return Declared((), True, True, True, grid.low, grid.high, grid.step, geometric, grid.special)
+
+
+@given(grids())
+def test_cells_cover_the_range_and_each_point_is_in_one(grid):
+    edges = grid.edges
+    assert (edges[0], edges[-1]) == (grid.first, grid.first + grid.n_points)
+    assert np.all(np.diff(edges) > 0)
+    assert grid.n_cells == len(edges) - 1 <= min(grid.n_points, MOST_CELLS)
+    points = points_of(grid)
+    values = grid.values_of(points)
+    assert np.array_equal(grid.point_of(values), points)
+    cells = grid.cell_of(values)
+    assert np.all(np.diff(cells) >= 0)
+    assert np.array_equal(np.unique(cells), np.arange(grid.n_cells))
+    expected = [i for i, cell in enumerate(slow(grid).cells) for _ in cell]
+    assert cells.tolist() == expected
+    ends = grid.cell_of(np.array([grid.low - 10 * grid.step, grid.high + 1e9 * grid.step]))
+    assert ends.tolist() == [0, grid.n_cells - 1]
+
+
+@given(grids())
+def test_points_of_cells_and_roundness_are_all_points_but_the_special_ones(grid):
+    points = points_of(grid)
+    apart = slow(grid).apart
+    assert set(points[grid.is_special(points)].tolist()) == apart
+    ordinary = points[~grid.is_special(points)]
+    assert grid.points_in.sum() == len(ordinary) == grid.n_points - len(apart)
+    expected = np.zeros_like(grid.points_in)
+    top = len(grid.ladder) - 1
+    for point, cell in zip(ordinary, grid.cell_of(grid.values_of(ordinary)), strict=True):
+        expected[cell, min(roundness(int(point)), top)] += 1
+    assert np.array_equal(grid.points_in, expected)
+    # Beyond the top of the ladder a cell has one point at most, so that nothing is lost there.
+    assert grid.ladder[top] > np.diff(grid.edges).max()
+    assert np.all(grid.points_in.sum(axis=1) > 0)
+
+
+@given(grids())
+def test_a_grid_goes_through_a_file(grid):
+    assert Grid.from_state(grid.state()) == grid
+
+
+def test_even_cells_are_even_and_geometric_ones_grow():
+    even, growing = (np.diff(Grid(0, 63_999, 1, scale).edges) for scale in SCALES)
+    assert set(even.tolist()) == {1000}
+    assert np.all(np.diff(growing) >= 0)
+    # from edge to edge cells grow by 100^(1/64), so the last is 100^(63/64) times the first
+    assert growing[-1] / growing[0] == pytest.approx(100 ** (63 / 64), rel=0.02)
+
+
+@pytest.mark.parametrize("given", [[1, 9, 2], [18, 98, 5], [0.05, 1.05, 0.1]])
+@pytest.mark.xfail(strict=True, reason="points are multiples of the step, not lowest + k x step")
+def test_a_range_begins_with_its_lowest_value(given):
+    grid = declared_grid(given, "", (), "x")
+    low, high, step = given
+    values = grid.values_of(points_of(grid))
+    assert values == pytest.approx(np.arange(low, high + step / 2, step))
+
+
+@pytest.mark.parametrize(
+    "given", [[1, 9], [1, 9, 0], [1, 9, -1], [9, 1, 1], [0, 1e12, 1], [0, np.inf, 1],
+              [0, True, 1], ["a", 1, 1]],
+)  # fmt: skip
+def test_what_is_no_range_is_refused(given):
+    with pytest.raises(CaveatError):
+        declared_grid(given, "", (), "x")
+
+
+@pytest.mark.xfail(strict=True, raises=IndexError, reason="nothing ordinary is left of the column")
+def test_a_column_of_nothing_but_special_values():
+    table = Table.from_frame({"x": [0.0, 30.0] * 10, "y": ["a", "b"] * 10})
+    options = {"method": "guarded", "columns": {"x": {"method": "guarded", "special": [0.0, 30.0]}}}
+    try:
+        plan = make_plan(table, options)
+    except CaveatError:
+        return
+    assert plan.columns["x"].grid is None
+
+
+def release_of(values, **column):
+    frame = pd.DataFrame({"x": values})
+    single = {"x": {"method": "guarded", **column}}
+    model = Synthesizer(seed=1, method="guarded", columns=single).fit(frame)
+    return model, model.sample(rows=3000)
+
+
+def test_decimals_whole_numbers_and_dates_are_kept():
+    rng = np.random.default_rng(0)
+    _, drawn = release_of(np.round(rng.gamma(2, 20, 200), 1))
+    assert drawn["x"].dtype == float
+    assert np.all(drawn["x"] == np.round(drawn["x"], 1))
+    assert len(drawn["x"].unique()) > 150
+    _, drawn = release_of(rng.integers(0, 500, 200))
+    assert drawn["x"].dtype == np.int64
+    days = pd.to_datetime("2020-02-01") + pd.to_timedelta(rng.integers(0, 400, 200), "D")
+    _, drawn = release_of(days)
+    assert drawn["x"].dtype == days.dtype
+    assert np.all(drawn["x"] == drawn["x"].dt.normalize())
+    assert drawn["x"].between(days.min(), days.max()).all()
+
+
+def test_a_step_finer_than_the_data_is_taken_at_its_word():
+    """What is released has the probability that it was drawn with."""
+    values = np.round(np.random.default_rng(0).random(200) * 3, 1)
+    model, drawn = release_of(values, range=[0, 3, 0.01])
+    grid = np.round(np.arange(301) * 0.01, 2)
+    shares = np.exp(model.log_prob(pd.DataFrame({"x": grid})).columns["x"])
+    assert shares.sum() == pytest.approx(1.0)
+    on_tenths = np.isclose(grid * 10, np.rint(grid * 10))
+    expected = shares[on_tenths].sum()
+    seen = np.isclose(drawn["x"] * 10, np.rint(drawn["x"] * 10)).mean()
+    assert seen == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 3000))

@@ -84,7 +84,7 @@ def design_of(problem: Problem, worlds: Worlds) -> Design:
         columns,
         {n: e.predictors for n, e in plan.columns.items()},
         {
-            n: Settings(g.temperature, g.smallest, g.backoff, g.anchor, g.floor, g.depth)
+            n: Settings(g.temperature, g.smallest, g.backoff, g.floor, g.depth)
             for n, g in guards.items()
         },
         {n: structures(m.kinds) for n, m in worlds.base.items()},
@@ -203,5 +203,5 @@ def problems(draw: st.DrawFn) -> Problem:
         rule,
         draw(st.sampled_from(["", "", "s"])) if alone else "",
         temperature=draw(st.sampled_from([0.3, 1.5, 10.0])),
-        anchor=draw(st.sampled_from([0.0, 2.0])),
+        floor=draw(st.sampled_from([0.1, 2.0])),
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.attack.guarded_tables import make_problem
 
-from caveat.attack.neighbours import with_each_value, without_each
+from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.synthesis.fitting import fit_columns
 
@@ -46,7 +46,7 @@ def runs(how: str, from_other: bool) -> np.ndarray:
     base = problem()
     table, plan = base.table, base.plan
     name = "b" if how == "changed" else ""
-    lookup = Worlds(table, plan, [])
+    lookup = Worlds(table, plan, [], 0)
     other = lookup.changed(RECORD, {name: changed_code(name)}) if name else lookup.without(RECORD)
     found = []
     for seed in range(N_FITS):

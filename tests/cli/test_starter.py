@@ -17,10 +17,10 @@ from caveat.cli import app
 from caveat.datasets import survey
 from caveat.expressions import Expression
 from caveat.release import ReleaseSpec
-from caveat.table.numbers import decimals_of
 from caveat.synthesis.plan import make_plan
 from caveat.synthesis.rules import Fixed, parse_rule
 from caveat.table import Schema, Table, read, write
+from caveat.table.numbers import decimals_of
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = sorted(DATA.glob("*.csv"))

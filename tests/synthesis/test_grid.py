@@ -88,7 +88,6 @@ def test_even_cells_are_even_and_geometric_ones_grow():
 
 
 @pytest.mark.parametrize("given", [[1, 9, 2], [18, 98, 5], [0.05, 1.05, 0.1]])
-@pytest.mark.xfail(strict=True, reason="points are multiples of the step, not lowest + k x step")
 def test_a_range_begins_with_its_lowest_value(given):
     grid = declared_grid(given, "", (), "x")
     low, high, step = given
@@ -105,7 +104,6 @@ def test_what_is_no_range_is_refused(given):
         declared_grid(given, "", (), "x")
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="nothing ordinary is left of the column")
 def test_a_column_of_nothing_but_special_values():
     table = Table.from_frame({"x": [0.0, 30.0] * 10, "y": ["a", "b"] * 10})
     options = {"method": "guarded", "columns": {"x": {"method": "guarded", "special": [0.0, 30.0]}}}

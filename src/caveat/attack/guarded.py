@@ -88,7 +88,7 @@ class _View:
         for condition, _ in self.model.fixed:
             takes_part = takes_part & ~condition.holds(rows.table.columns)
         if self.stratum is not None:
-            takes_part = takes_part & (inputs.parts[-1].codes == self.stratum)
+            takes_part = takes_part & (inputs.parts[inputs.last].codes == self.stratum)
         if self.is_kind:
             assert kinds is not None
             response = kinds

@@ -152,4 +152,6 @@ def inputs_of(
     """
     whole = [cells[name].parts for name in names if len(cells[name].parts) == 1]
     split = [cells[name].parts for name in names if len(cells[name].parts) == 2]
-    return Inputs(tuple(part for parts in whole + split for part in parts), n_rows, shared)
+    is_whole = bool(names) and len(cells[names[-1]].parts) == 1
+    parts = tuple(part for parts in whole + split for part in parts)
+    return Inputs(parts, n_rows, shared, len(whole) - 1 if is_whole else -1)

@@ -93,19 +93,26 @@ class Grid:
 
     @cached_property
     def first(self) -> int:
-        """Number of the lowest point: values are multiples of the step."""
+        """Number of the lowest point: values are multiples of the step, give or take an offset."""
         return round(self.low / self.step)
+
+    @cached_property
+    def offset(self) -> float:
+        """How far the points lie above multiples of the step; 0 but for odd ranges."""
+        offset = self.low - self.first * self.step
+        return 0.0 if abs(offset) < self.step * 1e-9 else offset
 
     @cached_property
     def n_points(self) -> int:
         """Number of points."""
-        return round(self.high / self.step) - self.first + 1
+        return math.floor((self.high - self.low) / self.step + 1e-6) + 1
 
     @property
     def decimals(self) -> int:
         """Decimal places of the points."""
         for places in range(MOST_DECIMALS):
-            if math.isclose(round(self.step, places), self.step, rel_tol=1e-9):
+            if all(math.isclose(round(v, places), v, abs_tol=self.step * 1e-6)
+                   for v in (self.step, self.offset)):  # fmt: skip
                 return places
         return MOST_DECIMALS
 
@@ -133,7 +140,7 @@ class Grid:
 
     def point_of(self, values: Floats) -> Ints:
         """Return the number of the point nearest to each value."""
-        place = np.rint(np.nan_to_num(values) / self.step)
+        place = np.rint((np.nan_to_num(values) - self.offset) / self.step)
         last = self.first + self.n_points - 1
         return np.clip(place, self.first, last).astype(np.int64)
 
@@ -143,7 +150,12 @@ class Grid:
 
     def values_of(self, points: Ints) -> Floats:
         """Return the value of each point."""
-        return np.round(points * self.step, self.decimals)
+        return np.round(points * self.step + self.offset, self.decimals)
+
+    def holds(self, values: Floats) -> NDArray[np.bool_]:
+        """Return which values are points of the grid."""
+        near = np.abs(self.values_of(self.point_of(values)) - values)
+        return np.asarray(near <= self.step * 1e-6)
 
     @cached_property
     def ladder(self) -> Ints:
@@ -174,8 +186,7 @@ class Grid:
     def special_points(self) -> Ints:
         """The points that are special values."""
         values = np.array(self.special, np.float64)
-        inside = (values >= self.low - self.step / 2) & (values <= self.high + self.step / 2)
-        return np.unique(self.point_of(values[inside]))
+        return np.unique(self.point_of(values[self.holds(values)]))
 
     def is_special(self, points: Ints) -> NDArray[np.bool_]:
         """Return which points are special values."""

@@ -80,7 +80,7 @@ def with_grids(
         if guarded and entry.settings.method not in UNUSED:
             own = given.get(name, {})
             special = entry.special if "special" in own else _heap(entry, table[name])
-            entry = replace(entry, special=special)  # noqa: PLW2901
+            entry = replace(entry, special=special)
             found[name] = replace(entry, grid=_grid(entry, table, name, own))
     return found
 
@@ -110,6 +110,13 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
     ordinary = column.numbers[coding.kind_of[: len(column.levels)] == 0] if coding.two_step else (
         column.numbers
     )  # fmt: skip
+    if not len(ordinary):
+        raise CaveatError(
+            "all values are special: none is left to be drawn",
+            where=where,
+            column=name,
+            do="leave one of them out",
+        )
     if "range" in given:
         grid = declared_grid(given["range"], scale, special, name)
         whole = column.kind is not Kind.NUMERIC
@@ -126,6 +133,13 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
                 where=where,
                 column=name,
                 do="declare a wider one, or code what lies beyond it (top-coding)",
+            )
+        if not grid.holds(ordinary).all():
+            raise CaveatError(
+                "the data have values between the steps of the declared range",
+                where=where,
+                column=name,
+                do="declare a smaller step, or round the column first",
             )
         return grid
     return assumed_grid(column, ordinary, decimals_of(column), scale, special)

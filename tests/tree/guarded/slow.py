@@ -31,7 +31,6 @@ class Settings(NamedTuple):
     temperature: float
     smallest: float
     backoff: float
-    anchor: float
     floor: float
     depth: int
 
@@ -351,9 +350,9 @@ class Tree:
         n_left = math.fsum(r.weight for r in rows if self.place[r.response] < (low + high) // 2)
         if m == 0:
             return (n_left + 0.5) / (n + 1)
-        a, g, b = self.settings.backoff, self.settings.anchor, self.settings.floor
-        up, root = self.share(self.parent[m], low, high), self.share(0, low, high)
-        return (n_left + a * up + g * root + b) / (n + a + g + 2 * b)
+        up = self.share(self.parent[m], low, high)
+        a = self.settings.backoff * (1 + 10 / (n + 1)) + self.settings.floor / min(up, 1 - up)
+        return (n_left + a * up) / (n + a)
 
     def log_prob(self, codes: Sequence[int], response: int) -> float:
         leaf, place = self.path(codes)[-1], self.place[response]

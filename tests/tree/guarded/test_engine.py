@@ -13,7 +13,7 @@ from tests.tree.guarded.slow import Row, Settings, Structure, Tree, splits_of
 
 from caveat.tree.guarded import Candidates, Guard, Response, Sample, grow_guarded
 
-TINY = Guard(temperature=2.0, smallest=8.0, backoff=3.0, anchor=1.0, floor=0.2, depth=2)
+TINY = Guard(temperature=2.0, smallest=8.0, backoff=3.0, floor=0.2, depth=2)
 
 
 def too_far(observed: Counter, probabilities: dict, n: int) -> bool:
@@ -51,7 +51,7 @@ def slow_tree(sample, sizes, ordered, tree):
         Row(sample.codes[:, i].tolist(), int(sample.response[i]), float(sample.weights[i]))
         for i in range(sample.n)
     ]
-    settings = Settings(guard.temperature, guard.smallest, guard.backoff, guard.anchor, guard.floor,
+    settings = Settings(guard.temperature, guard.smallest, guard.backoff, guard.floor,
                         guard.depth)  # fmt: skip
     structure = Structure(tree.candidate.tolist(), tree.place.tolist())
     return Tree(list(zip(sizes, ordered, strict=True)), rows, structure, settings,

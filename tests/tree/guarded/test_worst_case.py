@@ -49,7 +49,7 @@ from tests.tree.guarded.test_engine import random_sample
 
 from caveat.tree.guarded import Candidates, Guard, Response, Sample, grow_guarded
 
-SETTINGS = Settings(1.0, 8.0, 3.0, 1.0, 0.2, 2)
+SETTINGS = Settings(1.0, 8.0, 3.0, 0.2, 2)
 
 
 def gain(rows, least, n_classes):

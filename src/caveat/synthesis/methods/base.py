@@ -95,11 +95,14 @@ class Inputs:
         Number of rows.
     shared
         The same variables as the tree engine stores them, when somebody has them already.
+    last
+        Which of the variables is the last of the named columns: with strata, the stratum.
     """
 
     parts: tuple[Part, ...]
     n_rows: int
     shared: Predictors | None = field(default=None, compare=False)
+    last: int = -1
 
     __repr__ = without_values
 
@@ -117,7 +120,8 @@ class Inputs:
     def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return the inputs of some rows."""
         parts = tuple(part.take(rows) for part in self.parts)
-        return Inputs(parts, len(parts[0].codes) if parts else len(np.arange(self.n_rows)[rows]))
+        n = len(parts[0].codes) if parts else len(np.arange(self.n_rows)[rows])
+        return Inputs(parts, n, last=self.last)
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ __all__ = ["Stratified"]
 def _inside(inputs: Inputs, target: Target, stratum: int) -> Target:
     """Return the target with the rows of one stratum."""
     rows = np.arange(inputs.n_rows) if target.rows is None else target.rows
-    return replace(target, rows=rows[inputs.parts[-1].codes[rows] == stratum])
+    return replace(target, rows=rows[inputs.parts[inputs.last].codes[rows] == stratum])
 
 
 @dataclass(frozen=True)
 class Stratified:
-    """Models by stratum; the last of the inputs says which stratum a row is in.
+    """Models by stratum; the last of the named columns says which stratum a row is in.
 
     A stratum without a training row of its own uses the model of all rows (stratum -1). Guarded
     trees have one for every level.
@@ -61,11 +61,11 @@ class Stratified:
         """Fit one model of the given method in each stratum, and one for all rows."""
         if settings.method == "guarded":
             # Who is in the data must not decide which models there are.
-            levels = range(inputs.parts[-1].n_levels)
+            levels = range(inputs.parts[inputs.last].n_levels)
             parts = [_inside(inputs, target, stratum) for stratum in levels]
             fits = [method.fit(inputs, part, settings, rng) for part in parts]
             return cls(dict(enumerate(fits)))
-        strata = inputs.parts[-1].codes
+        strata = inputs.parts[inputs.last].codes
         models: dict[int, Fitted] = {-1: method.fit(inputs, target, settings, rng)}
         for stratum in np.unique(strata if target.rows is None else strata[target.rows]).tolist():
             part = _inside(inputs, target, stratum)
@@ -88,7 +88,7 @@ class Stratified:
         return sum(getattr(model, "log_structure", 0.0) for model in self.models.values())
 
     def _by_stratum(self, inputs: Inputs) -> list[tuple[Fitted, NDArray[np.int64]]]:
-        strata = inputs.parts[-1].codes
+        strata = inputs.parts[inputs.last].codes
         return [
             (
                 self.models[stratum if stratum in self.models else -1],
@@ -114,7 +114,7 @@ class Stratified:
     def check(self, inputs: Inputs, target: Target) -> None:
         """Need a model for all rows, and others for strata that there are."""
         need(inputs.parts, "no strata")
-        levels = inputs.parts[-1].n_levels
+        levels = inputs.parts[inputs.last].n_levels
         need(max(self.models) < levels and min(self.models) >= -1, "a stratum that there is not")
         need(-1 in self.models or len(self.models) == levels, "no model of all rows")
         for model in self.models.values():

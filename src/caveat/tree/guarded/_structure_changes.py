@@ -2,9 +2,9 @@
 """What one record does to the probability of a structure: kernels.
 
 A world lacks one record (``gone``: codes, classes, weights, who takes part) and has another instead
-(``come``). ``counts`` are, of every candidate, the weight of each class and the records on the left,
-sums and sums of squares on both sides, its own weight in the choice; which candidates count; and
-the weight of each class in the node.
+(``come``). ``counts`` are, of every candidate, the weight of each class and the records on the
+left, sums and sums of squares on both sides, its own weight in the choice; which candidates count;
+and the weight of each class in the node.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from caveat.tree.guarded._grow import (
 )
 
 __all__ = ["structure_changes"]
+
+MOST_POWER = 600.0
+"""Powers of e that floating point holds, with room to spare."""
 
 NEGLIGIBLE = 45.0
 """Candidates whose weight is so many powers of e below the largest do not show in the sum."""
@@ -233,6 +236,16 @@ def mass_after(i, flag, gone, come, counts, table, n_near, tabled, n, best, spli
 
 
 @inner
+def largest_after(i, flag, gone, come, counts, n, splits, of, least):
+    """Return the largest gain after a change."""
+    top = -np.inf
+    for s in range(len(counts[3])):
+        gain = changed_gain(s, flag, i, gone, come, counts, n, splits, of, least)
+        top = max(top, gain)
+    return top
+
+
+@inner
 def leaf_changes(changes, n, worlds, which, begin, end, settings):
     """Add what the worlds at a leaf do to the decision not to split it."""
     _, smallest, softness, _, _ = settings
@@ -245,7 +258,8 @@ def leaf_changes(changes, n, worlds, which, begin, end, settings):
 
 @inner
 def split_changes(
-    changes, chosen, n, visits, counts, table, by_class, splits, of, settings, gone, come, how, reach
+    changes, chosen, n, visits, counts, table, by_class, splits, of, settings, gone, come, how,
+    reach,
 ):  # fmt: skip
     """Add what the worlds at a node do to the decision to split it, and how."""
     worlds, which, begin, end = visits
@@ -263,9 +277,15 @@ def split_changes(
     gain = changed_gain(chosen, 0, 0, gone, come, counts, n, splits, of, least)
     before = log_split(n, smallest, softness) + (gain - best) / temperature - math.log(whole)
     known = -1
+    # Beyond what exp can hold each world has a largest gain of its own.
+    extreme = reach > MOST_POWER * temperature
     for j in range(begin, end):
-        i, flag = worlds[j], which[j]
-        if flag == 3 and owner[i] >= 0:
+        i, flag, top = worlds[j], which[j], best
+        if extreme:
+            top = largest_after(i, flag, gone, come, counts, n, splits, of, least)
+            mass = mass_after(i, flag, gone, come, counts, table, n_near, False, n, top, splits, of,
+                              settings)  # fmt: skip
+        elif flag == 3 and owner[i] >= 0:
             if known != owner[i]:
                 known = owner[i]
                 masses_by_class(by_class, i, gone, counts, table, n_near, splits, of)
@@ -275,7 +295,7 @@ def split_changes(
                               splits, of, settings)  # fmt: skip
         now = n - (flag & 1) + (flag >> 1)
         gain = changed_gain(chosen, flag, i, gone, come, counts, n, splits, of, least)
-        after = log_split(now, smallest, softness) + (gain - best) / temperature - math.log(mass)
+        after = log_split(now, smallest, softness) + (gain - top) / temperature - math.log(mass)
         changes[i] += after - before
 
 

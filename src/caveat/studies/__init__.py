@@ -1,6 +1,13 @@
 """Published experiments, rerun end to end and put beside the printed numbers."""
 
-from caveat.studies import attribute_baseline, buyer_beware, distance_filter, settings, weights
+from caveat.studies import (
+    attribute_baseline,
+    buyer_beware,
+    distance_filter,
+    guarded,
+    settings,
+    weights,
+)
 from caveat.studies.study import Grid, Study, StudyResult
 
 __all__ = ["STUDIES", "Grid", "Study", "StudyResult"]
@@ -11,6 +18,7 @@ STUDIES: dict[str, Study] = {
         attribute_baseline.STUDY,
         buyer_beware.STUDY,
         distance_filter.STUDY,
+        guarded.STUDY,
         settings.STUDY,
         weights.STUDY,
     )

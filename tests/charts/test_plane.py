@@ -109,3 +109,16 @@ def test_methods_are_curves_in_the_order_of_the_dial() -> None:
         "black edge: this release",
     ]  # fmt: skip
     assert map_key([point("a", 3.0, 0.1)]) == MAP_KEY[1:]
+
+
+def test_names_on_the_axis_stand_above_their_dots() -> None:
+    curve = {"method": "cart", "line": 0}
+    points = [point("a", 80.0, 1.0, **curve), point("b", 0.0, 2.0, **curve)]
+    spec = spec_of(risk_utility(points, "membership", "pMSE"))
+    rows = {row["setting"]: row for row in rows_of(spec, "setting")}
+    assert [(rows[name]["low"], rows[name]["inwards"]) for name in "ab"] == [
+        (False, False), (True, False),
+    ]  # fmt: skip
+    outwards, above = spec["layer"][-2:]
+    assert outwards["transform"] == [{"filter": "datum.label && !datum.inwards && !datum.low"}]
+    assert (above["mark"]["align"], above["mark"]["dy"]) == ("right", -14)

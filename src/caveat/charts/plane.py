@@ -30,6 +30,8 @@ LABEL = 32
 INWARDS = 2 / 3
 # So near to each other, in shares of width and height, two labels would lie on one another.
 NEAR = (0.2, 0.05)
+# Below this share of the height there is no room for a label under a dot.
+LOW = 0.08
 
 
 def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | None = None) -> Any:
@@ -62,11 +64,15 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
     ]
     layers = _on_curves(base, curves, y, tips) if curves else _in_the_plane(base, y, tips)
     # A layer without rows would have no extent, and the browser would say so.
-    if any(row["label"] and not row["inwards"] for row in rows):
-        outwards = _labels(base, "!datum.inwards", align="left", dx=9, dy=-7)
+    if any(row["label"] and not (row["inwards"] or row.get("low")) for row in rows):
+        where = "!datum.inwards && !datum.low" if curves else "!datum.inwards"
+        outwards = _labels(base, where, align="left", dx=9, dy=-7)
         layers.append(outwards.encode(y="risk_worst:Q"))
     if any(row["label"] and row["inwards"] for row in rows):
         layers.append(_labels(base, "datum.inwards", align="right", dx=6, dy=16).encode(y=y))
+    if any(row["label"] and row.get("low") for row in rows):
+        above = _labels(base, "datum.low", align="right", dx=6, dy=-14)
+        layers.append(above.encode(y="risk_worst:Q"))
     if limit is not None:
         rule = draw([{"limit": limit}]).mark_rule(
             color=GREY if curves else COLOURS[1], strokeDash=[5, 4], strokeWidth=2
@@ -191,3 +197,7 @@ def _part(rows: Rows) -> None:
         aside = right["utility_mean"] - left["utility_mean"] < NEAR[0] * wide
         level = abs(right["risk_worst"] - left["risk_worst"]) < NEAR[1] * high
         right["inwards"] = right["inwards"] or (aside and level and not left["inwards"])
+    for row in named:
+        # Below its dot the name would lie on the axis.
+        row["low"] = row["inwards"] and row["risk_mean"] < LOW * high
+        row["inwards"] = row["inwards"] and not row["low"]

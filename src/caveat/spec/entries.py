@@ -140,19 +140,16 @@ _SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
     "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
     "formula": (TEXT, "The formula of a derived column."),
-    "guard": (Choice(tuple(GUARDS), "guard"), "How strongly guarded trees hide single records."),
+    "guard": (Choice(tuple(GUARDS), "guard"), "How strongly guarded trees hide single records; it "
+              "gives the five numbers below that are not said."),
     "temperature": (Number(0), "How freely guarded trees draw their splits."),
     "smallest": (Number(0), "Records in a node that guarded trees split every second time."),
     "backoff": (Number(0), "Records that the node above counts for in guarded trees."),
     "floor": (Number(0), "Records that both halves of the values have anyway in guarded trees."),
     "depth": (Whole(0), "Depth of guarded trees."),
-}
-_OF_THE_GUARD = ("temperature", "smallest", "backoff", "floor", "depth")
+}  # fmt: skip
 _USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
-SETTINGS = {
-    name: Key(kind, says, _USUAL[name], otherwise="" if name not in _OF_THE_GUARD else "by `guard`")
-    for name, (kind, says) in _SETTINGS.items()
-}
+SETTINGS = {name: Key(kind, says, _USUAL[name]) for name, (kind, says) in _SETTINGS.items()}
 NAME_OR_NAMES = Either((TEXT, NAMES))
 LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
 SYNTHESIS = Group(

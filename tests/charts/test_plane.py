@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.charts.specs import marks, rows_of, spec_of, values
 
-from caveat.charts import MAP_KEY, risk_utility
-from caveat.charts.style import COLOURS, PALE
+from caveat.charts import MAP_KEY, map_key, risk_utility
+from caveat.charts.style import COLOURS, GREY, INK, PALE
 
 
-def point(setting: str, risk: float, utility: float, **more: bool) -> dict[str, Any]:
+def point(setting: str, risk: float, utility: float, **more: Any) -> dict[str, Any]:
     worst = {"risk_mean": risk, "risk_worst": risk + 1, "utility_mean": utility}
     return {"setting": setting, **worst, "pareto": True, "chosen": False, **more}
 
@@ -77,3 +77,48 @@ def test_labels_on_the_right_end_at_their_dots() -> None:
 
 def test_no_setting_at_all_is_an_empty_plane() -> None:
     assert rows_of(spec_of(risk_utility([], "DiSCO", "pMSE")), "setting") == []
+
+
+def test_methods_are_curves_in_the_order_of_the_dial() -> None:
+    plain, guarded = {"method": "cart", "line": 0}, {"method": "guarded", "line": 1}
+    points = [
+        point("cart, minbucket 20", 90.0, 1.1, **plain),
+        point("cart, minbucket 5", 91.0, 1.0, **plain),
+        point("guarded, guard light", 30.0, 1.2, **guarded),
+        point("guarded, guard strong", 31.0, 1.9, pareto=False, chosen=True, **guarded),
+    ]
+    spec = spec_of(risk_utility(points, "membership", "pMSE", 5.0))
+    assert marks(spec) == ["rule", "line", "rule", "tick", "point", "text", "text"]
+    line, dots = spec["layer"][1]["encoding"], spec["layer"][4]["encoding"]
+    assert (line["detail"]["field"], line["order"]["field"]) == ("line", "place")
+    assert [line[axis]["field"] for axis in "xy"] == ["utility_mean", "risk_mean"]
+    assert dots["fill"]["scale"] == {"domain": ["cart", "guarded"], "range": list(COLOURS)}
+    assert dots["shape"]["scale"]["range"] == ["circle", "diamond"]
+    assert dots["stroke"]["condition"] == {"test": "datum.chosen", "value": INK}
+    assert spec["layer"][0]["mark"]["color"] == GREY  # the limit is no curve
+    rows = {row["setting"]: row for row in rows_of(spec, "setting")}
+    assert [rows[one["setting"]]["place"] for one in points] == [0, 1, 2, 3]
+    # All are named, without the method; a name that would lie on another stands below its dot.
+    named = [rows[one["setting"]] for one in points]
+    assert [(row["label"], row["inwards"]) for row in named] == [
+        ("minbucket 20", True), ("minbucket 5", False), ("guard light", False),
+        ("guard strong", True),
+    ]  # fmt: skip
+    assert [words for _, _, words in map_key(points)] == [
+        "plain trees", "guarded trees", "pale: beaten, another setting is better in both",
+        "black edge: this release",
+    ]  # fmt: skip
+    assert map_key([point("a", 3.0, 0.1)]) == MAP_KEY[1:]
+
+
+def test_names_on_the_axis_stand_above_their_dots() -> None:
+    curve = {"method": "cart", "line": 0}
+    points = [point("a", 80.0, 1.0, **curve), point("b", 0.0, 2.0, **curve)]
+    spec = spec_of(risk_utility(points, "membership", "pMSE"))
+    rows = {row["setting"]: row for row in rows_of(spec, "setting")}
+    assert [(rows[name]["low"], rows[name]["inwards"]) for name in "ab"] == [
+        (False, False), (True, False),
+    ]  # fmt: skip
+    outwards, above = spec["layer"][-2:]
+    assert outwards["transform"] == [{"filter": "datum.label && !datum.inwards && !datum.low"}]
+    assert (above["mark"]["align"], above["mark"]["dy"]) == ("right", -14)

@@ -115,13 +115,15 @@ def test_formulas_and_settings_are_shown_only_if_made_of_public_words():
     content["utility"]["models"] = [model, other, number, counted]
     content["map"]["points"][0]["setting"] = "minbucket 5, prune False, round numbers"
     content["map"]["points"][1]["setting"] = "special MARKER"
+    content["map"]["points"][2] |= {"setting": "guarded, guard strong", "line": 1}
     public = external(content)
     formulas = [m["formula"] for m in public["utility"]["models"]]
     assert formulas == [model["formula"], "model 1 (withheld)", "model 2 (withheld)",
                         "poisson: income ~ `age` * sex"]  # fmt: skip
     settings = [p["setting"] for p in public["map"]["points"]]
     assert settings[:3] == ["minbucket 5, prune False, round numbers", "setting 2 (withheld)",
-                            "minbucket 50"]  # fmt: skip
+                            "guarded, guard strong"]  # fmt: skip
+    assert public["map"]["points"][2]["line"] == 1
 
 
 def test_notes_are_shown_by_their_flag_and_labels_in_forms_that_are_known():

@@ -193,6 +193,18 @@ def test_the_seed_and_the_hashes_are_internal():
     assert content["release"]["files"][0]["sha256"] in outside
 
 
+def test_a_map_of_two_methods_says_what_its_lines_and_signs_are():
+    content = small()
+    for i, point in enumerate(content["map"]["points"]):
+        point |= {"method": "guarded" if i > 1 else "cart", "line": i // 2}
+    check(content)
+    page = render(content)
+    assert "lines join the settings of one method, in the order of its dial" in page
+    assert "guarded trees</li>" in page
+    assert "black edge: this release</li>" in page
+    assert "a line joins the settings that are not beaten" in render(small())
+
+
 def no_map(content):
     content["map"] = None
 

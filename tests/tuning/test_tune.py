@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from caveat.attack import membership, posterior
 from caveat.charts import save
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
@@ -263,6 +264,143 @@ def test_trees_without_pruning_are_a_setting():
         values["minbucket 5, prune True"], values["minbucket 20, prune True"],
     ]  # fmt: skip
     assert values["minbucket 20, prune False"] < values["minbucket 20, prune True"]
+
+
+GRID = {
+    "method": ["cart", "guarded"],
+    "minbucket": [5, 50],
+    "prune": [True, False],
+    "cp": [1e-8, 0.05],
+    "guard": ["light", "strong"],
+}
+
+
+def test_what_a_method_does_not_use_makes_no_settings():
+    settings = settings_of({"smoothing": "kernel"}, GRID)
+    assert [str(setting) for setting in settings] == [
+        "cart, minbucket 5, prune True, cp 1e-08",
+        "cart, minbucket 5, prune True, cp 0.05",
+        "cart, minbucket 5, prune False",
+        "cart, minbucket 50, prune True, cp 1e-08",
+        "cart, minbucket 50, prune True, cp 0.05",
+        "cart, minbucket 50, prune False",
+        "guarded, guard light",
+        "guarded, guard strong",
+    ]
+    assert settings[2].options == {
+        "smoothing": "kernel", "method": "cart", "minbucket": 5, "prune": False,
+    }  # fmt: skip
+    assert len({setting.key for setting in settings}) == 8
+    # A column of its own method needs the settings of that method.
+    alone = settings_of({"columns": {"x": {"method": "cart"}}}, GRID)
+    assert len(alone) == 6 + 2 * 6
+    pruned = {"columns": {"x": {"prune": True}}}
+    assert len(settings_of(pruned, {"cp": [1e-8, 0.05], "prune": [False]})) == 2
+
+
+MADE_UP = {  # posterior, membershipShare, S_pMSE two-way
+    "cart, minbucket 5": (1.0, 99.0, 1.0),
+    "cart, minbucket 50": (0.4, 60.0, 1.2),
+    "guarded, guard light": (0.8, 0.9, 1.3),
+    "guarded, guard standard": (0.45, 0.9, 1.4),
+    "guarded, guard strong": (0.3, 0.1, 1.9),
+}
+
+
+@pytest.mark.parametrize(
+    ("limits", "chosen"),
+    [
+        ({"posterior": 0.5, "membershipShare": 1}, "guarded, guard standard"),
+        ({"posterior": 0.5}, "cart, minbucket 50"),
+        ({"membershipShare": 1}, "guarded, guard light"),
+        ({"posterior": 0.4, "membershipShare": 1}, "guarded, guard strong"),
+        ({"posterior": 0.2, "membershipShare": 1}, None),
+    ],
+)
+def test_the_dial_is_turned_to_the_limits(monkeypatch, limits, chosen):
+    def made_up(_, setting, seeds):
+        posterior, share, utility = MADE_UP[str(setting)]
+        values = {"posterior": posterior, "membershipShare": share, "S_pMSE two-way": utility}
+        return Point(setting, (values,) * len(seeds), errors=({},) * len(seeds))
+
+    monkeypatch.setattr(Workbench, "measure", made_up)
+    grid = {"method": ["cart", "guarded"], "minbucket": [5, 50],
+            "guard": ["light", "standard", "strong"]}  # fmt: skip
+    found = tune(buyer_beware(), spec(limits=limits, settings=grid))
+    assert (found.chosen and str(found.chosen.setting)) == chosen
+    assert [str(point.setting) for point in found.points] == list(MADE_UP)
+
+
+def small() -> Table:
+    return survey(rows=150).select(["sex", "age", "education", "marital"])
+
+
+@pytest.mark.parametrize("options", [{"method": "guarded", "smallest": 20}, {"minbucket": 20}])
+def test_all_records_at_once_are_the_attacks_on_each(options):
+    names = ("posterior", "gain", "strongWorst", "strongShare", "strongGain", "membershipShare")
+    table, setting = small(), Setting(options)
+    question = Question(names, records="all", unknown=("marital",))
+    (found,) = Workbench(table, question).measure(setting, [5]).values
+    fitted = setting.fit(table, 5)
+    plan, release = fitted.model.plan, fitted.model.tables(threads=1)[0]
+    each = [posterior(table, release, i, generator=plan, unknown=["marital"]) for i in range(150)]
+    chances = np.array([one.probability for one in each])
+    before = np.array([one.prior[one.truth] for one in each])
+    assert found["posterior"] == pytest.approx(chances.max())
+    assert found["gain"] == pytest.approx((chances / before).max())
+    assert found["strongWorst"] == pytest.approx(100 * chances.max())
+    assert found["strongShare"] == pytest.approx(100 * (chances >= 0.9).mean())
+    assert found["strongGain"] == pytest.approx(100 * (chances - before).mean())
+    members = membership(table, release, generator=plan).posterior()
+    assert found["membershipShare"] == pytest.approx(100 * (members >= 0.9).mean())
+
+
+def test_guarded_trees_are_attacked_at_all_records_unless_positions_are_named():
+    guarded, table = Setting({"method": "guarded", "smallest": 20}), small()
+
+    def worst(records, setting=guarded):
+        question = Question(("posterior",), records=records, unknown=("marital",))
+        return Workbench(table, question).measure(setting, [5]).values[0]["posterior"]
+
+    assert worst(1) == worst("all") > worst((0,))
+    # Over several targets the worst counts, and each release has a structure of its own.
+    names = ("strongWorst",)
+    each = [
+        Workbench(table, Question(names, targets=targets)).measure(guarded, [5, 6])
+        for targets in (("sex",), ("marital",), ("sex", "marital"))
+    ]
+    one, other, both = (point.each("strongWorst") for point in each)
+    assert both == [max(pair) for pair in zip(one, other, strict=True)]
+    assert both[0] != both[1]
+
+
+def test_what_has_no_likelihood_has_no_share():
+    question = Question(("membershipShare",))
+    found = Workbench(small(), question).measure(Setting({"proper": True}), [5])
+    assert found.values == ({"membershipShare": None},)
+    reason = "no exact likelihood: the parameters of the models are drawn (column sex)."
+    assert found.reasons["membershipShare"] == reason
+    with pytest.raises(CaveatError, match="strongWorst needs a target"):
+        Workbench(small(), Question(("strongWorst",)))
+
+
+def test_methods_are_curves_of_the_map():
+    grid = {"method": ["cart", "guarded"], "minbucket": [5, 50], "prune": [True, False],
+            "guard": ["light", "strong"]}  # fmt: skip
+    points = tuple(
+        Point(setting, ({"DiSCO": 9 - i, "pMSE": i},))
+        for i, setting in enumerate(settings_of({}, grid))
+    )
+    question = Question(("DiSCO", "pMSE"), keys=("x",))
+    curves = RiskUtilityMap(points, question).curves()
+    # Trees with and without pruning are lines of their own: the dial is minbucket.
+    assert [(curve["method"], curve["line"]) for curve in curves] == [
+        ("cart", 0), ("cart", 1), ("cart", 0), ("cart", 1), ("guarded", 2), ("guarded", 2),
+    ]  # fmt: skip
+    assert RiskUtilityMap(points[:4], question).curves() == [{}] * 4
+    text = json.dumps(RiskUtilityMap(points, question).chart("DiSCO", "pMSE").to_dict())
+    for words in ("plain trees", "guarded trees", "in the order of its dial"):
+        assert words in text
 
 
 def test_pareto_by_hand():

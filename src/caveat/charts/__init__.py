@@ -8,7 +8,7 @@ one of two ways: ``on_page`` makes it part of the report's page, as wide as the 
 from caveat.charts.bars import distribution, distributions, histogram, propensity_scores, scores
 from caveat.charts.lines import ATTACKERS_KEY, FOREST_KEY, attackers, coefficients
 from caveat.charts.matrices import associations, two_way
-from caveat.charts.plane import MAP_KEY, risk_utility
+from caveat.charts.plane import MAP_KEY, map_key, risk_utility
 from caveat.charts.showing import FORMATS, on_page, save, scripts, titled
 from caveat.charts.style import COLOURS, CONFIG, SIDES_KEY, Key, Rows
 
@@ -28,6 +28,7 @@ __all__ = [
     "distribution",
     "distributions",
     "histogram",
+    "map_key",
     "on_page",
     "propensity_scores",
     "risk_utility",

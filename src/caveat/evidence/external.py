@@ -39,9 +39,11 @@ _VARIABLE = (
 _MODEL = ("family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
 _POINT = (
     "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst", "pareto", "chosen",
+    "method", "line",
 )  # fmt: skip
 _SETTINGS = (
     "method", "minbucket", "minsplit", "cp", "prune", "max_depth", "proper", "smoothing", "trees",
+    "temperature", "smallest", "backoff", "floor", "depth",
 )  # fmt: skip
 _MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
@@ -111,10 +113,11 @@ def _rounded(value: Any) -> Any:
 class _Public:
     """What may be said, given the columns that everybody sees in the release."""
 
-    # An option with a number or a yes or no, or protections by their names alone, as a map writes
-    # a setting.
+    # An option with a number, a yes or no or a word of ours, or protections by their names alone,
+    # as a map writes a setting.
     SETTING = re.compile(
         rf"(?:{'|'.join(_SETTINGS)}) (?:[-+.\deE]+|True|False)|as it is|"
+        "cart|guarded|forest|guard (?:light|standard|strong)|"
         + "|".join(name.replace("_", " ") for name in _PROTECTIONS)
     )
 

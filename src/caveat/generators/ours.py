@@ -14,6 +14,8 @@ from caveat.protect.pipeline import Surroundings, check_steps, protect
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
+from caveat.synthesis.methods import Settings
+from caveat.synthesis.plan import WITHOUT_MODEL
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 
@@ -21,6 +23,11 @@ __all__ = ["Copy", "FittedSetting", "Setting", "settings_of"]
 
 # First words of the seeds for refilling, and for the protections of further copies.
 REFILL, PROTECT = 1_000_003, 1_000_011
+
+DIAL = ("guard", "temperature", "smallest", "backoff", "floor", "depth")
+"""Settings of guarded trees alone."""
+PLAIN = ("minbucket", "minsplit", "cp", "prune", "max_depth", "trees", "smoothing", "proper")
+"""Settings that guarded trees have not."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +50,27 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """A text that is the same for the same setting."""
-        return json.dumps([self.options, self.protect], sort_keys=True, default=str)
+        """A text that is the same for the same setting, whatever its method has no use for."""
+        return json.dumps([self.used, self.protect], sort_keys=True, default=str)
+
+    @property
+    def used(self) -> dict[str, Any]:
+        """The options without those that its method has no use for."""
+        idle = idle_options(self.options)
+        return {name: value for name, value in self.options.items() if name not in idle}
+
+    @property
+    def method(self) -> str:
+        """The method of the columns that have none of their own."""
+        return str(self.options.get("method", Settings().method))
 
     def __str__(self) -> str:
-        names = self.options if self.shown is None else self.shown
-        parts = [f"{name} {_short(self.options[name])}" for name in names if name in self.options]
+        used = self.used
+        parts = [
+            f"{name} {_short(used[name])}" if name != "method" else self.method
+            for name in (used if self.shown is None else self.shown)
+            if name in used
+        ]
         parts += [step["name"].replace("_", " ") for step in self.protect]
         return ", ".join(parts) or "as it is"
 
@@ -59,8 +81,8 @@ class Setting:
 
     def again(self, world: Table) -> Callable[[int], Table]:
         """Return what makes releases from another table, seed by seed."""
-        refit = bool(self.options.get("proper")) or self.options.get("method") == "forest"
         first = self.fit(world, 0)
+        refit = first.is_drawn or self.method == "forest"
 
         def release(seed: int) -> Table:
             fitted = self.fit(world, seed) if refit else first.with_seed(seed)
@@ -114,6 +136,12 @@ class FittedSetting:
 
     __repr__ = without_values
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether another seed needs another fit: parameters or the structure are drawn."""
+        guarded = (e.settings.method == "guarded" for e in self.model.plan.columns.values())
+        return bool(self.setting.options.get("proper")) or any(guarded)
+
     def with_seed(self, seed: int) -> FittedSetting:
         """Return the same fit with another seed for its draws."""
         return replace(self, model=replace(self.model, seed=seed))
@@ -143,13 +171,41 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def idle_options(options: Mapping[str, Any]) -> frozenset[str]:
+    """Return the settings of trees that play no part with these options.
+
+    Examples
+    --------
+    >>> sorted(idle_options({"minbucket": 5, "cp": 0.01, "prune": False, "guard": "light"}))
+    ['cp', 'guard']
+    """
+    alone = options.get("columns") or {}
+    methods = {options.get("method", Settings().method), *_each(alone, "method")}
+    methods -= set(WITHOUT_MODEL)
+    unpruned = options.get("prune") is False and all(p is False for p in _each(alone, "prune"))
+    idle = set(PLAIN) if methods == {"guarded"} else {"cp"} if unpruned else set()
+    if "guarded" not in methods:
+        idle.update(DIAL)
+    return frozenset(idle.intersection(options))
+
+
+def _each(columns: Mapping[str, Any], name: str) -> list[Any]:
+    """Return what single columns say about a setting."""
+    return [given[name] for given in columns.values() if name in given]
+
+
 def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Setting]:
     """Return all combinations of a grid; ``protect`` holds alternative lists of steps.
+
+    Combinations that differ in nothing that their method uses are one setting.
 
     Examples
     --------
     >>> [str(s) for s in settings_of({}, {"minbucket": [5, 50], "cp": [1e-8]})]
     ['minbucket 5', 'minbucket 50']
+    >>> grid = {"method": ["cart", "guarded"], "minbucket": [5, 50], "guard": ["light", "strong"]}
+    >>> [str(s) for s in settings_of({}, grid)]
+    ['cart, minbucket 5', 'cart, minbucket 50', 'guarded, guard light', 'guarded, guard strong']
     """
     for name, values in grid.items():
         if not isinstance(values, list | tuple) or not values:
@@ -164,7 +220,11 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
         check_steps(steps)
     options = {name: values for name, values in grid.items() if name != "protect"}
     shown = tuple(name for name, values in options.items() if len(values) > 1)
-    return [
-        Setting({**base, **dict(zip(options, values, strict=True))}, tuple(steps), shown)
-        for *values, steps in product(*options.values(), protections)
-    ]
+    found: dict[str, Setting] = {}
+    for *values, steps in product(*options.values(), protections):
+        tried = dict(zip(options, values, strict=True))
+        idle = idle_options({**base, **tried})
+        told = {name: value for name, value in tried.items() if name not in idle}
+        setting = Setting({**base, **told}, tuple(steps), shown)
+        found.setdefault(setting.key, setting)
+    return list(found.values())

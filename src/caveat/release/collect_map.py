@@ -60,8 +60,9 @@ def collect_map(
                 "utility_worst": point.worst(wanted.utility),
                 "pareto": is_best,
                 "chosen": point.setting.key == chosen.key,
+                **curve,
             }
-            for point, is_best in zip(found.points, best, strict=True)
+            for point, is_best, curve in zip(found.points, best, found.curves(), strict=True)
         ],
     }
 

@@ -29,6 +29,12 @@ def map_section(evidence: Evidence) -> Section:
         else ""
     )
     chosen = [p for p in whole if p["chosen"]]
+    several = any("method" in p for p in whole)
+    joined = (
+        "lines join the settings of one method, in the order of its dial"
+        if several
+        else "a line joins the settings that are not beaten"
+    )
     table = _map_table(found)
     summary = f"{count(len(whole), 'setting')}; " + "; ".join(
         f"{p['setting']}: {risk} {number(p['risk_mean'], risk, unit)}, {utility} "
@@ -48,8 +54,7 @@ def map_section(evidence: Evidence) -> Section:
         Figure(
             "chart-map",
             "Risk against utility: dots are means over the releases of a setting, ticks the worst "
-            f"of them; a line joins the settings that are not beaten.{limit} Point at a dot to see "
-            "its setting.",
+            f"of them; {joined}.{limit} Point at a dot to see its setting.",
             f"{summary}.",
             [
                 (
@@ -63,7 +68,7 @@ def map_section(evidence: Evidence) -> Section:
                 )
             ],
             table,
-            charts.MAP_KEY,
+            charts.map_key(whole) if several else charts.MAP_KEY,
         ),
         table,
     ]

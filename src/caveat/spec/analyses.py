@@ -12,7 +12,7 @@ from caveat.generators import Setting, settings_of
 from caveat.spec._kinds import Many
 from caveat.spec.document import Document
 from caveat.spec.entries import PROTECT, SYNTHESIS
-from caveat.spec.limits import ATTACKS, Limit
+from caveat.spec.limits import ATTACKS, STRONG_MEASURES, Limit
 from caveat.spec.scenarios import ScenarioSpec, limits_at
 from caveat.utility import MEASURES
 from caveat.utility.analyses import read_model
@@ -58,7 +58,7 @@ class MapSpec:
     scenario
         Name of the scenario whose risk is drawn.
     risk, utility
-        The measures; risk is "posterior" or "gain" when the attacker is a strong one.
+        The measures; risk is "posterior", "gain" or one of hers when the attacker is a strong one.
     seeds
         Releases per setting.
     """
@@ -139,9 +139,13 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
         )  # fmt: skip
     strong = named[name].attacker == "strong"
     risk = given.setdefault("risk", "posterior" if strong else "DiSCO")
-    if (risk in ATTACKS) != strong:
+    if (risk in ATTACKS or risk in STRONG_MEASURES) != strong:
         kind = "strong" if strong else "release"
-        other = " or ".join(ATTACKS) if strong else "a measure of an audit, such as DiSCO"
+        other = (
+            ", ".join((*ATTACKS, *STRONG_MEASURES))
+            if strong
+            else "a measure of an audit, such as DiSCO"
+        )
         document.fail(
             ("map", "risk"),
             f"map.risk: there is no {risk} of the attacker {kind!r}",

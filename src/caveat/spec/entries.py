@@ -27,8 +27,9 @@ from caveat.spec._kinds import (
     Whole,
 )
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
-from caveat.spec.limits import ATTACKS
+from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.plan import WITHOUT_MODEL
 from caveat.table import Kind
 from caveat.table.files import WRITABLE
@@ -139,7 +140,14 @@ _SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
     "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
     "formula": (TEXT, "The formula of a derived column."),
-}
+    "guard": (Choice(tuple(GUARDS), "guard"), "How strongly guarded trees hide single records; it "
+              "gives the five numbers below that are not said."),
+    "temperature": (Number(0), "How freely guarded trees draw their splits."),
+    "smallest": (Number(0), "Records in a node that guarded trees split every second time."),
+    "backoff": (Number(0), "Records that the node above counts for in guarded trees."),
+    "floor": (Number(0), "Records that both halves of the values have anyway in guarded trees."),
+    "depth": (Whole(0), "Depth of guarded trees."),
+}  # fmt: skip
 _USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
 SETTINGS = {name: Key(kind, says, _USUAL[name]) for name, (kind, says) in _SETTINGS.items()}
 NAME_OR_NAMES = Either((TEXT, NAMES))
@@ -315,9 +323,10 @@ MAP = Group(
                         "lists of protections; every combination is tried.", required=True),
         "scenario": Key(FILLED, "The scenario whose risk is drawn.",
                         otherwise="the first whose attacker is release or strong"),
-        "risk": Key(Choice((*measures_of("release"), *ATTACKS), "measure of risk",
-                           "caveat measures"), "Measure of risk; with a strong attacker posterior "
-                    "or gain.", otherwise="DiSCO; with a strong attacker posterior"),
+        "risk": Key(Choice((*measures_of("release"), *ATTACKS, *STRONG_MEASURES),
+                           "measure of risk", "caveat measures"),
+                    "Measure of risk; with a strong attacker posterior, gain or a measure of hers.",
+                    otherwise="DiSCO; with a strong attacker posterior"),
         "utility": Key(UTILITY, "Measure of utility.", "S_pMSE"),
         "seeds": Key(Whole(1), "Releases per setting.", 2),
     },
@@ -340,7 +349,8 @@ TUNE = Group(
                 {
                     "records": Key(
                         Either((Whole(1), Choice(("all",), "choice"), Many(Whole(0), "positions"))),
-                        "The most vulnerable, all, or positions from 0.", 5),
+                        "The most vulnerable, all, or positions from 0; all where every column "
+                        "is a guarded tree.", 5),
                     "unknown": Key(NAMES, "Columns she does not know.", otherwise="all"),
                     "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
                                  DEFAULT_PRIOR),

@@ -8,16 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from caveat.attack.measures import ENTRIES
 from caveat.errors import CaveatError
 from caveat.risk import MEASURES as RISKS
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ATTACKS", "Limit", "kind_of", "read_limits"]
+__all__ = ["ATTACKS", "STRONG_MEASURES", "Limit", "kind_of", "read_limits"]
 
 ATTACKS = {
     "posterior": "largest probability that the strong attacker gives to the truth about a record",
     "gain": "largest factor by which the release raises that probability",
 }
+STRONG_MEASURES = tuple(measure.name for measure in ENTRIES)
+"""Measures of the strong attacker over all records; they need the generator."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def _range(measure: str) -> tuple[float, float]:
 
 def kind_of(measure: str) -> str:
     """Return "attack", "risk" or "utility", or say which measures there are."""
-    if measure in ATTACKS:
+    if measure in ATTACKS or measure in STRONG_MEASURES:
         return "attack"
     if measure in UTILITIES:
         return "utility"

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from caveat.attack.priors import DEFAULT_PRIOR, Prior
 from caveat.errors import CaveatError
-from caveat.spec.limits import kind_of
+from caveat.risk import MEASURES as RISKS
+from caveat.spec.limits import STRONG_MEASURES, kind_of
 from caveat.table import Table
 from caveat.utility import MEASURES as UTILITIES
 from caveat.utility.analyses import check_model
@@ -32,7 +33,8 @@ class Question:
         Formulas, for utility measures that need a model; the worst counts.
     records
         The records that the strong attacker is after: positions, a number of the most vulnerable
-        ones, or "all" (of equal records one).
+        ones, or "all" (of equal records one). Where every column is a guarded tree, she is after
+        all of them unless positions are named; measures of shares are of all in any case.
     unknown, prior
         What she does not know about each, and what she believes before; as for
         :func:`caveat.attack.posterior`.
@@ -54,14 +56,26 @@ class Question:
         """Return the names of the measures of one kind."""
         return [name for name in self.measures if kind_of(name) == kind]
 
+    @property
+    def sought(self) -> tuple[str, ...]:
+        """The columns that the measures of the strong attacker over all records are about."""
+        return self.targets or self.unknown or ()
+
     def check(self, original: Table) -> None:
         """Refuse what cannot be measured, before any work is done."""
         if self.of_kind("risk") and not self.keys:
             raise CaveatError("no key is named", where="tune", do="add keys = [...]")
         for name in [*self.keys, *(self.targets or ()), *(self.unknown or ())]:
             original[name]
+        about = [name for name in STRONG_MEASURES if name in self.measures and _has_target(name)]
+        if about and not self.sought:
+            raise CaveatError(f"{about[0]} needs a target", where="tune", do="add targets = [...]")
         for name in self.of_kind("utility"):
             if "model" in UTILITIES[name].needs and not self.models:
                 raise CaveatError(f"{name} needs a model", where="tune", do="add models = [...]")
         for model in self.models:
             check_model(model, original.names)
+
+
+def _has_target(name: str) -> bool:
+    return "target" in RISKS[name].needs

@@ -25,21 +25,29 @@ def map_chart(found: RiskUtilityMap, risk: str, utility: str, limit: float | Non
             "utility_mean": point.mean(utility),
             "pareto": best,
             "chosen": False,
+            **curve,
         }
-        for point, best in zip(found.points, found.pareto(risk, utility), strict=True)
+        for point, best, curve in zip(
+            found.points, found.pareto(risk, utility), found.curves(), strict=True
+        )
     ]
+    whole = [row for row in rows if None not in row.values()]
+    several = any("method" in row for row in whole)
+    joined = (
+        "the settings of a method, in the order of its dial"
+        if several
+        else ("settings that are not beaten")
+    )
     dashed = "; dashed: the limit" if limit is not None else ""
     return charts.titled(
-        charts.risk_utility(
-            [row for row in rows if None not in row.values()], risk, utility, limit
-        ),
+        charts.risk_utility(whole, risk, utility, limit),
         "Risk and utility",
         [
             *(f"{name}: {_says(name)}" for name in (risk, utility)),
-            "dots: mean over the releases of a setting; ticks: the worst of them; line: settings "
-            f"that are not beaten{dashed}",
+            "dots: mean over the releases of a setting; ticks: the worst of them; line: "
+            f"{joined}{dashed}",
         ],
-        charts.MAP_KEY[1:],
+        charts.map_key(whole),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from caveat.attack import vulnerable
 from caveat.attack.strong import StrongAttacker, attack_release
 from caveat.errors import CaveatError
 from caveat.generators import Copy, Setting
+from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk import audit_pairs
@@ -24,6 +26,7 @@ from caveat.spec.question import Question
 from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
 from caveat.table.identifying import judge
+from caveat.tuning.everyone import Everyone
 from caveat.utility import BEST, compare_pairs
 from caveat.utility.weighting import weights_apart
 
@@ -138,13 +141,12 @@ class Workbench:
 
     def measure(self, setting: Setting, seeds: Sequence[int]) -> Point:
         """Make one release per seed and measure it."""
-        proper = bool(setting.options.get("proper"))
         judged = self._judged(setting)
         first = judged.fit(self.original, seeds[0])
         found: list[_Found] = []
         records: tuple[Step, ...] = ()
         for number, seed in enumerate(seeds):
-            again = proper and number > 0
+            again = first.is_drawn and number > 0
             fitted = judged.fit(self.original, seed) if again else first.with_seed(seed)
             if self.stopped.is_set():
                 raise CaveatError("it was stopped", where=str(setting))
@@ -208,23 +210,31 @@ class Workbench:
     def _attack(
         self, copy: Copy, setting: Setting, names: Sequence[str], seed: int, found: _Found
     ) -> None:
-        """Run the strong attacker on each record; the worst counts."""
+        """Run the strong attacker on all records at once, or on each; the worst counts."""
+        everyone = Everyone(self.original, copy, self.question)
+        at_once = [name for name in names if everyone.takes(name)]
+        each = [name for name in names if name not in at_once]
+        if at_once:
+            with _reasons(found, at_once):
+                found.values.update(everyone.values(at_once))
+                _say_how(found, at_once, everyone.how)
+        if each:
+            with _reasons(found, each):
+                self._attack_each(copy, setting, each, seed, found)
+
+    def _attack_each(
+        self, copy: Copy, setting: Setting, names: Sequence[str], seed: int, found: _Found
+    ) -> None:
         question = self.question
         attacker = StrongAttacker(
             question.unknown, question.prior, question.simulations, child_seed(seed, ATTACK)
         )
-        try:
-            result = attack_release(
-                self.original, copy, self._records(setting), self._judged(setting).again, attacker
-            )
-        except CaveatError as error:
-            found.values.update(dict.fromkeys(names))
-            found.reasons.update(dict.fromkeys(names, str(error)))
-            return
+        result = attack_release(
+            self.original, copy, self._records(setting), self._judged(setting).again, attacker
+        )
         found.values.update({name: result.values[name] for name in names})
         found.errors.update({n: e for n, e in result.errors.items() if n in names})
-        if result.how:
-            found.how.update(dict.fromkeys(names, "; ".join(result.how)))
+        _say_how(found, names, result.how)
 
     def _records(self, setting: Setting) -> Sequence[int]:
         records = self.question.records
@@ -242,6 +252,21 @@ class Workbench:
                 self.vulnerable[setting.key] = [int(i) for i in first]
             return self.vulnerable[setting.key]
         return records
+
+
+@contextmanager
+def _reasons(found: _Found, names: Sequence[str]) -> Iterator[None]:
+    """Let measures have no value, with the reason, when they cannot be found."""
+    try:
+        yield
+    except CaveatError as error:
+        found.values.update(dict.fromkeys(names))
+        found.reasons.update(dict.fromkeys(names, str(error)))
+
+
+def _say_how(found: _Found, names: Sequence[str], how: Sequence[Note]) -> None:
+    if how:
+        found.how.update(dict.fromkeys(names, "; ".join(how)))
 
 
 def measure_settings(

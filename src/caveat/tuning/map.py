@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.generators import Setting
+from caveat.generators.ours import DIAL, PLAIN
 from caveat.seeds import child_seed
 from caveat.spec.question import Question
 from caveat.table import Table
@@ -50,6 +51,22 @@ class RiskUtilityMap:
             for own in at
         ]
 
+    def curves(self) -> list[dict[str, Any]]:
+        """Return of each point its ``method`` and the ``line`` it is on; nothing for one method.
+
+        A line holds the settings of one method that differ in its dial alone: the first of the
+        settings of trees that vary, ``guard`` or ``minbucket`` before the others.
+        """
+        methods = [point.setting.method for point in self.points]
+        lines = [_line(point.setting) for point in self.points]
+        numbers = {line: number for number, line in enumerate(dict.fromkeys(lines))}
+        if len(set(methods)) < 2:
+            return [{} for _ in methods]
+        return [
+            {"method": method, "line": numbers[line]}
+            for method, line in zip(methods, lines, strict=True)
+        ]
+
     def to_frame(self) -> dict[str, list[Any]]:
         """Return one row per setting: mean, worst and standard deviation of each measure."""
         columns: dict[str, list[Any]] = {"setting": [str(p.setting) for p in self.points]}
@@ -60,10 +77,20 @@ class RiskUtilityMap:
         return columns
 
     def chart(self, risk: str, utility: str, limit: float | None = None) -> Any:
-        """Draw risk against utility; the mouse shows the setting, a line joins the best ones."""
+        """Draw risk against utility; the mouse shows the setting.
+
+        A line joins the best ones, or the settings of each method if there are several.
+        """
         from caveat.tuning._chart import map_chart
 
         return map_chart(self, risk, utility, limit)
+
+
+def _line(setting: Setting) -> str:
+    """Return what the settings on one line have in common."""
+    shown = setting.options if setting.shown is None else setting.shown
+    dial = next((n for n in (*DIAL, *PLAIN) if n in shown and n in setting.used), None)
+    return replace(setting, options={n: v for n, v in setting.used.items() if n != dial}).key
 
 
 def risk_utility_map(

@@ -15,7 +15,7 @@ import numpy as np
 from caveat.attack import attributes, membership
 from caveat.datasets import survey
 from caveat.studies.guarded import SD2011, SURVEY
-from caveat.synthesis import Synthesizer
+from caveat.synthesis import Model, Synthesizer
 from caveat.table import Table, read
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -43,39 +43,38 @@ def cpu(work: Callable[[], object], times: int = 1) -> float:
     return best
 
 
+def made(table: Table, method: str) -> tuple[float, Model]:
+    """Return the CPU time of fitting and sampling, and the model."""
+    synthesizer = Synthesizer(seed=1, method=method, order=table.names)
+    synthesizer.fit(table).tables()  # compile
+    return cpu(lambda: synthesizer.fit(table).tables(), 3), synthesizer.fit(table)
+
+
+def attacked(table: Table, model: Model, target: str, records: list[int] | None) -> float:
+    """Return the CPU time of an attack; an empty target asks for membership."""
+    release = model.tables()[0]
+
+    def attack(whom: list[int] | None) -> None:
+        if target:
+            attributes(table, release, target, generator=model.plan, records=whom)
+        else:
+            membership(table, release, generator=model.plan, records=whom)
+
+    attack([0])  # compile
+    return cpu(lambda: attack(records))
+
+
 def main() -> None:
     for name, (table, target) in tables().items():
         print(f"{name}: {table.n_rows:,} records, {len(table.names)} columns")
-        seconds, models = {}, {}
-        for method in ("cart", "guarded"):
-            synthesizer = Synthesizer(seed=1, method=method, order=table.names)
-            synthesizer.fit(table).tables()  # compile
-
-            def work(synthesizer: Synthesizer = synthesizer, method: str = method) -> None:
-                models[method] = synthesizer.fit(table)
-                models[method].tables()
-
-            seconds[method] = cpu(work, 3)
-        ratio = seconds["guarded"] / seconds["cart"]
-        print(f"  fit and sample   plain {seconds['cart']:.2f} s, guarded "
-              f"{seconds['guarded']:.2f} s: {ratio:.2f}x")  # fmt: skip
+        (plain, cart), (new, guarded) = made(table, "cart"), made(table, "guarded")
+        print(f"  fit and sample: plain {plain:.2f} s, guarded {new:.2f} s: {new / plain:.2f}x")
         few = np.random.default_rng(0).permutation(table.n_rows)[:SOME].tolist()
-        release = {m: model.tables()[0] for m, model in models.items()}
-        for what in ("membership", target):
-
-            def attack(method: str, records: list[int] | None, what: str = what) -> None:
-                known = {"generator": models[method].plan, "records": records}
-                if what == "membership":
-                    membership(table, release[method], **known)
-                else:
-                    attributes(table, release[method], what, **known)
-
-            for method in ("cart", "guarded"):
-                attack(method, few[:1])  # compile
-            slow = cpu(lambda: attack("cart", few)) * table.n_rows / SOME  # noqa: B023
-            fast = cpu(lambda: attack("guarded", None))
-            print(f"  {what} of all   guarded {fast:.1f} s, plain {slow:.0f} s (from {SOME} "
-                  f"records): {slow / fast:.0f}x")  # fmt: skip
+        for what in ("", target):
+            slow = attacked(table, cart, what, few) * table.n_rows / SOME
+            fast = attacked(table, guarded, what, None)
+            print(f"  {what or 'membership'} of all: guarded {fast:.1f} s, plain {slow:.0f} s "
+                  f"(from {SOME} records): {slow / fast:.0f}x")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 from caveat.attack.measures import ENTRIES as STRONG
 from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.risk import ENTRIES, Measure, Property
+from caveat.utility import BEST
+from caveat.utility import MEASURES as UTILITIES
 
-HEAD = """# Measures of disclosure
+HEAD = """# Measures
 
 This page is written by `docs/make_measures.py` from the same table that the command line prints
 (`caveat measures`, `caveat measures NAME`). How to read an audit:
-[What a release gives away](risk.md).
+[What a release gives away](risk.md); a comparison: [Utility](utility.md); and
+[which measure to trust](trust.md).
+
+## Which question, which measure
+
+{questions}
+The first measure of a row is the one to begin with. A measure "on request" is computed when it is
+named.
+
+## How to read the entries
 
 In the formulas d and s are counts in the original and in the synthetic table, q is a combination of
 keys, t a value of the target, N_d and N_s are the numbers of records.
@@ -24,23 +38,78 @@ everywhere). Tests assert these entries. Not failing there is no proof of having
 """
 
 
+# Family, the question it answers, and the measures to begin with; all others follow them.
+RISK_QUESTIONS = {
+    "strong attacker": ("What is the most that anyone could learn?", "strongWorst"),
+    "ordinary attackers": ("Does an attack that anyone can carry out succeed?", "prediction"),
+    "identity": ("Who is unique, and stays so in the release?", "repU"),
+    "attribute": ("Whose secret do their keys show in the release?", "DiSCO"),
+    "attribution": ("How often is a guess from the release right?", "DCAP"),
+    "near values": ("The same, if a number that is nearly right is right?", "nearDiSCO"),
+    "matching": ("How often is one right who trusts a unique match?", "matchPrecision"),
+    "isolation": ("Does the release help to single a person out?", "isolation"),
+    "tables": ("What do tables made from the release give away?", "groupDisclosure"),
+    "rows": ("Are there copies of original rows?", "exactMatch"),
+    "diagnostics": ("Do synthetic records lie closer than they should?", "DCRshare"),
+}
+UTILITY_QUESTIONS = {
+    "general": ("Can the two tables be told apart?", "S_pMSE"),
+    "tables": ("Are counts in cross-tabulations right?", "S_pMSE two-way"),
+    "variables": ("Is every variable distributed as it was?", "total variation"),
+    "associations": ("Do variables go together as they did?", "correlation difference"),
+    "analyses": ("Do analysts come to the same conclusions?", "CI overlap"),
+}
+
+
 def page() -> str:
     """Return the page."""
-    parts, family = [HEAD, _attacks()], ""
     ordinary = [entry for attack in attacks_of("ordinary").values() for entry in attack.measures]
-    for entry in (*STRONG, *ENTRIES, *ordinary):
-        if entry.family != family:
-            parts.append(f"## {entry.family.capitalize()}\n\n")
-            family = entry.family
-        parts.append(_entry(entry))
+    parts = [HEAD.replace("{questions}", _questions()), _attacks()]
+    parts += _by_family((*STRONG, *ENTRIES, *ordinary), "Risk")
+    parts += _by_family(UTILITIES.values(), "Utility")
     return "".join(parts)
+
+
+def _by_family(entries: Iterable[Measure], of: str) -> list[str]:
+    """Return the entries below the names of their families."""
+    parts, family = [], ""
+    for entry in entries:
+        if entry.family != family:
+            family = entry.family
+            parts.append(f"## {of}: {family}\n\n")
+        parts.append(_entry(entry))
+    return parts
+
+
+def _questions() -> str:
+    """Return one row per question: its measures, the one to begin with first."""
+    rows = ["| question | measures |\n| --- | --- |\n"]
+    ordinary = [entry for attack in attacks_of("ordinary").values() for entry in attack.measures]
+    for questions, entries in (
+        (RISK_QUESTIONS, (*STRONG, *ENTRIES, *ordinary)),
+        (UTILITY_QUESTIONS, tuple(UTILITIES.values())),
+    ):
+        if {entry.family for entry in entries} != set(questions):
+            raise SystemExit("every family needs its question, and every question its family")
+        for family, (question, first) in questions.items():
+            names = [entry.name for entry in entries if entry.family == family]
+            names.insert(0, names.pop(names.index(first)))
+            links = ", ".join(f"[{name}](#{_anchor(name)})" for name in names)
+            rows.append(f"| {question} | {links} |\n")
+    return "".join(rows)
+
+
+def _anchor(name: str) -> str:
+    """Return the anchor of a heading, as the site makes it."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
 
 
 def _attacks() -> str:
     """Return one row per attack: what the attacker does, what is measured, and the command."""
     rows = []
     for attack in ATTACKS.values():
-        measures = ", ".join(f"[{m.name}](#{m.name.lower()})" for m in attack.measures)
+        measures = ", ".join(f"[{m.name}](#{_anchor(m.name)})" for m in attack.measures)
         command = f"caveat attack {attack.name} original.csv synthetic.csv {attack.example}"
         rows.append(f"| `{attack.name}` | {attack.does} | {measures} | `{command}` |\n")
     head = "| attack | the attacker | measures | example |\n| --- | --- | --- | --- |\n"
@@ -60,8 +129,13 @@ def _entry(entry: Measure) -> str:
         "cannot see": entry.blind_spot,
         "fails": fails or "none of the five on these examples",
     }
+    if entry.attacker == "none":  # a measure of utility: the five properties are about risk
+        del lines["attacker"], lines["fails"]
+        lines["needs"] = lines["needs"].removeprefix("; ")
+        lines["best"] = f"{BEST[entry.name]:g}: the value of identical tables"
     rows = "".join(f"| {name} | {text.replace('|', '&#124;')} |\n" for name, text in lines.items())
-    return f"### {entry.name}\n\n{entry.says.capitalize()}.\n\n| | |\n| --- | --- |\n{rows}\n"
+    says = f"{entry.says[0].upper()}{entry.says[1:]}."
+    return f"### {entry.name}\n\n{says}\n\n| | |\n| --- | --- |\n{rows}\n"
 
 
 def trust_page() -> str:
@@ -79,7 +153,7 @@ def _properties() -> str:
     for entry in (*STRONG, *ENTRIES):
         if entry.direction != "reference":
             marks = ["**fails**" if p in entry.fails else "·" for p in Property]
-            name = f"[{entry.name}](measures.md#{entry.name.lower()})"
+            name = f"[{entry.name}](measures.md#{_anchor(entry.name)})"
             rows.append(f"| {name} | {' | '.join(marks)} | {entry.blind} |\n")
     return "".join(rows)
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 import typer.main
+from tests.pages import DOCS, EXAMPLE, examples
 from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatWarning
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 TUTORIAL = "tutorial.md"
 PAGES = sorted(
     page.name
@@ -34,6 +33,20 @@ COMMANDS = [
     for page in sorted(DOCS.glob("*.md"))
     for line in COMMAND.findall(page.read_text("utf-8").replace("\\\n", " "))
 ]
+
+# Rooms whose names users call, and names in them that only other rooms do.
+ROOMS = (
+    "table", "findings", "datasets", "synthesis", "generators", "protect", "risk", "utility",
+    "attack", "attack.registry", "attack.ordinary", "release", "spec.starter", "tuning", "evidence",
+    "report", "expressions", "studies",
+)  # fmt: skip
+INSIDE = {
+    "caveat.table.align_copies", "caveat.risk.ENTRIES", "caveat.risk.Joint",
+    "caveat.risk.audit_pairs", "caveat.risk.cross", "caveat.risk.disclosure_of_codes",
+    "caveat.risk.key_cells", "caveat.utility.compare_pairs", "caveat.utility.entries",
+    "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.spec.starter.released",
+    "caveat.datasets", "caveat.__version__",
+}  # fmt: skip
 
 
 def _risk(names: dict[str, Any]) -> None:
@@ -81,7 +94,7 @@ def test_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     names: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaveatWarning)
-        for block in EXAMPLE.findall((DOCS / page).read_text("utf-8")):
+        for block in examples(page):
             exec(compile(block, page, "exec"), names)
     if page in SAYS:
         SAYS[page](names)
@@ -128,3 +141,19 @@ def test_generated_pages_are_up_to_date() -> None:
     spec.loader.exec_module(module)
     for name, write in module.PAGES.items():
         assert (DOCS / name).read_text("utf-8") == write(), name
+
+
+def test_the_api_page_is_complete() -> None:
+    """Every public name that users call is on the page, by the place where it is defined."""
+    paths = re.findall(r"^::: (.*)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE)
+    assert len(set(paths)) == len(paths)
+    shown = []
+    for path in paths:
+        module, name = path.rsplit(".", 1)
+        shown.append(getattr(importlib.import_module(module), name))
+    for room in ("caveat", *(f"caveat.{name}" for name in ROOMS)):
+        module_ = importlib.import_module(room)
+        for name in module_.__all__:
+            found = getattr(module_, name)
+            is_shown = any(one is found for one in shown)
+            assert is_shown != (f"{room}.{name}" in INSIDE), f"{room}.{name}"

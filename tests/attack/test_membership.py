@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from caveat.attack import adjacent, membership, membership_test, privacy_loss, vulnerable
+from caveat.attack import adjacent, membership, membership_test
 from caveat.attack.measures import members_of
 from caveat.attack.membership import MembershipTest, epsilon_bound
 from caveat.datasets import RELEASES, buyer_beware, survey
@@ -166,55 +166,3 @@ def test_epsilon_is_a_valid_bound_for_a_private_mechanism():
         outside = np.where(rng.random(200) < 1 - p, 1.0, -1.0)
         wrong += MembershipTest(0, inside, outside).epsilon > 1
     assert wrong <= binom.ppf(0.999, 300, 0.05)
-
-
-class TestPrivacyLoss:
-    def test_hand_value(self):
-        table = Table.from_frame({"x": ["a", "a", "a", "b", "b"]})
-        release = Table.from_frame({"x": ["a", "a", "b"]})
-        loss = privacy_loss(table, [0, 4], synthetic=release)
-        base = (3 / 5) ** 2 * (2 / 5)
-        first = max(abs(math.log(base / q)) for q in ((2 / 5) ** 2 * (3 / 5), 1 / 8))
-        last = max(abs(math.log(base / q)) for q in ((4 / 5) ** 2 * (1 / 5), 9 / 64))
-        assert loss.observed == pytest.approx([first, last], abs=1e-12)
-        assert loss.adjacent.tolist() == [2, 2]
-
-    def test_simulated_losses_are_infinite_when_the_unique_record_reappears(self):
-        loss = privacy_loss(buyer_beware(), [999], simulations=12, seed=2)
-        assert loss.simulated.shape == (1, 12)
-        assert np.isinf(loss.simulated).any()
-        assert not np.isinf(loss.simulated).all()
-        assert loss.quantile(0.95)[0] == math.inf
-        assert loss.observed is None
-
-    def test_a_random_sample_of_records(self):
-        loss = privacy_loss(
-            buyer_beware(), sample=3, synthetic=buyer_beware(1), unknown=["var4"], seed=4
-        )
-        assert len(loss.records) == 3
-        assert np.all(np.diff(loss.records) > 0)
-        with pytest.raises(CaveatError, match="no release"):
-            privacy_loss(buyer_beware(), [0])
-
-
-class TestVulnerable:
-    def test_finds_the_unique_record(self):
-        found = vulnerable(buyer_beware())
-        assert found.first(1).tolist() == [999]
-        assert found.unique.sum() == 1
-        assert found.sole_donor[999] == 1  # of var4; the other three columns have company
-
-    def test_those_named_first_are_exposed_more_often(self):
-        table = survey(rows=400).select(["sex", "age", "region", "income", "marital"])
-        found = vulnerable(table, keys=["sex", "age", "region"])
-        release = Synthesizer(seed=3).fit(table).tables()[0]
-        first, last = found.first(30), found.first(400)[-30:]
-        # an infinite ratio: the release is impossible without the record
-        exposed = np.isinf(membership(table, release, records=first.tolist()).log_ratio)
-        hidden = np.isinf(membership(table, release, records=last.tolist()).log_ratio)
-        assert exposed.mean() > hidden.mean() + 0.2
-
-    def test_distance_by_hand(self):
-        table = Table.from_frame({"x": [0, 5, 10], "y": ["a", "a", "b"]})
-        found = vulnerable(table, generator={"minbucket": 1})
-        assert found.distance == pytest.approx([0.25, 0.25, 0.75])

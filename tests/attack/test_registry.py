@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.pages import examples
 from typer.testing import CliRunner
 
 from caveat.attack.registry import ATTACKS
@@ -18,37 +19,8 @@ from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.table import write
 
-# The file of a new attack, and below it the line by which the registry knows it.
-DUMMY = """
-from caveat.attack.entry import Attack, Finding, Option
-from caveat.attack.ordinary.common import KEYS, TARGET, attack_measure
-from caveat.risk.measurement import rate
-
-
-def lucky(original, synthetic, *, keys, target, luck):
-    return rate(luck, 100)
-
-
-def _run(original, synthetic, **told):
-    return [Finding("lucky", f"luck {told['luck']}", lucky(original, synthetic, **told))]
-
-
-ATTACK = Attack(
-    name="luck",
-    does="guesses and is lucky",
-    run=_run,
-    options=(KEYS, TARGET, Option("luck", "whole", "How many of a hundred guesses are right.", 7)),
-    measures=(
-        attack_measure(
-            "keys", "target", name="lucky", function=lucky, says="guesses that are right",
-            attacker="guesses", formula="100/n · #right", source="this test",
-            blind_spot="Everything.", blind="everything",
-        ),
-    ),
-    example="--keys age --target sex",
-    labels=r"luck \\d+",
-)
-"""
+# The file of a new attack, as its page shows it; below it the line by which the registry knows it.
+(DUMMY,) = examples("develop/attack.md")
 MAIN = """
 from caveat.attack.registry import add
 from dummy import ATTACK

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.pages import DOCS, examples
 from tests.spec.broken import GOOD
 
 from caveat.errors import CaveatError
@@ -21,7 +22,6 @@ from caveat.spec.tuning import TuneSpec
 from caveat.table.toml import loads
 
 STRONG = 'attacker = "strong"\n'
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class PatientTune(TuneSpec):
 
 @pytest.fixture
 def entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = Key(Whole(1), "How long she waits.", 3)
+    (code,) = examples("develop/entry.md")
+    line = eval(code, {"Key": Key, "Whole": Whole})
     monkeypatch.setitem(SCENARIO.keys, "patience", Key(line.kind, line.says, 3, only=("strong",)))  # type: ignore[arg-type]
     monkeypatch.setitem(TUNE.keys, "patience", line)  # type: ignore[arg-type]
     monkeypatch.setattr(scenarios, "ScenarioSpec", PatientScenario)

@@ -17,7 +17,7 @@ from caveat.synthesis import Synthesizer, save
 from caveat.table import Table, read, write
 from caveat.table.atomic import atomic_output, check_output, check_outputs, make_folder, write_text
 from caveat.table.drafts import PREFIX, file_draft
-from caveat.table.files import WRITABLE
+from caveat.table.files import writable
 
 TABLE = Table.from_frame({"a": list(range(60)), "b": ["x", "y", "z"] * 20})
 
@@ -128,7 +128,7 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("suffix", WRITABLE)
+@pytest.mark.parametrize("suffix", writable())
 def test_a_full_disk_leaves_the_earlier_file(tmp_path: Path, suffix: str, small_files) -> None:
     target = tmp_path / f"x{suffix}"
     target.write_text("old")

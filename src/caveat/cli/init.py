@@ -22,7 +22,7 @@ from caveat.spec.answers import Answers, candidates
 from caveat.spec.starter import released, starter
 from caveat.table import Table, read
 from caveat.table.atomic import check_output, write_text
-from caveat.table.files import READABLE
+from caveat.table.files import readable
 
 __all__ = ["init"]
 
@@ -87,7 +87,7 @@ def _data(given: Path | None) -> tuple[Table, Path]:
     if given is not None:
         return read(given), given
     here = [path for path in sorted(Path().iterdir()) if path.is_file()]
-    here = [path for path in here if path.name.lower().endswith(READABLE)]
+    here = [path for path in here if path.name.lower().endswith(readable())]
     found: list[Table] = []
 
     def readable(answer: str) -> Path:

@@ -38,8 +38,8 @@ _VARIABLE = (
 )
 _MODEL = ("family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
 _POINT = (
-    "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst", "pareto", "chosen",
-    "method", "line",
+    "setting_is_public", "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst",
+    "pareto", "chosen", "method", "line",
 )  # fmt: skip
 _SETTINGS = (
     "method", "minbucket", "minsplit", "cp", "prune", "max_depth", "proper", "smoothing", "trees",
@@ -49,10 +49,6 @@ _MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
-_PROTECTIONS = (
-    "add_noise", "code_extremes", "distance_filter", "group_rare_levels", "label", "microaggregate",
-    "pram", "remove_replicated_uniques", "round_numbers", "smooth", "spectral",
-)  # fmt: skip
 _UNSAID = Note("reason-withheld", "it could not be computed", public=True)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
@@ -112,14 +108,6 @@ def _rounded(value: Any) -> Any:
 
 class _Public:
     """What may be said, given the columns that everybody sees in the release."""
-
-    # An option with a number, a yes or no or a word of ours, or protections by their names alone,
-    # as a map writes a setting.
-    SETTING = re.compile(
-        rf"(?:{'|'.join(_SETTINGS)}) (?:[-+.\deE]+|True|False)|as it is|"
-        "cart|guarded|forest|guard (?:light|standard|strong)|"
-        + "|".join(name.replace("_", " ") for name in _PROTECTIONS)
-    )
 
     def __init__(self, columns: list[str]) -> None:
         self.names = frozenset(columns)
@@ -222,8 +210,7 @@ class _Public:
             for key, value in step["arguments"].items()
             if key in ("keys", "columns") and isinstance(value, list)
         }
-        name = step["name"] if step["name"] in _PROTECTIONS else _WITHHELD
-        return {"name": name, "arguments": lists, "counts": {}, "notes": []}
+        return {"name": step["name"], "arguments": lists, "counts": {}, "notes": []}
 
     def scenario(self, scenario: dict[str, Any]) -> dict[str, Any]:
         given = scenario["circumstances"]
@@ -259,7 +246,7 @@ class _Public:
             return None
         points = []
         for i, point in enumerate(chart["points"], start=1):
-            plain = all(self.SETTING.fullmatch(part) for part in point["setting"].split(", "))
-            setting = point["setting"] if plain else f"setting {i} ({_WITHHELD})"
+            public = point.get("setting_is_public") is True
+            setting = point["setting"] if public else f"setting {i} ({_WITHHELD})"
             points.append({**_pick(point, _POINT), "setting": setting})
         return {**_pick(chart, _MAP), "points": points}

@@ -74,6 +74,12 @@ class Setting:
         parts += [step["name"].replace("_", " ") for step in self.protect]
         return ", ".join(parts) or "as it is"
 
+    @property
+    def is_public(self) -> bool:
+        """Whether its name may be published: it holds numbers, yes or no, and protections only."""
+        names = self.options if self.shown is None else self.shown
+        return all(isinstance(self.options.get(name, 0), int | float) for name in names)
+
     def fit(self, table: Table, seed: int) -> FittedSetting:
         """Fit the synthesiser on one core, whatever the number of records."""
         model = Synthesizer(seed=seed, threads=1, anyway=True, **self.options).fit(table)

@@ -53,6 +53,7 @@ def collect_map(
         "points": [
             {
                 "setting": str(point.setting),
+                **({"setting_is_public": True} if point.setting.is_public else {}),
                 "seeds": len(point.values),
                 "risk_mean": point.mean(wanted.risk),
                 "risk_worst": point.worst(wanted.risk),

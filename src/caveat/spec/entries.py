@@ -32,13 +32,13 @@ from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.plan import WITHOUT_MODEL
 from caveat.table import Kind
-from caveat.table.files import WRITABLE
+from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = ["ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE"]
 
 ACCESS = ("public", "registered", "secure")
-FORMATS = tuple(suffix.removeprefix(".") for suffix in WRITABLE)
+FORMATS = tuple(suffix.removeprefix(".") for suffix in writable())
 REPORTS = ("internal", "external")
 
 TEXT, FLAG = Text(), Flag()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from caveat.table.encode import encode, kind_of_text
 from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
 from caveat.table.table import Table
 
-__all__ = ["read_columnar", "write_columnar", "write_parquet_blocks"]
+__all__ = ["prepare_columnar", "read_columnar", "write_parquet_blocks"]
 
 USUAL = ("int64", "double", "bool", "date32[day]", "null")
 
@@ -184,8 +185,12 @@ def _encode_text(array: pa.ChunkedArray, name: str) -> Column:
     return column.declare_missing([Missing("")]) if n and levels[0] == "" else column
 
 
-def write_columnar(table: Table, path: Path, suffix: str) -> None:
-    """Write a table as Parquet or Feather."""
+def prepare_columnar(table: Table, suffix: str) -> Callable[[Path], None]:
+    """Return a function that writes the table as Parquet or Feather."""
+    return partial(_write, table, suffix)
+
+
+def _write(table: Table, suffix: str, path: Path) -> None:
     table = replace(table, columns={name: _released(table[name]) for name in table})
     arrays = [_arrow(column) for column in table.columns.values()]
     whole = pa.table(arrays, names=list(table)).replace_schema_metadata({KEY: notes_of(table)})

@@ -7,23 +7,70 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import NamedTuple
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output, status
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
 
-__all__ = ["check_target", "read", "write", "write_blocks"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "check_target",
+    "read",
+    "readable",
+    "writable",
+    "write",
+    "write_blocks",
+]
 
 ROWS_IN_MEMORY = 2_000_000  # tables in blocks up to this size are put together before writing
 
 TEXT = (".csv", ".tsv", ".txt")
 PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
-COLUMNAR = (".parquet", ".feather", ".arrow")
-LABELLED_OUT = (".sav", ".zsav", ".dta")
-LABELLED = (*LABELLED_OUT, ".sas7bdat", ".xpt")
-READABLE = (*TEXT, *PACKED, *COLUMNAR, *LABELLED)
-WRITABLE = (*TEXT, *PACKED, *COLUMNAR, *LABELLED_OUT)
+
+
+class Format(NamedTuple):
+    """A format beside delimited text, by the places of its functions: large libraries wait.
+
+    Attributes
+    ----------
+    read
+        Takes the path, the extension and the columns that are asked for (None for all), and
+        returns a Table.
+    prepare
+        Takes a table and the extension, refuses what the format cannot hold, and returns what
+        writes it to a path; empty if the format is only read.
+    """
+
+    read: str
+    prepare: str = ""
+
+
+_COLUMNAR = Format(
+    "caveat.table._columnar:read_columnar", "caveat.table._columnar:prepare_columnar"
+)
+_LABELLED = Format(
+    "caveat.table._labelled:read_labelled", "caveat.table._labelled_write:prepare_labelled"
+)
+FORMATS = {
+    **dict.fromkeys((".parquet", ".feather", ".arrow"), _COLUMNAR),
+    **dict.fromkeys((".sav", ".zsav", ".dta"), _LABELLED),
+    **dict.fromkeys((".sas7bdat", ".xpt"), _LABELLED._replace(prepare="")),
+}
+"""The formats beside delimited text, by extension."""
+
+
+def readable() -> tuple[str, ...]:
+    """Return the extensions of files that can be read."""
+    return (*TEXT, *PACKED, *FORMATS)
+
+
+def writable() -> tuple[str, ...]:
+    """Return the extensions of files that can be written."""
+    return (*TEXT, *PACKED, *(suffix for suffix, how in FORMATS.items() if how.prepare))
 
 
 def read(
@@ -69,7 +116,7 @@ def read(
     """
     path = Path(path)
     _check_input(path)
-    suffix = _suffix(path, READABLE)
+    suffix = _suffix(path, readable())
     _check_signs(delimiter, decimal)
     schema = schema or Schema()
     try:
@@ -92,14 +139,9 @@ def _read_by_format(
     encoding: str,
     columns: Sequence[str] | None,
 ) -> Table:
-    if suffix in COLUMNAR:
-        from caveat.table._columnar import read_columnar
-
-        return read_columnar(path, suffix, columns)
-    if suffix in LABELLED:
-        from caveat.table._labelled import read_labelled
-
-        return read_labelled(path, suffix, columns)
+    if suffix in FORMATS:
+        table: Table = resolve_name(FORMATS[suffix].read)(path, suffix, columns)
+        return table
     from caveat.table._text import read_text
 
     return read_text(
@@ -150,25 +192,12 @@ def write(
     suffix = check_target(path, force=force)
     if not table.columns:
         raise CaveatError("a table without columns cannot be written", do="add a column")
-    if suffix in COLUMNAR:
-        from caveat.table._columnar import write_columnar
-
-        with atomic_output(path, force=force) as draft:
-            write_columnar(table, draft, suffix)
-    elif suffix in LABELLED:
-        from caveat.table._labelled_write import prepare_labelled
-
-        save = prepare_labelled(table, suffix)  # refuses before anything is written
+    if suffix in FORMATS:
+        save = resolve_name(FORMATS[suffix].prepare)(table, suffix)
         with atomic_output(path, force=force) as draft:
             save(draft)
     else:
-        from caveat.table._text_write import write_text
-
-        with atomic_output(path, force=force) as draft:
-            computed = write_text(
-                [table], draft, _delimiter(suffix), escape_formulas=escape_formulas
-            )
-        _warn_of_formulas(path, computed)
+        _write_text([table], path, suffix, force, escape_formulas)
 
 
 def write_blocks(
@@ -208,20 +237,25 @@ def write_blocks(
 
         with atomic_output(path, force=force) as draft:
             write_parquet_blocks(streamed, draft)
-    elif suffix in (*TEXT, *PACKED):
-        from caveat.table._text_write import write_text
-
-        with atomic_output(path, force=force) as draft:
-            computed = write_text(
-                streamed, draft, _delimiter(suffix), escape_formulas=escape_formulas
-            )
-        _warn_of_formulas(path, computed)
+    elif suffix not in FORMATS:
+        _write_text(streamed, path, suffix, force, escape_formulas)
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
             where=str(path),
             do="use .csv or .parquet",
         )
+
+
+def _write_text(
+    blocks: Iterable[Table], path: Path, suffix: str, force: bool, escape_formulas: bool
+) -> None:
+    from caveat.table._text_write import write_text
+
+    delimiter = "," if suffix.startswith(".csv") else "\t"
+    with atomic_output(path, force=force) as draft:
+        computed = write_text(blocks, draft, delimiter, escape_formulas=escape_formulas)
+    _warn_of_formulas(path, computed)
 
 
 def _warn_of_formulas(path: Path, computed: Mapping[str, int]) -> None:
@@ -236,17 +270,13 @@ def _warn_of_formulas(path: Path, computed: Mapping[str, int]) -> None:
         f"{'column' if len(computed) == 1 else 'columns'} {names}; escape_formulas "
         "(--escape-formulas) puts an apostrophe before each",
         CaveatWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-
-
-def _delimiter(suffix: str) -> str:
-    return "," if suffix.startswith(".csv") else "\t"
 
 
 def check_target(path: Path, *, force: bool = False) -> str:
     """Refuse a target that no table can be written to; return the extension that decides."""
-    suffix = _suffix(path, WRITABLE)
+    suffix = _suffix(path, writable())
     check_output(path, force=force)
     return suffix
 
@@ -257,7 +287,7 @@ def _suffix(path: Path, known: tuple[str, ...]) -> str:
     for suffix in sorted(known, key=len, reverse=True):
         if name.endswith(suffix) and name != suffix:
             return suffix
-    one_way = name.endswith(tuple(suffix for suffix in READABLE if suffix not in known))
+    one_way = name.endswith(tuple(suffix for suffix in readable() if suffix not in known))
     raise CaveatError(
         "this format can be read but not written" if one_way else "the extension is not known",
         where=str(path),

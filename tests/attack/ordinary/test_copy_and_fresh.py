@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from caveat.attack.ordinary import (
     closer_than_neighbour,
-    closest_record,
-    closest_share,
     epsilon_identifiability,
     identical_matches,
     inference,
     linkability,
     membership_scores,
-    neighbour_ratio,
-    outlier_links,
-    prediction,
     singling_out,
 )
 from caveat.risk.measurement import wilson
 
 FIRST, SECOND = ["age", "sex", "town"], ["debt", "height", "job"]
+
+
 KEYS = ["age", "debt", "height", "sex", "town"]
 
 
@@ -71,54 +67,3 @@ def test_fresh_records_are_not_found(name, original, control, fresh):
     others = wilson(found.control / 100 * found.control_n, found.control_n)
     assert low <= 100 * others[1]
     assert high >= 100 * others[0]
-
-
-def test_outliers_of_a_copy_are_those_of_the_original(original, control):
-    found = outlier_links(original, original, keys=["age", "debt", "sex"], rule="depth")
-    assert found.value == pytest.approx(found.reference)
-    assert found.details["linked"] == found.details["outliers"] == 12  # the shallowest 2 %
-
-
-def test_outliers_of_fresh_records_are_those_of_the_control(original, control, fresh):
-    found = outlier_links(
-        original, fresh, keys=["debt", "height"], rule="z", limit=1.5, control=control
-    )
-    low, high = found.interval
-    others = wilson(found.control / 100 * found.control_n, found.control_n)
-    assert low <= 100 * others[1]
-    assert high >= 100 * others[0]
-
-
-@pytest.mark.parametrize("copied", [True, False])
-def test_distances(original, control, fresh, copied):
-    release = original if copied else fresh
-    closest = closest_record(original, release, control=control)
-    ratio = neighbour_ratio(original, release, control=control)
-    share = closest_share(original, release, control=control)
-    if copied:
-        assert closest.value == ratio.value == 0
-        assert share.value == 100
-        return
-    assert closest.value == pytest.approx(closest.control, rel=0.1)
-    assert ratio.value == pytest.approx(ratio.control, abs=0.1)
-    assert share.interval[0] <= 50 <= share.interval[1]
-
-
-def test_independent_data_score_a_half_on_epsilon_identifiability(original, fresh):
-    """n/(2n − 1); the standard error for n = 600 is 2 %, four of them are allowed."""
-    found = epsilon_identifiability(original, fresh)
-    assert found.baseline == pytest.approx(100 * 600 / 1199)
-    assert abs(found.value - found.baseline) < 4 * 100 * np.sqrt(0.25 / 600)
-
-
-def test_classifiers_trained_on_a_copy_are_the_reference(original, control, fresh):
-    copy = prediction(original, original, keys=KEYS, target="ill", control=control, trees=20)
-    assert copy.attack == copy.reference
-    assert copy.measurement("FR-NN").value == 100
-    new = prediction(original, fresh, keys=KEYS, target="ill", control=control, trees=20)
-    for name in new.names:
-        found = new.measurement(name)
-        others = wilson(found.control / 100 * found.control_n, found.control_n)
-        assert found.interval[0] <= 100 * others[1], name
-        assert found.interval[1] >= 100 * others[0], name
-        assert found.baseline == pytest.approx(100 * (original["ill"] == "no").mean())

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from caveat import evidence
 from caveat.errors import CaveatError
 
-SAMPLE = Path(__file__).parent / "evidence-sample.json"
+SAMPLE = Path(__file__).parents[1] / "evidence-sample.json"
 
 
 @pytest.fixture

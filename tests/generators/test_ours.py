@@ -1,0 +1,16 @@
+"""The settings of our own generator."""
+
+from __future__ import annotations
+
+from caveat.generators import Setting
+
+
+def test_only_numbers_and_names_of_protections_may_be_published() -> None:
+    steps = ({"name": "round_numbers", "columns": {"income": 10}},)
+    plain = Setting({"minbucket": 5, "prune": False, "strata": "region"}, steps, ("minbucket",))
+    assert str(plain) == "minbucket 5, round numbers"
+    assert plain.is_public
+    assert Setting({"cp": 1e-8, "prune": False}, steps).is_public
+    assert Setting().is_public
+    for option in ({"strata": "region"}, {"special": {"income": [0]}}, {"derived": {"a": "b"}}):
+        assert not Setting({"minbucket": 5, **option}, steps).is_public

@@ -1,0 +1,32 @@
+"""Rounding of counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.protect import (
+    stochastic_round,
+)
+
+
+@pytest.mark.parametrize(("z", "k"), [(1, 3), (2, 3), (3, 10), (7, 10)])
+def test_stochastic_rounding_has_mean_z_and_variance_z_times_k_minus_z(z, k):
+    n = 40_000
+    rounded = stochastic_round(np.full(n, z), k, seed=z + k)
+    assert set(rounded.tolist()) == {0, k}
+    variance = z * (k - z)
+    assert rounded.mean() == pytest.approx(z, abs=4 * np.sqrt(variance / n))
+    p = z / k
+    fourth = k**4 * p * (1 - p) * ((1 - p) ** 3 + p**3)
+    assert rounded.var() == pytest.approx(
+        variance, abs=4 * np.sqrt((fourth - variance**2) / n + 1e-9)
+    )
+
+
+def test_large_and_empty_counts_stay():
+    counts = np.array([[0, 3], [5, 1000]])
+    assert np.array_equal(stochastic_round(counts, 3), counts)
+    with pytest.raises(CaveatError, match="whole numbers, 0 or more"):
+        stochastic_round(np.array([-1, 2]))

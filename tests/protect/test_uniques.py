@@ -1,0 +1,28 @@
+"""Removal of replicated uniques."""
+
+from __future__ import annotations
+
+import pytest
+from tests.protect.tables import PEOPLE, RELEASE, values
+
+from caveat.errors import CaveatError
+from caveat.protect import (
+    remove_replicated_uniques,
+)
+from caveat.risk import audit
+
+
+def test_replicated_uniques():
+    # Release: f31 unique (also in the original), f52 unique (not there), m52 unique, twice there,
+    # m31 unique in both.
+    found = remove_replicated_uniques(PEOPLE, RELEASE, ["sex", "age"])
+    assert values(found, "x") == [1, 2, 3, 4]
+    assert found.step.counts == {"rows": 6, "removed": 2}
+    assert audit(PEOPLE, found.table, keys=["sex", "age"], measures=["repU"])["repU"].value == 0
+    found = remove_replicated_uniques(PEOPLE, RELEASE, ["sex", "age"], existing=True)
+    assert values(found, "x") == [1, 2, 3]
+
+
+def test_nothing_would_remain():
+    with pytest.raises(CaveatError, match="nothing would remain"):
+        remove_replicated_uniques(RELEASE, RELEASE, ["x"])

@@ -28,7 +28,9 @@ from caveat.spec._kinds import (
 )
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.limits import ATTACKS
+from caveat.synthesis.grid import SCALES
 from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.plan import WITHOUT_MODEL
 from caveat.table import Kind
 from caveat.table.files import WRITABLE
@@ -139,9 +141,32 @@ _SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
     "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
     "formula": (TEXT, "The formula of a derived column."),
+    "guard": (
+        Choice(tuple(GUARDS), "guard"),
+        "How strongly guarded trees hide single records; the numbers below are those of the dial "
+        "unless they are said.",
+    ),
+    "temperature": (
+        Number(0, above=True),
+        "How much chance there is in the choice of a split (guarded).",
+    ),
+    "smallest": (
+        Number(0, above=True),
+        "Records at which a node is split in half of the cases (guarded).",
+    ),
+    "backoff": (Number(0), "Records' worth that a node borrows from the node above (guarded)."),
+    "floor": (
+        Number(0, above=True),
+        "Records' worth of an even share, so that every value is possible everywhere (guarded).",
+    ),
+    "depth": (Whole(0), "Most splits from the root to a leaf (guarded)."),
 }
+_DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
 _USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
-SETTINGS = {name: Key(kind, says, _USUAL[name]) for name, (kind, says) in _SETTINGS.items()}
+SETTINGS = {
+    name: Key(kind, says, _USUAL[name], otherwise="from the dial" if name in _DIAL else "")
+    for name, (kind, says) in _SETTINGS.items()
+}
 NAME_OR_NAMES = Either((TEXT, NAMES))
 LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
 SYNTHESIS = Group(
@@ -171,6 +196,16 @@ SYNTHESIS = Group(
                         **SETTINGS,
                         "predictors": Key(NAME_OR_NAMES, "What it is drawn from."),
                         "special": Key(VALUES, "Values that are modelled apart."),
+                        "range": Key(
+                            Many(Number(), "numbers (lowest, highest, step)", exactly=3),
+                            "What is public about a number, for guarded trees.",
+                            otherwise="read off the data, and listed as assumed public",
+                        ),
+                        "scale": Key(
+                            Choice(SCALES, "scale"),
+                            "Whether the cells of a number are equally wide or grow (guarded).",
+                            otherwise="geometric if half of the records lie low in the range",
+                        ),
                     },
                 ),
                 "columns with their settings",

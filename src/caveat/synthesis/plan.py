@@ -27,7 +27,7 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
-from caveat.synthesis.public import tree_fits, weight_unit, with_grids
+from caveat.synthesis.public import too_many_levels, tree_fits, weight_unit, with_grids
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
@@ -311,7 +311,12 @@ def _column_plan(
     if chosen is None:
         fits = tree_fits if settings.method == "guarded" else _fits
         chosen = [other for other in usable if fits(table[other], column)]
-        if len(chosen) < len(usable):
+        if settings.method == "guarded" and too_many_levels(column):
+            remarks.append(
+                f"{name} has {column.n_levels:,} levels, too many for guarded trees to draw it "
+                "from others: it is drawn from its own shares"
+            )
+        elif len(chosen) < len(usable):
             left_out = ", ".join(other for other in usable if other not in chosen)
             remarks.append(f"{name} is drawn without {left_out}, whose levels are too many for it")
     elif isinstance(chosen, str):

@@ -297,7 +297,7 @@ def _column_plan(
             column=name,
             do=f"use {choices}",
         )
-    if "method" not in given:
+    if "method" not in given or settings.method == "guarded":
         settings = _usual_method(column, name, settings, remarks)
     check_leaves(settings, column, name)
     if settings.method == "copy":
@@ -309,16 +309,7 @@ def _column_plan(
     ]
     chosen = given.get("predictors")
     if chosen is None:
-        fits = tree_fits if settings.method == "guarded" else _fits
-        chosen = [other for other in usable if fits(table[other], column)]
-        if settings.method == "guarded" and too_many_levels(column):
-            remarks.append(
-                f"{name} has {column.n_levels:,} levels, too many for guarded trees to draw it "
-                "from others: it is drawn from its own shares"
-            )
-        elif len(chosen) < len(usable):
-            left_out = ", ".join(other for other in usable if other not in chosen)
-            remarks.append(f"{name} is drawn without {left_out}, whose levels are too many for it")
+        chosen = _all_that_fit(table, name, settings, usable, remarks)
     elif isinstance(chosen, str):
         chosen = [chosen]
     if settings.method == "lookup" and "predictors" not in given:
@@ -344,6 +335,25 @@ def _column_plan(
                 do="leave its predictors out",
             )
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
+
+
+def _all_that_fit(
+    table: Table, name: str, settings: Settings, usable: Sequence[str], remarks: list[str]
+) -> list[str]:
+    """Return the columns that one can be drawn from, and remark on those that it cannot."""
+    column = table[name]
+    guarded = settings.method == "guarded"
+    fits = tree_fits if guarded else _fits
+    chosen = [other for other in usable if fits(table[other], column)]
+    if guarded and too_many_levels(column):
+        remarks.append(
+            f"{name} has {column.n_levels:,} levels, too many for guarded trees to draw it from "
+            "others: it is drawn from its own shares"
+        )
+    elif len(chosen) < len(usable):
+        out = ", ".join(other for other in usable if other not in chosen)
+        remarks.append(f"{name} is drawn without {out}, whose levels are too many for it")
+    return chosen
 
 
 def _settings(given: Mapping[str, Any], column: str) -> Settings:

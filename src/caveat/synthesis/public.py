@@ -91,7 +91,7 @@ def with_grids(
         if guarded and entry.settings.method not in UNUSED:
             own = given.get(name, {})
             heap = () if "special" in own else _heap(entry, table[name])
-            entry = replace(entry, special=heap or entry.special)  # noqa: PLW2901
+            entry = replace(entry, special=heap or entry.special)
             grid = _grid(entry, table, name, own)
             if grid is not None and heap:
                 grid = replace(grid, heap=True)

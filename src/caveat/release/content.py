@@ -154,8 +154,9 @@ def _guard(model: Model) -> dict[str, Any]:
     }
     if not guarded:
         return {}
+    columns = {name: fitted.coding.column for name, fitted in model.columns.items()}
     return {
-        "assumed_public": list(assumed_public(model.plan)),
+        "assumed_public": list(assumed_public(model.plan, columns)),
         "guard": {
             "columns": [
                 {"name": name, "guard": settings.guard, **asdict(guard_of(settings))}

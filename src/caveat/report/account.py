@@ -12,6 +12,7 @@ from caveat.report.reading import (
     about,
     and_list,
     guarded_columns,
+    has_plain_trees,
     listed,
     notes_of,
     risks,
@@ -26,7 +27,8 @@ DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
 def done_section(evidence: Evidence) -> Section:
     """Return the section on how the release was made."""
     blocks: list[Block] = [*_plan(evidence["synthesis"])]
-    blocks += _private(evidence["release"].get("private_numbers", ()))
+    plain_trees = has_plain_trees(evidence)
+    blocks += _private(evidence["release"].get("private_numbers", ()), plain_trees)
     blocks += _protection(evidence["protection"])
     blocks += _repeat(evidence)
     return Section("done", "What was done and how to repeat it", blocks)
@@ -102,14 +104,18 @@ def _guard(synthesis: Mapping[str, Any]) -> Iterator[Block]:
     yield Items(items)
 
 
-def _private(columns: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def _private(columns: Sequence[Mapping[str, Any]], plain_trees: bool) -> Iterator[Block]:
     if not columns:
         return
     yield Heading("Numbers of single people", "private")
     yield Text(
         "A number that exactly one original record has leads to that person. Rounding hides it, "
-        'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method). '
-        'Guarded trees (method = "guarded") draw numbers of the declared range instead.'
+        'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method).'
+        + (
+            ' Guarded trees (method = "guarded") draw any number of the declared range.'
+            if plain_trees
+            else ""
+        )
     )
     yield Grid(
         "Values that exactly one original record has, by column",

@@ -33,6 +33,7 @@ NEARLY_CERTAIN = 0.9
 NEXT_TO_NOTHING = 5.0
 # From this share of released values on that belong to one person each, page one says so.
 REMARKABLE = 0.05
+NOT_DRAWN = ("constant", "copy", "derived", "drop", "lookup")
 Measured = Mapping[str, Any]
 
 
@@ -84,8 +85,11 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
         yield (
             "Numbers of single people",
             f"Released values that exactly one original record has: {which}. "
-            + ("Rounding, smoothing" if has_plain_trees(evidence) else "Rounding or smoothing")
-            + (' or guarded trees (method = "guarded")' if has_plain_trees(evidence) else "")
+            + (
+                'Rounding, smoothing or guarded trees (method = "guarded")'
+                if has_plain_trees(evidence)
+                else "Rounding or smoothing"
+            )
             + " would hide them.",
         )
 
@@ -94,7 +98,8 @@ def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
     columns = guarded_columns(evidence)
     if not columns:
         return
-    every = len(columns) == len(evidence["synthesis"]["columns"])
+    drawn = [c for c in evidence["synthesis"]["columns"] if c["method"] not in NOT_DRAWN]
+    every = len(columns) == len(drawn)
     which = "" if every else f" of {and_list(columns, most=6)}"
     text = (
         f"The trees{which} are guarded: their splits are drawn by chance among good ones, every "
@@ -170,7 +175,14 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
             ' Plain trees show single records; guarded ones (method = "guarded") are made to hide '
             "them from her."
         )
+    elif after >= NEARLY_CERTAIN and _can_be_stronger(evidence):
+        text += ' guard = "strong" would hide more.'
     return text
+
+
+def _can_be_stronger(evidence: Evidence) -> bool:
+    guard = (evidence["synthesis"] or {}).get("guard") or {"columns": ()}
+    return any(column["guard"] != "strong" for column in guard["columns"])
 
 
 def _worst_without_strong(evidence: Evidence) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,18 +54,36 @@ def weight_unit(columns: Mapping[str, ColumnPlan], table: Table, weights: str) -
     return float(f"{mean:.0e}") if mean > 0 else 1.0
 
 
-def assumed_public(plan: Plan) -> tuple[str, ...]:
-    """Return what nobody declared and the guard takes as public, in words."""
+def assumed_public(
+    plan: Plan, columns: Mapping[str, Column] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Return what nobody declared and the guard takes as public, in words.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    columns
+        The columns, for those that hold dates.
+    """
     found = []
     for name, entry in plan.columns.items():
         grid = entry.grid
         if grid is not None and not grid.declared:
-            found.append(f"{name}: {grid.words}")
+            found.append(f"{name}: {_dates(grid, columns.get(name)) or grid.words}")
         if grid is not None and grid.heap:
             found.append(f"{name}: {', '.join(f'{v:g}' for v in grid.special)} is modelled apart")
     if plan.weights and _has_guard(plan.columns):
         found.append(f"a weight of {plan.weight_unit:g} counts as one record")
     return tuple(found)
+
+
+def _dates(grid: Grid, column: Column | None) -> str:
+    """Return the range of dates as dates; nothing for numbers."""
+    if column is None or column.levels.dtype.kind != "M":
+        return ""
+    ends = np.array([grid.low, grid.high]).astype(np.int64).astype(column.levels.dtype)
+    return f"range {ends[0]} to {ends[1]}, {grid.scale} cells"
 
 
 def _has_guard(columns: Mapping[str, ColumnPlan]) -> bool:

@@ -30,11 +30,12 @@ _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 # What is merely fixed by another column may as well be the source of it.
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
 _GUARDED = (
-    "# Guarded trees: splits are drawn, every value is possible everywhere, and small groups borrow",
-    "# from larger ones, so that no draw hangs on a single record. More or less of it:",
-    '# guard = "light", "standard" or "strong".',
+    "# Guarded trees: splits are drawn, every value is possible everywhere, small groups borrow",
+    "# from larger ones: no draw hangs on a single record. More or less of it with guard:",
+    '# guard = "standard"   # or "light", "strong"',
     'method = "guarded"',
-    '# method = "cart"   # synthpop\'s trees: more exact, and nearly every record can be recognised',
+    '# method = "cart"   # synthpop\'s trees: more exact, and nearly every record can be '
+    "recognised",
     "# The range of a number is read off the data unless it is declared, as in",
     "# columns = { age = { range = [0, 120, 1] } }   # lowest, highest, step",
 )

@@ -27,7 +27,8 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
-from caveat.synthesis.public import too_many_levels, tree_fits, weight_unit, with_grids
+from caveat.synthesis.predictors import MOST_CLASSES, all_that_fit
+from caveat.synthesis.public import weight_unit, with_grids
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
@@ -35,8 +36,6 @@ from caveat.table.identifying import Judgement, judge
 __all__ = ["TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan", "make_plan"]
 
 JOINT = ("saturated", "ipf")
-MOST_CLASSES = 65_535  # limits of the tree engine
-MOST_CELLS = 1 << 24
 SETTINGS = tuple(item.name for item in fields(Settings))
 
 
@@ -271,14 +270,6 @@ def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str)
     return first + [name for name in whole if name not in (strata, weights)]
 
 
-def _fits(predictor: Column, column: Column) -> bool:
-    """Whether the tree engine can tabulate the levels of a predictor by these classes."""
-    if predictor.kind.has_order:
-        return True
-    classes = 1 if column.kind.is_number else column.n_levels
-    return predictor.n_levels <= MOST_CLASSES and predictor.n_levels * classes <= MOST_CELLS
-
-
 def _column_plan(
     table: Table,
     name: str,
@@ -309,7 +300,7 @@ def _column_plan(
     ]
     chosen = given.get("predictors")
     if chosen is None:
-        chosen = _all_that_fit(table, name, settings, usable, remarks)
+        chosen = all_that_fit(table, name, settings, usable, remarks)
     elif isinstance(chosen, str):
         chosen = [chosen]
     if settings.method == "lookup" and "predictors" not in given:
@@ -335,25 +326,6 @@ def _column_plan(
                 do="leave its predictors out",
             )
     return ColumnPlan(settings, tuple(chosen), tuple(given.get("special", ())))
-
-
-def _all_that_fit(
-    table: Table, name: str, settings: Settings, usable: Sequence[str], remarks: list[str]
-) -> list[str]:
-    """Return the columns that one can be drawn from, and remark on those that it cannot."""
-    column = table[name]
-    guarded = settings.method == "guarded"
-    fits = tree_fits if guarded else _fits
-    chosen = [other for other in usable if fits(table[other], column)]
-    if guarded and too_many_levels(column):
-        remarks.append(
-            f"{name} has {column.n_levels:,} levels, too many for guarded trees to draw it from "
-            "others: it is drawn from its own shares"
-        )
-    elif len(chosen) < len(usable):
-        out = ", ".join(other for other in usable if other not in chosen)
-        remarks.append(f"{name} is drawn without {out}, whose levels are too many for it")
-    return chosen
 
 
 def _settings(given: Mapping[str, Any], column: str) -> Settings:

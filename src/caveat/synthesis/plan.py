@@ -288,7 +288,9 @@ def _column_plan(
             column=name,
             do=f"use {choices}",
         )
-    if "method" not in given or settings.method == "guarded":
+    if "method" not in given and int(np.count_nonzero(column.counts)) <= 1:
+        settings = replace(settings, method="constant")
+    elif "method" not in given or settings.method == "guarded":
         settings = _usual_method(column, name, settings, remarks)
     check_leaves(settings, column, name)
     if settings.method == "copy":
@@ -336,9 +338,7 @@ def _settings(given: Mapping[str, Any], column: str) -> Settings:
 
 
 def _usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
-    """Return the settings for a column that nobody gave a method for."""
-    if int(np.count_nonzero(column.counts)) <= 1:
-        return replace(settings, method="constant")
+    """Return the settings for a column, with a method that can hold its levels."""
     if not column.kind.is_number and column.n_levels > MOST_CLASSES:
         remarks.append(
             f"{name} has {column.n_levels:,} levels, too many for a tree: it is drawn from its own "

@@ -189,6 +189,9 @@ def _inner(kind: EntryKind) -> list[tuple[Group, str]]:
         return [(kind, ".")]
     if isinstance(kind, Named) and isinstance(kind.item, Group) and "then" in kind.item.keys:
         return [(kind.item, ".NAME.")]
+    if isinstance(kind, Named) and isinstance(kind.item, Group) and "range" in kind.item.keys:
+        own = {name: key for name, key in kind.item.keys.items() if name in ("range", "scale")}
+        return [(Group(own), ".NAME.")]
     return []
 
 

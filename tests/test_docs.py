@@ -79,10 +79,24 @@ def _report(names: dict[str, Any]) -> None:
     assert names["page"].startswith("<!doctype html>")
 
 
+def _guarded(names: dict[str, Any]) -> None:
+    certain, members = names["certain"], names["members"]
+    assert 0.6 < certain["plain"] < 0.7
+    assert 0.85 < members["plain"] < 0.9
+    assert certain["guarded"] < 0.11
+    assert members["guarded"] <= 0.006
+
+
+def _strong(names: dict[str, Any]) -> None:
+    assert (names["by_model"].probability == names["by_seed"].probability).all()
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "guarded-trees.md": _guarded,
     "ordinary-attackers.md": _ordinary,
     "report.md": _report,
     "risk.md": _risk,
+    "strong-attacker.md": _strong,
     "trust.md": _trust,
     "utility.md": _utility,
 }

@@ -42,6 +42,15 @@ TREES: dict[str, Any] = {
     },
 }
 
+GUARDED: dict[str, Any] = {
+    **TREES,
+    "method": "guarded",
+    "columns": {
+        "height": {"guard": "light", "range": [100, 220, 1]},
+        "satisfied": {"method": "lookup", "predictors": ["education"]},
+    },
+}
+
 
 def people(n: int = 160) -> pd.DataFrame:
     """Return a frame with a column for every other method."""
@@ -89,6 +98,8 @@ def seed_models() -> dict[str, bytes]:
     fits: dict[str, tuple[Any, dict[str, Any]]] = {
         "trees": (SURVEY, TREES),
         "strata": (SURVEY, {**TREES, "strata": "sex"}),
+        "guarded": (SURVEY, GUARDED),
+        "guarded strata": (frame, {"method": "guarded", "strata": "sex", "weights": "weight"}),
         "proper": (frame, {"proper": True, "weights": "weight", **told}),
         "forest": (frame, {"method": "forest", "trees": 3}),
         "regressions": (frame, {**told, "columns": REGRESSIONS, "weights": "weight"}),

@@ -42,7 +42,8 @@ def test_the_strong_attacker_is_the_worst_finding():
         "An attacker who knows how the table was made and every record but one gives probability "
         "0.999 to the true marital of the person most at risk (before the release: 0.125). She is "
         "nearly certain (0.9 or more) for marital for 12.7 % of the records examined; 10.0 % "
-        "before."
+        'before. Plain trees show single records; guarded ones (method = "guarded") are made to '
+        "hide them from her."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caveat.datasets import survey
 from caveat.protect.pipeline import PROTECTIONS
-from caveat.spec.entries import SETTINGS
+from caveat.spec.settings import SETTINGS
 from caveat.synthesis.methods import METHODS
 from caveat.synthesis.plan import WITHOUT_MODEL
 
@@ -182,6 +182,58 @@ BROKEN = {
         "[synthesis]\nprune = 0\n",
         16,
         "synthesis.prune must be true or false",
+    ),
+    "temperature of 0": (
+        "[synthesis]\n",
+        "[synthesis]\ntemperature = 0\n",
+        16,
+        "synthesis.temperature must be a number above 0",
+    ),
+    "temperature that cannot be tried": (
+        "[output]",
+        "[tune]\nlimits = { DiSCO = 5 }\nobjective = 'S_pMSE'\n"
+        "settings = { temperature = [1, -1] }\n\n[output]",
+        63,
+        "tune.settings.temperature: item 2 must be a number above 0",
+    ),
+    "unknown guard": (
+        "[synthesis]\n",
+        '[synthesis]\nguard = "stron"\n',
+        16,
+        "synthesis.guard: there is no guard 'stron'; perhaps strong (allowed: light, standard, "
+        "strong)",
+    ),
+    "range of two numbers": (
+        'method = "sample"',
+        "range = [0, 80]",
+        22,
+        "synthesis.columns.friends.range must be a list of 3 numbers (lowest, highest, step)",
+    ),
+    "range without points": (
+        'method = "sample"',
+        'method = "guarded"\nrange = [80, 0, 1]',
+        23,
+        "synthesis.columns.friends.range: the range has no points, or too many; give a highest "
+        "value above the lowest and at most 1,000,000,000 steps",
+    ),
+    "data beyond the range": (
+        'method = "sample"',
+        'method = "guarded"\nrange = [0, 2, 1]',
+        23,
+        "synthesis.columns.friends.range: the data go beyond the declared range; declare a wider "
+        "one, or code what lies beyond it (top-coding)",
+    ),
+    "range of words": (
+        'columns.friends]\nmethod = "sample"',
+        'columns.marital]\nmethod = "guarded"\nrange = [0, 2, 1]',
+        23,
+        "synthesis.columns.marital.range: a range is for numbers; leave it out",
+    ),
+    "unknown scale": (
+        'method = "sample"',
+        'scale = "log"',
+        22,
+        "synthesis.columns.friends.scale: there is no scale 'log'; use even, geometric",
     ),
     "syntax error": (
         "seed = 1",

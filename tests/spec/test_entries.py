@@ -138,6 +138,8 @@ BEYOND_THE_SCHEMA = {
     "utility without a model", "edit rule of an unknown column", "map of an unknown scenario",
     "map of a bad value", "map of another attacker", "pair of three",
     "groups and tolerance", "tune with a bad value", "tune with a word for a flag",
+    "temperature that cannot be tried", "range without points", "data beyond the range",
+    "range of words",
 }  # fmt: skip
 
 

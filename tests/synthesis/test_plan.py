@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.errors import CaveatError
-from caveat.synthesis import make_plan
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.synthesis import Synthesizer, make_plan
+from caveat.synthesis.public import assumed_public
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.identifying import judge
@@ -195,3 +196,105 @@ def test_what_would_fail_later_is_refused_in_the_plan(options: dict, message: st
 def test_a_rule_is_read_again_as_it_is_printed(text: str) -> None:
     rule = parse_rule(text)
     assert parse_rule(str(rule)) == rule
+
+
+MANY = TABLE.take(list(range(30)) * 4)
+
+
+def guarded(**options: object) -> dict[str, object]:
+    return {"method": "guarded", "drop": ["name"], **options}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0}, "temperature must be a number above 0"),
+        ({"temperature": -1.5}, "temperature must be a number above 0"),
+        ({"temperature": float("nan")}, "temperature must be a number above 0"),
+        ({"smallest": 0}, "smallest must be a number above 0"),
+        ({"floor": 0}, "floor must be a number above 0"),
+        ({"backoff": -1}, "backoff must be a number, 0 or more"),
+        ({"depth": 2.5}, "depth must be a whole number, 0 or more"),
+        ({"guard": "strng"}, r"there is no guard 'strng'; perhaps strong \(allowed: light, st"),
+        ({"proper": True}, "proper is not for guarded trees"),
+        ({"smoothing": "kernel"}, "smoothing is not for guarded trees"),
+        ({"columns": {"age": {"range": [0, 120]}}}, "column age: a range has three numbers; write"),
+        ({"columns": {"age": {"range": 120}}}, "column age: a range has three numbers"),
+        ({"columns": {"age": {"range": [120, 0, 1]}}}, "the range has no points, or too many"),
+        ({"columns": {"age": {"range": [21, 120, 1]}}}, "the data go beyond the declared range"),
+        ({"columns": {"age": {"range": [0.5, 120, 1]}}}, "the column holds whole numbers"),
+        ({"columns": {"sex": {"range": [0, 1, 1]}}}, "column sex: a range is for numbers"),
+        ({"columns": {"sex": {"scale": "even"}}}, "column sex: a scale is for numbers"),
+        ({"columns": {"age": {"scale": 3}}}, "there is no scale 3; use even, geometric"),
+        ({"range": [0, 1, 1]}, "'range' is no setting"),
+    ],
+)
+def test_numbers_that_no_guard_can_follow(options: dict[str, object], message: str) -> None:
+    with pytest.raises(CaveatError, match=message):
+        make_plan(TABLE, guarded(**options))
+
+
+def test_what_is_declared_is_not_assumed_public() -> None:
+    own = {"age": {"range": [0, 120, 1], "scale": "geometric", "guard": "strong"}}
+    plan = make_plan(TABLE, guarded(columns=own, special={"weight": [60]}))
+    age = plan.columns["age"]
+    assert age.settings.guard == "strong"
+    assert age.grid is not None
+    assert (age.grid.low, age.grid.high, age.grid.step, age.grid.scale) == (0, 120, 1, "geometric")
+    assert age.grid.declared
+    assert assumed_public(plan) == (
+        "height: range 160 to 168 by 1, even cells",
+        "weight: range 61 to 64 by 1, even cells",
+        "bmi: range 20.5 to 22.5 by 0.1, even cells",
+    )
+    assert assumed_public(make_plan(TABLE)) == ()
+
+
+def test_a_heap_that_was_read_off_the_data_is_assumed_public() -> None:
+    pay = [0] * 40 + [100 * (i % 30 + 1) for i in range(60)]
+    table = Table.from_frame({"sex": ["f", "m"] * 50, "pay": pay, "w": [2, 4] * 50})
+    own = {"pay": {"range": [0, 10_000, 1], "scale": "even"}}
+    told = {"method": "guarded", "columns": own, "keep": ["pay"]}
+    plan = make_plan(table, {**told, "weights": "w"})
+    assert plan.columns["pay"].special == (0,)
+    assert assumed_public(plan) == (
+        "pay: 0 is modelled apart",
+        "a weight of 3 counts as one record",
+    )
+    said = make_plan(table, {**told, "special": {"pay": [0]}, "drop": ["w"]})
+    assert assumed_public(said) == ()
+
+
+def test_a_guarded_column_of_too_many_levels_is_drawn_from_its_own_shares() -> None:
+    n = 50_000
+    table = Table.from_frame({"sex": ["f", "m"] * n, "place": [f"k{i % n}" for i in range(2 * n)]})
+    plan = make_plan(table, {"method": "guarded", "keep": ["place"]})
+    assert plan.columns["place"].predictors == ()
+    assert plan.remarks[-1] == (
+        "place has 50,000 levels, too many for guarded trees to draw it from others: it is drawn "
+        "from its own shares"
+    )
+
+
+def test_a_guarded_column_with_one_level_has_it_always() -> None:
+    model = Synthesizer(seed=1, **guarded()).fit(MANY)
+    assert set(model.tables()[0]["one"].values) == {1}
+
+
+def test_a_guard_does_not_hide_ten_people() -> None:
+    few = TABLE.take(range(10)).drop(["name", "one"])
+    with pytest.warns(CaveatWarning, match="the table has 10 rows"):
+        model = Synthesizer(seed=1, method="guarded").fit(few)
+    assert model.tables()[0].n_rows == 10
+
+
+def test_weights_of_zero_count_nobody() -> None:
+    people = MANY.drop(["name", "one"])
+    nobody = Table({**people.columns, **Table.from_frame({"w": [0] * 120}).columns})
+    with pytest.raises(CaveatError, match="all weights are zero"):
+        make_plan(nobody, {"method": "guarded", "weights": "w"})
+    some = Table({**people.columns, **Table.from_frame({"w": [0, 3] * 60}).columns})
+    model = Synthesizer(seed=1, method="guarded", weights="w", backoff=0, floor=1e-9).fit(some)
+    # A root is (n + 1/2)/(n + 1), so that a woman comes once in a hundred draws or so.
+    sexes = list(model.tables()[0]["sex"].values)
+    assert sexes.count("m") > 110

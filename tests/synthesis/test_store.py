@@ -53,6 +53,35 @@ def test_a_loaded_model_draws_the_same_data(tmp_path: Path, strata: str, proper:
         np.testing.assert_array_equal(values, b.columns[name])
 
 
+GUARDED = {
+    **OPTIONS,
+    "method": "guarded",
+    "columns": {
+        "region": {"guard": "light", "temperature": 0.3, "depth": 3},
+        "height": {"range": [100, 220, 1], "scale": "even"},
+        "satisfied": {"method": "lookup", "predictors": ["education"]},
+    },
+}
+
+
+@pytest.mark.parametrize("strata", ["", "sex"])
+def test_a_loaded_guarded_model_draws_the_same_data(tmp_path: Path, strata: str) -> None:
+    model = Synthesizer(seed=3, strata=strata, **GUARDED).fit(TABLE)
+    for name in ("model.caveat", "again.caveat"):
+        save(model, tmp_path / name)
+    again = load(tmp_path / "model.caveat")
+    assert again.plan == model.plan
+    assert again.plan.structure_seed == 3
+    assert again.plan.columns["height"].grid == model.plan.columns["height"].grid
+    assert again.tables(copies=2) == model.tables(copies=2)
+    a, b = model.log_prob(TABLE), again.log_prob(TABLE)
+    for name, values in a.columns.items():
+        np.testing.assert_array_equal(values, b.columns[name])
+    save(again, tmp_path / "third.caveat")
+    files = ("again.caveat", "third.caveat")
+    assert len({(tmp_path / name).read_bytes() for name in files}) == 1
+
+
 def test_a_model_file_knows_which_trees_were_not_pruned(tmp_path: Path) -> None:
     model = Synthesizer(seed=3, columns={"marital": {"prune": False}}, drop=["bmi"]).fit(TABLE)
     save(model, tmp_path / "model.caveat")
@@ -159,6 +188,21 @@ def test_a_fit_goes_on_from_finished_columns(tmp_path: Path) -> None:
     resumed = synthesizer.fit(TABLE, done=lambda n, _: fitted_again.append(n), finished=finished)
     assert set(fitted_again) == set(plan.columns) - set(kept)
     assert resumed.tables()[0] == whole.tables()[0]
+
+
+def test_a_guarded_fit_goes_on_from_finished_columns(tmp_path: Path) -> None:
+    synthesizer, plan = Synthesizer(seed=3, **GUARDED), make_plan(TABLE, GUARDED)
+    key = fingerprint(TABLE, plan, 3)
+    whole = synthesizer.fit(TABLE, done=lambda n, m: save_column(tmp_path, key, n, m))
+    finished = load_columns(tmp_path, key, plan)
+    assert sorted(finished) == sorted(plan.columns)
+    del finished["income"]
+    fitted: list[str] = []
+    resumed = synthesizer.fit(TABLE, done=lambda n, _: fitted.append(n), finished=finished)
+    assert fitted == ["income"]
+    assert resumed.tables() == whole.tables()
+    warmer = make_plan(TABLE, {**GUARDED, "temperature": 2})
+    assert load_columns(tmp_path, fingerprint(TABLE, warmer, 3), warmer) == {}
 
 
 def test_columns_of_other_data_plans_or_seeds_are_not_used(tmp_path: Path) -> None:
@@ -276,6 +320,54 @@ def has_more_members(document, members) -> None:
 def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path: Path, change) -> None:
     path = tmp_path / "model.caveat"
     save(Synthesizer(seed=3).fit(TABLE.select(["sex", "age"])), path)
+    changed(path, change)
+    with pytest.raises(CaveatError, match=r"the model file is damaged; fit the model again\.$"):
+        load(path)
+
+
+def is_cold(tree) -> None:
+    tree["guard"][0] = 0.0
+
+
+def is_very_deep(tree) -> None:
+    tree["guard"][4] = float("inf")
+
+
+def has_more_codes(tree) -> None:
+    tree["response"][0] += 1
+
+
+def has_no_probability(tree) -> None:
+    tree["log_structure"] = 0.5
+
+
+def has_no_order(tree) -> None:
+    tree["response"][2] = 1
+
+
+@pytest.mark.parametrize(
+    "change", [is_cold, is_very_deep, has_more_codes, has_no_probability, has_no_order]
+)
+def test_a_guarded_tree_that_is_none_is_refused(tmp_path: Path, change) -> None:
+    path = tmp_path / "model.caveat"
+    save(Synthesizer(seed=3, method="guarded").fit(TABLE.select(["sex", "age"])), path)
+    changed(path, lambda document, _: change(document["columns"]["age"]["values"]["tree"]))
+    with pytest.raises(CaveatError, match=r"the model file is damaged; fit the model again\.$"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("step", 0), ("low", 1e300), ("high", -1), ("scale", "log"), ("special", [1.5]),
+     ("declared", 1), ("heap", None)],
+)  # fmt: skip
+def test_a_range_that_is_none_is_refused(tmp_path: Path, part: str, value: object) -> None:
+    path = tmp_path / "model.caveat"
+    save(Synthesizer(seed=3, method="guarded").fit(TABLE.select(["sex", "age"])), path)
+
+    def change(document, _) -> None:
+        document["plan"]["columns"]["age"]["grid"][part] = value
+
     changed(path, change)
     with pytest.raises(CaveatError, match=r"the model file is damaged; fit the model again\.$"):
         load(path)

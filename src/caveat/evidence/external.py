@@ -45,6 +45,7 @@ _SETTINGS = (
     "method", "minbucket", "minsplit", "cp", "prune", "max_depth", "proper", "smoothing", "trees",
     "temperature", "smallest", "backoff", "floor", "depth",
 )  # fmt: skip
+_GUARD = ("name", "guard", "temperature", "smallest", "backoff", "floor", "depth")
 _MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
@@ -53,6 +54,7 @@ _UNSAID = Note("reason-withheld", "it could not be computed", public=True)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
 _WITHHELD = "withheld"
+_ASSUMED = "its range is assumed to be public"
 
 
 def external(content: dict[str, Any]) -> dict[str, Any]:
@@ -201,6 +203,28 @@ class _Public:
             "derived": {},
             "rules": [],
             "remarks": [],
+            **self.guard(synthesis),
+        }
+
+    def guard(self, synthesis: dict[str, Any]) -> dict[str, Any]:
+        """Return the numbers of the guard, and of which columns a range is assumed public."""
+        if "guard" not in synthesis:
+            return {}
+        # A text begins with the column it is about; what follows may hold numbers of the original.
+        texts = synthesis["assumed_public"]
+        named = sorted(
+            name for name in self.names if any(text.startswith(f"{name}: ") for text in texts)
+        )
+        return {
+            "assumed_public": [f"{name}: {_ASSUMED}" for name in named],
+            "guard": {
+                **_pick(synthesis["guard"], ("worst_case", "worst_case_says")),
+                "columns": [
+                    _pick(column, _GUARD)
+                    for column in synthesis["guard"]["columns"]
+                    if column["name"] in self.names
+                ],
+            },
         }
 
     def step(self, step: dict[str, Any]) -> dict[str, Any]:

@@ -76,8 +76,8 @@ class Setting:
 
     @property
     def is_public(self) -> bool:
-        """Whether its name may be published: it holds numbers, yes or no, and protections only."""
-        names = self.options if self.shown is None else self.shown
+        """Whether its name may be published: numbers, yes or no, words of ours, and protections."""
+        names = set(self.options if self.shown is None else self.shown) - {"method", "guard"}
         return all(isinstance(self.options.get(name, 0), int | float) for name in names)
 
     def fit(self, table: Table, seed: int) -> FittedSetting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -16,10 +17,15 @@ from caveat.release.folder import sha256_of
 from caveat.release.material import Material
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
+from caveat.synthesis import Model
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods.cart import Cart
+from caveat.synthesis.methods.guarded import Guarded, guard_of
+from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.public import assumed_public
 from caveat.table.identifying import CODES, Judgement
 from caveat.table.private import PrivateNumbers, share_alone
+from caveat.tree.guarded import structure_bound
 
 __all__ = [
     "described_inputs",
@@ -33,6 +39,12 @@ __all__ = [
 
 PACKAGES = ("numba", "numpy", "pandas", "polars", "pyarrow", "pyreadstat", "scikit-learn", "scipy",
             "statsmodels")  # fmt: skip
+WORST_CASE = (
+    "bound on the log ratio of the structures of all trees, one record of weight 1 added or "
+    "removed, over all data sets: far too large to mean anything at useful settings, and the draws "
+    "from counts are not covered; the protection is measured on these data, not guaranteed"
+)
+"""What the worst case is, wherever it is shown."""
 
 
 def described_release(
@@ -129,7 +141,42 @@ def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any]
         "derived": plain(spec.synthesis.get("derived", {})),
         "rules": [str(rule) for rule in plan.rules],
         "remarks": list(plan.remarks),
+        **_guard(material.model),
     }
+
+
+def _guard(model: Model) -> dict[str, Any]:
+    """Return the numbers of guarded trees, what they take as public, and the worst case."""
+    guarded = {
+        name: entry.settings
+        for name, entry in model.plan.columns.items()
+        if entry.settings.method == "guarded"
+    }
+    if not guarded:
+        return {}
+    columns = {name: fitted.coding.column for name, fitted in model.columns.items()}
+    return {
+        "assumed_public": list(assumed_public(model.plan, columns)),
+        "guard": {
+            "columns": [
+                {"name": name, "guard": settings.guard, **asdict(guard_of(settings))}
+                for name, settings in guarded.items()
+            ],
+            "worst_case": sum(_worst_case(model.columns[name]) for name in guarded),
+            "worst_case_says": WORST_CASE,
+        },
+    }
+
+
+def _worst_case(model: ColumnModel) -> float:
+    """Return the bound on what one record can do to the structures of a column."""
+    total = 0.0
+    for part in (model.kinds, model.values):
+        # A record is in one stratum.
+        fits = part.models.values() if isinstance(part, Stratified) else (part,)
+        bounds = [structure_bound(fit.tree) for fit in fits if isinstance(fit, Guarded)]
+        total += max(bounds, default=0.0)
+    return total
 
 
 def _leaves(model: ColumnModel) -> dict[str, int]:

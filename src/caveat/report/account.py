@@ -7,15 +7,28 @@ from typing import Any
 
 from caveat.report.blocks import Block, Code, Field, Grid, Heading, Items, Section, Text, cell
 from caveat.report.numbers import NBSP, count, percent
-from caveat.report.reading import Evidence, about, and_list, listed, notes_of, risks, scenarios
+from caveat.report.reading import (
+    Evidence,
+    about,
+    and_list,
+    guarded_columns,
+    has_plain_trees,
+    listed,
+    notes_of,
+    risks,
+    scenarios,
+)
 
 __all__ = ["done_section", "limits_section"]
+
+DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
 
 
 def done_section(evidence: Evidence) -> Section:
     """Return the section on how the release was made."""
     blocks: list[Block] = [*_plan(evidence["synthesis"])]
-    blocks += _private(evidence["release"].get("private_numbers", ()))
+    plain_trees = has_plain_trees(evidence)
+    blocks += _private(evidence["release"].get("private_numbers", ()), plain_trees)
     blocks += _protection(evidence["protection"])
     blocks += _repeat(evidence)
     return Section("done", "What was done and how to repeat it", blocks)
@@ -57,15 +70,52 @@ def _plan(synthesis: Mapping[str, Any] | None) -> Iterator[Block]:
     items += [("Remark", remark) for remark in synthesis["remarks"]]
     if items:
         yield Items(items)
+    yield from _guard(synthesis)
 
 
-def _private(columns: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def _guard(synthesis: Mapping[str, Any]) -> Iterator[Block]:
+    guard = synthesis.get("guard")
+    if guard is None:
+        return
+    yield Heading("Guarded trees", "guard")
+    yield Text(
+        "A split is drawn with a chance that grows with what it gains, the more evenly the higher "
+        "the temperature. A node of “smallest” records is split in half of the cases. A node "
+        "borrows the share of the node above for so many records (backoff), and every value has an "
+        "even share of a few records' worth (floor), so that none is impossible."
+    )
+    yield Grid(
+        "The numbers behind the guard, by column",
+        [Field("Column"), Field("Guard"), *(Field(w.capitalize(), numeric=True) for w in DIAL)],
+        [
+            [
+                cell(column["name"]),
+                cell(column["guard"]),
+                *(cell(f"{column[word]:g}", column[word]) for word in DIAL),
+            ]
+            for column in guard["columns"]
+        ],
+        folded=len(guard["columns"]) > 12,
+    )
+    items = [("Assumed public", text) for text in synthesis.get("assumed_public", ())]
+    if guard["worst_case"] is not None:
+        bound = f"{guard['worst_case']:,.0f}: {guard['worst_case_says']}."
+        items.append(("Worst case over all data sets", bound))
+    yield Items(items)
+
+
+def _private(columns: Sequence[Mapping[str, Any]], plain_trees: bool) -> Iterator[Block]:
     if not columns:
         return
     yield Heading("Numbers of single people", "private")
     yield Text(
         "A number that exactly one original record has leads to that person. Rounding hides it, "
         'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method).'
+        + (
+            ' Guarded trees (method = "guarded") draw any number of the declared range.'
+            if plain_trees
+            else ""
+        )
     )
     yield Grid(
         "Values that exactly one original record has, by column",
@@ -189,6 +239,15 @@ def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
             "them. Where protections were applied afterwards the number is a bound, simulated, or "
             "not there; notes beside it say which.",
         )
+        if guarded_columns(evidence):
+            yield (
+                "What she is and is not where trees are guarded",
+                "She is given the release and the splits that were drawn. That is more than the "
+                "release alone, and on average she does better with it; for a single record what "
+                "follows from the release alone can be more. She is computed on these data, and is "
+                "not the worst case over all data sets. Settings that were chosen by looking at "
+                "all records are a choice from the data too.",
+            )
     else:
         yield (
             "No strong attacker",

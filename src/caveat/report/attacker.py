@@ -27,6 +27,7 @@ from caveat.report.reading import (
     and_list,
     badness,
     entry_of,
+    guarded_columns,
     is_probability_or_share,
     is_reference,
     notes_of,
@@ -48,6 +49,10 @@ WHO = {
     "release": "She has the released table only, takes it for the truth, and looks up a person of "
     "whom she knows the keys.",
 }
+GIVEN = (
+    " Of the guarded trees she is also given the splits that were drawn. She is computed on these "
+    "data and is not the worst case over all data sets."
+)
 TITLES = {
     "strong": "The strong attacker",
     "ordinary": "An ordinary attacker",
@@ -90,7 +95,8 @@ def attacker_section(evidence: Evidence) -> Section:
 def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Iterator[Block]:
     kind = scenario["attacker"]
     yield Heading(f"{TITLES.get(kind, 'An attacker')}: {scenario['name']}", name)
-    yield Text(WHO.get(kind, ""))
+    given = GIVEN if kind == "strong" and guarded_columns(evidence) else ""
+    yield Text(WHO.get(kind, "") + given)
     yield Items(list(_circumstances(scenario)))
     measured = [m for m in scenario["measurements"] if not is_reference(evidence, m["measure"])]
     worst = _worst_of_each(evidence, measured)
@@ -122,7 +128,7 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if scenario["targets"]:
         yield "She wants to learn", and_list(scenario["targets"], most=12)
     records = given.get("records")
-    if records == "all":
+    if records == "all" or _all_records(scenario):
         yield "Records examined", "all"
     elif records is not None:
         some = f"up to {records:,} drawn at random, and those that look most vulnerable"
@@ -143,6 +149,12 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         excluded.append(f"cells of more than {given['limit']} records")
     if excluded:
         yield "Does not count as disclosure", and_list(excluded)
+
+
+def _all_records(scenario: Mapping[str, Any]) -> bool:
+    """Whether the strong attacker took everybody although fewer were asked for."""
+    codes = [{note["code"] for note in m["notes"]} for m in scenario["measurements"]]
+    return bool(codes) and all("all-records" in found for found in codes)
 
 
 def _worst_of_each(evidence: Evidence, measured: Sequence[Measured]) -> list[Measured]:

@@ -15,6 +15,8 @@ from caveat.report.reading import (
     and_list,
     badness,
     entry_of,
+    guarded_columns,
+    has_plain_trees,
     is_risk,
     limited,
     risks,
@@ -31,6 +33,7 @@ NEARLY_CERTAIN = 0.9
 NEXT_TO_NOTHING = 5.0
 # From this share of released values on that belong to one person each, page one says so.
 REMARKABLE = 0.05
+NOT_DRAWN = ("constant", "copy", "derived", "drop", "lookup")
 Measured = Mapping[str, Any]
 
 
@@ -42,6 +45,7 @@ def decision(evidence: Evidence) -> list[tuple[str, str]]:
     return [
         *_as_it_is(evidence),
         ("What is released", _released(evidence)),
+        *_guard(evidence),
         ("The worst finding", _worst(evidence)),
         ("The limits you set", _limits(evidence)),
         ("What utility costs", _utility(evidence)),
@@ -80,9 +84,39 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
         which = and_list([f"{name} {percent(100 * shares[name])}" for name in order], most=6)
         yield (
             "Numbers of single people",
-            f"Released values that exactly one original record has: {which}. Rounding or smoothing "
-            "would hide them.",
+            f"Released values that exactly one original record has: {which}. "
+            + (
+                'Rounding, smoothing or guarded trees (method = "guarded")'
+                if has_plain_trees(evidence)
+                else "Rounding or smoothing"
+            )
+            + " would hide them.",
         )
+
+
+def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    columns = guarded_columns(evidence)
+    if not columns:
+        return
+    drawn = [c for c in evidence["synthesis"]["columns"] if c["method"] not in NOT_DRAWN]
+    every = len(columns) == len(drawn)
+    which = "" if every else f" of {and_list(columns, most=6)}"
+    text = (
+        f"The trees{which} are guarded: their splits are drawn by chance among good ones, every "
+        "value is possible everywhere, and small groups borrow from larger ones, so that no draw "
+        "hangs on a single record. The strong attacker of this report is even given the splits "
+        "that were drawn. This protection is measured on these data; it is no guarantee for all "
+        "data."
+    )
+    assumed = evidence["synthesis"].get("assumed_public", ())
+    if assumed:
+        names = list(dict.fromkeys(entry.split(": ")[0] for entry in assumed if ": " in entry))
+        text += (
+            " It takes as public what nobody declared"
+            + (f" ({and_list(names, most=6)})" if names else "")
+            + ": see how the release was made."
+        )
+    yield "What the guard does", text
 
 
 def _released(evidence: Evidence) -> str:
@@ -136,7 +170,19 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
         if worst.get("baseline") is not None:
             text += f"; {percent(worst['baseline'])} before"
         text += "."
+    if after >= NEARLY_CERTAIN and has_plain_trees(evidence):
+        text += (
+            ' Plain trees show single records; guarded ones (method = "guarded") are made to hide '
+            "them from her."
+        )
+    elif after >= NEARLY_CERTAIN and _can_be_stronger(evidence):
+        text += ' guard = "strong" would hide more.'
     return text
+
+
+def _can_be_stronger(evidence: Evidence) -> bool:
+    guard = (evidence["synthesis"] or {}).get("guard") or {"columns": ()}
+    return any(column["guard"] != "strong" for column in guard["columns"])
 
 
 def _worst_without_strong(evidence: Evidence) -> str:

@@ -13,6 +13,8 @@ __all__ = [
     "and_list",
     "badness",
     "entry_of",
+    "guarded_columns",
+    "has_plain_trees",
     "is_probability_or_share",
     "is_reference",
     "is_risk",
@@ -151,3 +153,15 @@ def and_list(words: Sequence[str], most: int = 8) -> str:
 def listed(words: Sequence[str]) -> str:
     """Return names as a plain list, or a dash."""
     return ", ".join(words) if words else "–"
+
+
+def guarded_columns(evidence: Evidence) -> list[str]:
+    """Return the columns that guarded trees drew."""
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    return [column["name"] for column in columns if column["method"] == "guarded"]
+
+
+def has_plain_trees(evidence: Evidence) -> bool:
+    """Whether a column was drawn from trees without a guard."""
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    return any(column["method"] in ("cart", "forest") for column in columns)

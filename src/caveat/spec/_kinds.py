@@ -147,16 +147,21 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number: not below ``least``; or between 0 and 1, both excluded."""
+    """A finite number: not below ``least``, or above it; or between 0 and 1, both excluded."""
 
     least: float | None = None
     share: bool = False
+    above: bool = False
 
     @property
     def words(self) -> str:
         if self.share:
             return "a share between 0 and 1"
-        return "a number" if self.least is None else f"a number, {self.least:g} or more"
+        if self.least is None:
+            return "a number"
+        return f"a number{' above' if self.above else ','} {self.least:g}" + (
+            "" if self.above else " or more"
+        )
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
         good = isinstance(value, int | float) and not isinstance(value, bool)
@@ -164,12 +169,14 @@ class Number:
         if good and self.share:
             good = isinstance(value, float) and 0 < value < 1
         good = good and (self.least is None or value >= self.least)
+        good = good and not (self.above and value == self.least)
         return None if good else _wrong(self, entry)
 
     def schema(self) -> dict[str, Any]:
         if self.share:
             return {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-        return {"type": "number"} | ({} if self.least is None else {"minimum": self.least})
+        word = "exclusiveMinimum" if self.above else "minimum"
+        return {"type": "number"} | ({} if self.least is None else {word: self.least})
 
 
 @dataclass(frozen=True)
@@ -200,25 +207,33 @@ class Plain:
 
 @dataclass(frozen=True)
 class Many:
-    """A list; ``least`` items at least."""
+    """A list; ``least`` items at least, or ``exactly`` so many."""
 
     item: EntryKind
     noun: str
     least: int = 0
+    exactly: int | None = None
 
     @property
     def words(self) -> str:
+        if self.exactly is not None:
+            return f"a list of {self.exactly} {self.noun}"
         return f"a list of {self.noun}" + (" that is not empty" if self.least else "")
 
     def problem(self, value: Any, entry: Entry) -> Problem | None:
         if not isinstance(value, list | tuple) or len(value) < self.least:
             return _wrong(self, entry)
+        if self.exactly not in (None, len(value)):
+            return _wrong(self, entry)
         problems = (self.item.problem(item, (*entry, i)) for i, item in enumerate(value))
         return next(filter(None, problems), None)
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "array", "items": self.item.schema()} | (
-            {"minItems": self.least} if self.least else {}
+        least, most = self.exactly or self.least, self.exactly
+        return (
+            {"type": "array", "items": self.item.schema()}
+            | ({"minItems": least} if least else {})
+            | ({} if most is None else {"maxItems": most})
         )
 
 

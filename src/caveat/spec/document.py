@@ -131,7 +131,7 @@ class Document:
 
     def _located(self, place: Entry, error: CaveatError) -> CaveatError:
         name = dotted(place)
-        if error.column and place[-1] != error.column:
+        if error.column and error.column not in place:
             name += f", column {error.column}"
         if error.row:
             name += f", row {error.row:,}"

@@ -6,7 +6,7 @@ Validation, the JSON schema for editors and the reference page of the documentat
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
@@ -28,9 +28,7 @@ from caveat.spec._kinds import (
 )
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
-from caveat.synthesis.methods import METHODS, Settings
-from caveat.synthesis.methods.guarded import GUARDS
-from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.spec.settings import PUBLIC, SETTINGS
 from caveat.table import Kind
 from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
@@ -122,34 +120,6 @@ COLUMN = Group(
     },
 )  # fmt: skip
 
-_METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
-_SETTINGS: dict[str, tuple[EntryKind, str]] = {
-    "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
-    "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
-    "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
-    "cp": (Number(0), "Complexity: what a split must gain, relative to the root."),
-    "prune": (FLAG, "Whether splits that gain less are cut away again; cp plays no part if not."),
-    "max_depth": (Whole(1), "Depth of a tree."),
-    "smoothing": (
-        Choice(("", "kernel", "density", "spline"), "smoothing"),
-        "How drawn numbers are smoothed.",
-    ),
-    "proper": (FLAG, "Whether parameters are drawn too (proper synthesis)."),
-    "trees": (Whole(1), "Trees of a forest."),
-    "within": (TEXT, "The column whose levels group this one (nested)."),
-    "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
-    "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
-    "formula": (TEXT, "The formula of a derived column."),
-    "guard": (Choice(tuple(GUARDS), "guard"), "How strongly guarded trees hide single records; it "
-              "gives the five numbers below that are not said."),
-    "temperature": (Number(0), "How freely guarded trees draw their splits."),
-    "smallest": (Number(0), "Records in a node that guarded trees split every second time."),
-    "backoff": (Number(0), "Records that the node above counts for in guarded trees."),
-    "floor": (Number(0), "Records that both halves of the values have anyway in guarded trees."),
-    "depth": (Whole(0), "Depth of guarded trees."),
-}  # fmt: skip
-_USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
-SETTINGS = {name: Key(kind, says, _USUAL[name]) for name, (kind, says) in _SETTINGS.items()}
 NAME_OR_NAMES = Either((TEXT, NAMES))
 LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
 SYNTHESIS = Group(
@@ -179,6 +149,7 @@ SYNTHESIS = Group(
                         **SETTINGS,
                         "predictors": Key(NAME_OR_NAMES, "What it is drawn from."),
                         "special": Key(VALUES, "Values that are modelled apart."),
+                        **PUBLIC,
                     },
                 ),
                 "columns with their settings",

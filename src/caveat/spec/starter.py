@@ -29,6 +29,21 @@ _DROPPED = (*FINDINGS.values(), "survey-weights")
 _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 # What is merely fixed by another column may as well be the source of it.
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
+_GUARDED = (
+    "# Guarded trees: splits are drawn, every value is possible everywhere, small groups borrow",
+    "# from larger ones: no draw hangs on a single record. More or less of it with guard:",
+    '# guard = "standard"   # or "light", "strong"',
+    'method = "guarded"',
+    '# method = "cart"   # synthpop\'s trees: more exact, and nearly every record can be '
+    "recognised",
+    "# The range of a number is read off the data unless it is declared, as in",
+    "# columns = { age = { range = [0, 120, 1] } }   # lowest, highest, step",
+)
+_PLAIN = (
+    "# synthpop's trees: exact, and nearly every record can be recognised by who knows the others.",
+    'method = "cart"',
+    '# method = "guarded"   # before it leaves the room: no draw hangs on a single record',
+)
 
 
 def released(profile: Profile) -> list[str]:
@@ -55,6 +70,8 @@ def starter(
     answers
         What the user wants.
     """
+    # Only who says that nothing leaves the room needs no guard.
+    guarded = answers is None or answers.access != "secure"
     answers = answers or Answers()
     derived = _in_force(profile)
     order = _order(profile, derived)
@@ -63,7 +80,7 @@ def starter(
         *release_part(answers),
         *_data(path, form or {}),
         *_columns(profile),
-        *_synthesis(profile, order),
+        *_synthesis(profile, order, guarded),
         *_rules(profile, order, derived),
         *_derived(profile, derived),
         *closing_parts(profile, order, answers),
@@ -187,8 +204,9 @@ def _dropped(profile: Profile) -> list[str]:
     return list(dict.fromkeys(f.columns[0] for f in profile.findings if f.code in _DROPPED))
 
 
-def _synthesis(profile: Profile, order: Sequence[str]) -> Iterator[str]:
+def _synthesis(profile: Profile, order: Sequence[str], guarded: bool) -> Iterator[str]:
     yield "[synthesis]"
+    yield from _GUARDED if guarded else _PLAIN
     weights = chosen_weights(profile.findings)
     dropped = _dropped(profile)
     if dropped:

@@ -118,14 +118,14 @@ def check_guard(settings: Settings, column: str) -> None:
     for name in ("temperature", "smallest", "backoff", "floor", "depth"):
         value = getattr(settings, name)
         kinds = int if name == "depth" else int | float
-        least = "0 or more" if name in ("backoff", "depth") else "above 0"
+        least = ", 0 or more" if name in ("backoff", "depth") else " above 0"
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, kinds) or not (
-            0 <= value < MOST_WHOLE and (value > 0 or least != "above 0")
+            0 <= value < MOST_WHOLE and (value > 0 or least != " above 0")
         ):  # fmt: skip
             raise CaveatError(
-                f"{name} must be a {'whole ' if name == 'depth' else ''}number, {least}",
+                f"{name} must be a {'whole ' if name == 'depth' else ''}number{least}",
                 where="synthesis",
                 column=column,
             )

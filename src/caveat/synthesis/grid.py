@@ -50,6 +50,8 @@ class Grid:
         Values that are modelled apart: no points of the grid.
     declared
         Whether somebody declared it; else it was read off the data and is assumed to be public.
+    heap
+        Whether a special value was read off the data too.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Grid:
     scale: str = "even"
     special: tuple[float, ...] = ()
     declared: bool = False
+    heap: bool = False
 
     def state(self) -> dict[str, Any]:
         """Return what a file has to hold."""
@@ -78,18 +81,23 @@ class Grid:
         numbers = [*given, *state["special"]]
         if not all(type(v) in (int, float) and math.isfinite(v) for v in numbers):
             raise ValueError("no range")
-        if state["scale"] not in SCALES or type(state["declared"]) is not bool:
+        flags = state["declared"], state["heap"]
+        if state["scale"] not in SCALES or not all(type(flag) is bool for flag in flags):
             raise ValueError("no scale")
         if not (given[2] > 0 and given[1] >= given[0] and
                 (given[1] - given[0]) / given[2] <= MOST_POINTS and
                 max(abs(given[0]), abs(given[1])) / given[2] < 2**53):  # fmt: skip
             raise ValueError("no points")
         low, high, step = given
-        return cls(low, high, step, state["scale"], tuple(state["special"]), state["declared"])
+        return cls(low, high, step, state["scale"], tuple(state["special"]), *flags)
+
+    @property
+    def words(self) -> str:
+        """Range, step and cells."""
+        return f"range {self.low:g} to {self.high:g} by {self.step:g}, {self.scale} cells"
 
     def __str__(self) -> str:
-        known = "" if self.declared else ", assumed public"
-        return f"range {self.low:g} to {self.high:g} by {self.step:g}, {self.scale} cells{known}"
+        return self.words + ("" if self.declared else ", assumed public")
 
     @cached_property
     def first(self) -> int:
@@ -198,6 +206,7 @@ class Grid:
 
 def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], column: str) -> Grid:
     """Return the grid that a user declared, or say what is wrong with it."""
+    given = given if isinstance(given, list | tuple) else ()
     numbers = [v for v in given if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) != 3 or len(given) != 3 or not all(math.isfinite(v) for v in numbers):
         raise CaveatError(

@@ -27,7 +27,8 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
-from caveat.synthesis.public import tree_fits, weight_unit, with_grids
+from caveat.synthesis.predictors import MOST_CLASSES, all_that_fit
+from caveat.synthesis.public import weight_unit, with_grids
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
@@ -35,8 +36,6 @@ from caveat.table.identifying import Judgement, judge
 __all__ = ["TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan", "make_plan"]
 
 JOINT = ("saturated", "ipf")
-MOST_CLASSES = 65_535  # limits of the tree engine
-MOST_CELLS = 1 << 24
 SETTINGS = tuple(item.name for item in fields(Settings))
 
 
@@ -271,14 +270,6 @@ def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str)
     return first + [name for name in whole if name not in (strata, weights)]
 
 
-def _fits(predictor: Column, column: Column) -> bool:
-    """Whether the tree engine can tabulate the levels of a predictor by these classes."""
-    if predictor.kind.has_order:
-        return True
-    classes = 1 if column.kind.is_number else column.n_levels
-    return predictor.n_levels <= MOST_CLASSES and predictor.n_levels * classes <= MOST_CELLS
-
-
 def _column_plan(
     table: Table,
     name: str,
@@ -297,7 +288,9 @@ def _column_plan(
             column=name,
             do=f"use {choices}",
         )
-    if "method" not in given:
+    if "method" not in given and int(np.count_nonzero(column.counts)) <= 1:
+        settings = replace(settings, method="constant")
+    elif "method" not in given or settings.method == "guarded":
         settings = _usual_method(column, name, settings, remarks)
     check_leaves(settings, column, name)
     if settings.method == "copy":
@@ -309,11 +302,7 @@ def _column_plan(
     ]
     chosen = given.get("predictors")
     if chosen is None:
-        fits = tree_fits if settings.method == "guarded" else _fits
-        chosen = [other for other in usable if fits(table[other], column)]
-        if len(chosen) < len(usable):
-            left_out = ", ".join(other for other in usable if other not in chosen)
-            remarks.append(f"{name} is drawn without {left_out}, whose levels are too many for it")
+        chosen = all_that_fit(table, name, settings, usable, remarks)
     elif isinstance(chosen, str):
         chosen = [chosen]
     if settings.method == "lookup" and "predictors" not in given:
@@ -349,9 +338,7 @@ def _settings(given: Mapping[str, Any], column: str) -> Settings:
 
 
 def _usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
-    """Return the settings for a column that nobody gave a method for."""
-    if int(np.count_nonzero(column.counts)) <= 1:
-        return replace(settings, method="constant")
+    """Return the settings for a column, with a method that can hold its levels."""
     if not column.kind.is_number and column.n_levels > MOST_CLASSES:
         remarks.append(
             f"{name} has {column.n_levels:,} levels, too many for a tree: it is drawn from its own "

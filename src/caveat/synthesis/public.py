@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from caveat.errors import CaveatError, hint
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError, about, hint
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import SCALES, Grid, assumed_grid, declared_grid
 from caveat.table import Column, Kind, Table
@@ -16,8 +20,9 @@ from caveat.table.weights import survey_weights
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan, Plan
 
-__all__ = ["assumed_public", "tree_fits", "weight_unit", "with_grids"]
+__all__ = ["assumed_public", "too_many_levels", "tree_fits", "weight_unit", "with_grids"]
 
+Floats = NDArray[np.float64]
 UNUSED = ("derived", "drop", "constant", "copy")
 MOST_PREDICTED = 5_000
 """Levels of a column that guarded trees draw from others; more are drawn from their own shares."""
@@ -29,9 +34,14 @@ MOST_SPLIT = 1_000
 """Levels without an order that guarded trees split."""
 
 
+def too_many_levels(column: Column) -> bool:
+    """Whether guarded trees draw a column from its own shares only."""
+    return not column.kind.is_number and column.n_levels > MOST_PREDICTED
+
+
 def tree_fits(predictor: Column, column: Column) -> bool:
     """Whether guarded trees can draw a column from another."""
-    if not column.kind.is_number and column.n_levels > MOST_PREDICTED:
+    if too_many_levels(column):
         return False
     return predictor.kind.is_number or predictor.n_levels <= MOST_SPLIT
 
@@ -44,16 +54,36 @@ def weight_unit(columns: Mapping[str, ColumnPlan], table: Table, weights: str) -
     return float(f"{mean:.0e}") if mean > 0 else 1.0
 
 
-def assumed_public(plan: Plan) -> tuple[str, ...]:
-    """Return what nobody declared and the guard takes as public, in words."""
-    found = [
-        f"{name}: {entry.grid}" + "".join(f", {value:g} apart" for value in entry.grid.special)
-        for name, entry in plan.columns.items()
-        if entry.grid is not None and not entry.grid.declared
-    ]
+def assumed_public(
+    plan: Plan, columns: Mapping[str, Column] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Return what nobody declared and the guard takes as public, in words.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    columns
+        The columns, for those that hold dates.
+    """
+    found = []
+    for name, entry in plan.columns.items():
+        grid = entry.grid
+        if grid is not None and not grid.declared:
+            found.append(f"{name}: {_dates(grid, columns.get(name)) or grid.words}")
+        if grid is not None and grid.heap:
+            found.append(f"{name}: {', '.join(f'{v:g}' for v in grid.special)} is modelled apart")
     if plan.weights and _has_guard(plan.columns):
         found.append(f"a weight of {plan.weight_unit:g} counts as one record")
     return tuple(found)
+
+
+def _dates(grid: Grid, column: Column | None) -> str:
+    """Return the range of dates as dates; nothing for numbers."""
+    if column is None or column.levels.dtype.kind != "M":
+        return ""
+    ends = np.array([grid.low, grid.high]).astype(np.int64).astype(column.levels.dtype)
+    return f"range {ends[0]} to {ends[1]}, {grid.scale} cells"
 
 
 def _has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
@@ -79,9 +109,12 @@ def with_grids(
     for name, entry in columns.items():
         if guarded and entry.settings.method not in UNUSED:
             own = given.get(name, {})
-            special = entry.special if "special" in own else _heap(entry, table[name])
-            entry = replace(entry, special=special)
-            found[name] = replace(entry, grid=_grid(entry, table, name, own))
+            heap = () if "special" in own else _heap(entry, table[name])
+            entry = replace(entry, special=heap or entry.special)
+            grid = _grid(entry, table, name, own)
+            if grid is not None and heap:
+                grid = replace(grid, heap=True)
+            found[name] = replace(entry, grid=grid)
     return found
 
 
@@ -99,12 +132,23 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
     coding = Coding.of(column, entry.special, name)
     if not coding.is_number:
         if "range" in given or "scale" in given:
-            raise CaveatError("a range is for numbers", where=where, column=name, do="leave it out")
+            word = "range" if "range" in given else "scale"
+            raise CaveatError(
+                f"a {word} is for numbers",
+                where=where,
+                column=name,
+                do="leave it out",
+                entry=(name, word),
+            )
         return None
     scale = given.get("scale", "")
     if scale not in ("", *SCALES):
         raise CaveatError(
-            f"there is no scale {scale!r}", where=where, column=name, do=hint(scale, SCALES)
+            f"there is no scale {scale!r}",
+            where=where,
+            column=name,
+            do=hint(str(scale), SCALES),
+            entry=(name, "scale"),
         )
     special = tuple(coding.special_numbers.tolist())
     ordinary = column.numbers[coding.kind_of[: len(column.levels)] == 0] if coding.two_step else (
@@ -118,28 +162,38 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
             do="leave one of them out",
         )
     if "range" in given:
-        grid = declared_grid(given["range"], scale, special, name)
-        whole = column.kind is not Kind.NUMERIC
-        if whole and not all(float(v).is_integer() for v in (grid.low, grid.step)):
-            raise CaveatError(
-                "the column holds whole numbers, the range does not",
-                where=where,
-                column=name,
-                do="give a whole lowest value and step",
-            )
-        if ordinary[0] < grid.low or ordinary[-1] > grid.high:
-            raise CaveatError(
-                "the data go beyond the declared range",
-                where=where,
-                column=name,
-                do="declare a wider one, or code what lies beyond it (top-coding)",
-            )
-        if not grid.holds(ordinary).all():
-            raise CaveatError(
-                "the data have values between the steps of the declared range",
-                where=where,
-                column=name,
-                do="declare a smaller step, or round the column first",
-            )
-        return grid
+        with about(name, "range"):
+            return _declared(given["range"], scale, special, column, ordinary, name)
     return assumed_grid(column, ordinary, decimals_of(column), scale, special)
+
+
+def _declared(
+    given: Any, scale: str, special: tuple[float, ...], column: Column, ordinary: Floats, name: str
+) -> Grid:
+    """Return the grid of a declared range that the data keep to."""
+    where = "synthesis"
+    grid = declared_grid(given, scale, special, name)
+    if column.kind is not Kind.NUMERIC and not all(
+        float(v).is_integer() for v in (grid.low, grid.step)
+    ):
+        raise CaveatError(
+            "the column holds whole numbers, the range does not",
+            where=where,
+            column=name,
+            do="give a whole lowest value and step",
+        )
+    if len(ordinary) and (ordinary[0] < grid.low or ordinary[-1] > grid.high):
+        raise CaveatError(
+            "the data go beyond the declared range",
+            where=where,
+            column=name,
+            do="declare a wider one, or code what lies beyond it (top-coding)",
+        )
+    if not grid.holds(ordinary).all():
+        raise CaveatError(
+            "the data have values between the steps of the declared range",
+            where=where,
+            column=name,
+            do="declare a smaller step, or round the column first",
+        )
+    return grid

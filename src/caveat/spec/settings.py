@@ -1,0 +1,76 @@
+"""Settings of methods as a specification has them: for all columns, or for single ones."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from caveat.spec._kinds import Choice, EntryKind, Flag, Key, Many, Number, Text, Whole
+from caveat.synthesis.grid import SCALES
+from caveat.synthesis.methods import METHODS, Settings
+from caveat.synthesis.methods.guarded import GUARDS
+from caveat.synthesis.plan import WITHOUT_MODEL
+
+__all__ = ["PUBLIC", "SETTINGS"]
+
+TEXT, FLAG = Text(), Flag()
+NAMES = Many(TEXT, "column names")
+
+_METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
+_SETTINGS: dict[str, tuple[EntryKind, str]] = {
+    "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
+    "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
+    "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
+    "cp": (Number(0), "Complexity: what a split must gain, relative to the root."),
+    "prune": (FLAG, "Whether splits that gain less are cut away again; cp plays no part if not."),
+    "max_depth": (Whole(1), "Depth of a tree."),
+    "smoothing": (
+        Choice(("", "kernel", "density", "spline"), "smoothing"),
+        "How drawn numbers are smoothed.",
+    ),
+    "proper": (FLAG, "Whether parameters are drawn too (proper synthesis)."),
+    "trees": (Whole(1), "Trees of a forest."),
+    "within": (TEXT, "The column whose levels group this one (nested)."),
+    "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
+    "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
+    "formula": (TEXT, "The formula of a derived column."),
+    "guard": (
+        Choice(tuple(GUARDS), "guard"),
+        "How strongly guarded trees hide single records; the numbers below are those of the dial "
+        "unless they are said.",
+    ),
+    "temperature": (
+        Number(0, above=True),
+        "How much chance there is in the choice of a split (guarded).",
+    ),
+    "smallest": (
+        Number(0, above=True),
+        "Records at which a node is split in half of the cases (guarded).",
+    ),
+    "backoff": (Number(0), "Records' worth that a node borrows from the node above (guarded)."),
+    "floor": (
+        Number(0, above=True),
+        "Records of the rarer half that a node borrows from the node above at least (guarded).",
+    ),
+    "depth": (Whole(0), "Most splits from the root to a leaf (guarded)."),
+}
+_DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
+_USUAL = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+SETTINGS = {
+    name: Key(kind, says, _USUAL[name], otherwise="from the dial" if name in _DIAL else "")
+    for name, (kind, says) in _SETTINGS.items()
+}
+"""Settings for all columns, or for single ones."""
+
+PUBLIC = {
+    "range": Key(
+        Many(Number(), "numbers (lowest, highest, step)", exactly=3),
+        "What is public about a number, for guarded trees.",
+        otherwise="read off the data, and listed as assumed public",
+    ),
+    "scale": Key(
+        Choice(SCALES, "scale"),
+        "Whether the cells of a number are equally wide or grow (guarded).",
+        otherwise="geometric if half of the records lie low in the range",
+    ),
+}
+"""What is declared as public of single columns."""

@@ -81,8 +81,9 @@ def _guard(synthesis: Mapping[str, Any]) -> Iterator[Block]:
     yield Text(
         "A split is drawn with a chance that grows with what it gains, the more evenly the higher "
         "the temperature. A node of “smallest” records is split in half of the cases. A node "
-        "borrows the share of the node above for so many records (backoff), and every value has an "
-        "even share of a few records' worth (floor), so that none is impossible."
+        "borrows the share of the node above for so many records (backoff), and of what is rare it "
+        "borrows at least so many (floor), so that no value is impossible and no record counts for "
+        "much."
     )
     yield Grid(
         "The numbers behind the guard, by column",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from caveat.attack import attributes, membership, posterior
-from caveat.charts.style import COLOURS, draw
+from caveat.charts import risk_utility
 from caveat.datasets import buyer_beware, survey
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
@@ -27,14 +27,14 @@ SD2011 = ("sex", "age", "region", "placesize", "edu", "marital", "ls", "smoke", 
           "income", "depress")  # fmt: skip
 SURVEY = ("sex", "age", "region", "education", "height", "weight", "marital")
 GENERATORS: Mapping[str, Mapping[str, Any]] = {
-    "plain, leaves of 5 (synthpop)": {"method": "cart"},
-    "plain, leaves of 20": {"method": "cart", "minbucket": 20},
-    "not pruned, leaves of 20": {"method": "cart", "minbucket": 20, "prune": False},
-    "not pruned, leaves of 50": {"method": "cart", "minbucket": 50, "prune": False},
-    "not pruned, leaves of 200": {"method": "cart", "minbucket": 200, "prune": False},
-    "guarded, light": {"method": "guarded", "guard": "light"},
-    "guarded, standard": {"method": "guarded"},
-    "guarded, strong": {"method": "guarded", "guard": "strong"},
+    "plain 5": {"method": "cart"},
+    "plain 20": {"method": "cart", "minbucket": 20},
+    "unpruned 20": {"method": "cart", "minbucket": 20, "prune": False},
+    "unpruned 50": {"method": "cart", "minbucket": 50, "prune": False},
+    "unpruned 200": {"method": "cart", "minbucket": 200, "prune": False},
+    "guarded light": {"method": "guarded", "guard": "light"},
+    "guarded standard": {"method": "guarded"},
+    "guarded strong": {"method": "guarded", "guard": "strong"},
 }
 SOME = 100
 """Records that are attacked where every one of them costs a refit; on guarded trees all are."""
@@ -42,7 +42,7 @@ RELEASES = 200
 """Releases of the four columns of Buyer Beware."""
 RECORD = 999
 MEASURES = ("S_pMSE", "S_pMSE two-way")
-HEADER = ("trees", "S_pMSE", "two-way", "impossible", "member", "truth ≥ 0.9", "≥ 0.5", "right")
+HEADER = ("trees", "S_pMSE", "two-way", "proof", "member", "≥ 0.9", "≥ 0.5", "right")
 
 
 @dataclass(frozen=True)
@@ -148,28 +148,30 @@ def _grid(title: str, found: Mapping[str, Outcome]) -> Grid:
         )
         for name, one in found.items()
     ]
-    note = "right: best guesses that are true, in brackets before the release; member: 0.9 and more"
+    note = (
+        "proof: the release is impossible without the record; member: membership 0.9 and more; "
+        "≥: what the true value gets; right: true best guesses (before the release)"
+    )
     return Grid(title, HEADER, tuple(rows), note)
 
 
 def _picture(found: Mapping[str, Outcome]) -> Any:
-    """Draw records given away against utility: plain and guarded trees as two curves."""
-    rows: list[dict[str, Any]] = [
+    """Draw members given away against utility: plain, unpruned and guarded trees as curves."""
+    lines = list(dict.fromkeys(name.split()[0] for name in found))
+    points = [
         {
-            "trees": name.split(",")[0],
             "setting": name,
-            "two-way S_pMSE (1 is best)": one.utility[1],
-            "members given away, %": 100 * one.member,
+            "risk_mean": 100 * one.member,
+            "risk_worst": 100 * one.member,
+            "utility_mean": one.utility[1],
+            "pareto": True,
+            "chosen": False,
+            "method": {"plain": "cart"}.get(name.split()[0], name.split()[0]),
+            "line": lines.index(name.split()[0]),
         }
         for name, one in found.items()
     ]
-    base = draw(rows).encode(
-        x="two-way S_pMSE (1 is best):Q", y="members given away, %:Q",
-        color={"field": "trees", "type": "nominal", "scale": {"range": list(COLOURS[:3])}},
-    )  # fmt: skip
-    return base.mark_line(strokeWidth=1) + base.mark_circle(size=90, opacity=1).encode(
-        tooltip="setting:N"
-    )
+    return risk_utility(points, "members given away, %", "S_pMSE two-way (1 is best)")
 
 
 STUDY = Study(

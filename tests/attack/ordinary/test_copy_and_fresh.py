@@ -55,9 +55,9 @@ def test_a_copy_is_found(name, original, control):
     few must be found.
     """
     found = RATES[name](original, original, control)
-    assert found.value >= (97 if "density" in name else 100)
+    assert found.value >= (0.97 if "density" in name else 1)
     low, _ = found.interval
-    assert low > wilson(found.control / 100 * found.control_n, found.control_n)[1] * 100
+    assert low > wilson(found.control * found.control_n, found.control_n)[1]
 
 
 @pytest.mark.parametrize("name", RATES)
@@ -68,9 +68,9 @@ def test_fresh_records_are_not_found(name, original, control, fresh):
     """
     found = RATES[name](original, fresh, control)
     low, high = found.interval
-    others = wilson(found.control / 100 * found.control_n, found.control_n)
-    assert low <= 100 * others[1]
-    assert high >= 100 * others[0]
+    others = wilson(found.control * found.control_n, found.control_n)
+    assert low <= others[1]
+    assert high >= others[0]
 
 
 def test_outliers_of_a_copy_are_those_of_the_original(original, control):
@@ -84,9 +84,9 @@ def test_outliers_of_fresh_records_are_those_of_the_control(original, control, f
         original, fresh, keys=["debt", "height"], rule="z", limit=1.5, control=control
     )
     low, high = found.interval
-    others = wilson(found.control / 100 * found.control_n, found.control_n)
-    assert low <= 100 * others[1]
-    assert high >= 100 * others[0]
+    others = wilson(found.control * found.control_n, found.control_n)
+    assert low <= others[1]
+    assert high >= others[0]
 
 
 @pytest.mark.parametrize("copied", [True, False])
@@ -97,28 +97,28 @@ def test_distances(original, control, fresh, copied):
     share = closest_share(original, release, control=control)
     if copied:
         assert closest.value == ratio.value == 0
-        assert share.value == 100
+        assert share.value == 1
         return
     assert closest.value == pytest.approx(closest.control, rel=0.1)
     assert ratio.value == pytest.approx(ratio.control, abs=0.1)
-    assert share.interval[0] <= 50 <= share.interval[1]
+    assert share.interval[0] <= 0.5 <= share.interval[1]
 
 
 def test_independent_data_score_a_half_on_epsilon_identifiability(original, fresh):
     """n/(2n − 1); the standard error for n = 600 is 2 %, four of them are allowed."""
     found = epsilon_identifiability(original, fresh)
-    assert found.baseline == pytest.approx(100 * 600 / 1199)
-    assert abs(found.value - found.baseline) < 4 * 100 * np.sqrt(0.25 / 600)
+    assert found.baseline == pytest.approx(600 / 1199)
+    assert abs(found.value - found.baseline) < 4 * np.sqrt(0.25 / 600)
 
 
 def test_classifiers_trained_on_a_copy_are_the_reference(original, control, fresh):
     copy = prediction(original, original, keys=KEYS, target="ill", control=control, trees=20)
     assert copy.attack == copy.reference
-    assert copy.measurement("FR-NN").value == 100
+    assert copy.measurement("FR-NN").value == 1
     new = prediction(original, fresh, keys=KEYS, target="ill", control=control, trees=20)
     for name in new.names:
         found = new.measurement(name)
-        others = wilson(found.control / 100 * found.control_n, found.control_n)
-        assert found.interval[0] <= 100 * others[1], name
-        assert found.interval[1] >= 100 * others[0], name
-        assert found.baseline == pytest.approx(100 * (original["ill"] == "no").mean())
+        others = wilson(found.control * found.control_n, found.control_n)
+        assert found.interval[0] <= others[1], name
+        assert found.interval[1] >= others[0], name
+        assert found.baseline == pytest.approx((original["ill"] == "no").mean())

@@ -20,7 +20,7 @@ def test_excess_is_relative_and_zero_within():
 
 @pytest.mark.parametrize(
     ("measure", "written", "most"),
-    [("DiSCO", 5, 0.05), ("repU", 2.2, 0.022), ("strongWorst", 50, 0.5), ("PO50", 7, 0.07),
+    [("DiSCO", 5, 0.05), ("repU", 2.2, 0.022), ("DCAP", 50, 0.5), ("PO50", 7, 0.07),
      ("posterior", 0.2, 0.2), ("gain", 3, 3.0), ("S_pMSE", 10, 10.0)],
 )  # fmt: skip
 def test_per_cent_is_written_and_a_share_is_meant(measure, written, most):

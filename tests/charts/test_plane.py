@@ -77,3 +77,11 @@ def test_labels_on_the_right_end_at_their_dots() -> None:
 
 def test_no_setting_at_all_is_an_empty_plane() -> None:
     assert rows_of(spec_of(risk_utility([], "DiSCO", "pMSE")), "setting") == []
+
+
+def test_shares_are_drawn_in_per_cent() -> None:
+    points = [{**point("a", 0.0, 0.25), "risk_mean": 0.07, "risk_worst": 0.08}]
+    spec = spec_of(risk_utility(points, "DiSCO in %", "PO50 in %", 0.05, ("share", "share")))
+    (row,) = rows_of(spec, "setting")
+    assert (row["risk_mean"], row["risk_worst"], row["utility_mean"]) == (7.0, 8.0, 25.0)
+    assert rows_of(spec, "limit") == [{"limit": 5.0}]

@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 
 from caveat.charts.style import COLOURS, INK, PALE, WIDTH, Key, Rows, draw
+from caveat.units import printed
 
 __all__ = ["MAP_KEY", "risk_utility"]
 
@@ -22,7 +23,13 @@ LABEL = 32
 INWARDS = 2 / 3
 
 
-def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | None = None) -> Any:
+def risk_utility(
+    points: Sequence[Any],
+    risk: str,
+    utility: str,
+    limit: float | None = None,
+    units: tuple[str, str] = ("score", "score"),
+) -> Any:
     """Draw settings: the dot is the mean over the releases, the tick the worst of them.
 
     Parameters
@@ -34,8 +41,10 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
         What the axes are called.
     limit
         The most risk that is allowed, a dashed line.
+    units
+        Of risk and utility: shares are drawn in per cent.
     """
-    rows = _rows(points)
+    rows = _rows([_as_printed(point, *units) for point in points])
     scale = alt.Scale(
         domain=["this release", "not beaten", "beaten"], range=[COLOURS[1], COLOURS[0], PALE]
     )
@@ -66,7 +75,7 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
     if any(row["label"] and row["inwards"] for row in rows):
         layers.append(_labels(base, "datum.inwards", align="right", dx=6, dy=16).encode(y=y))
     if limit is not None:
-        rule = draw([{"limit": limit}]).mark_rule(
+        rule = draw([{"limit": printed(limit, units[0])}]).mark_rule(
             color=COLOURS[1], strokeDash=[5, 4], strokeWidth=2
         )
         layers.insert(0, rule.encode(y="limit:Q"))
@@ -79,6 +88,11 @@ def _labels(base: Any, where: str, **place: Any) -> Any:
         .mark_text(fontSize=11, color=INK, limit=alt.ExprRef("0.45 * width"), **place)
         .encode(text="label:N")
     )
+
+
+def _as_printed(point: Any, risk: str, utility: str) -> dict[str, Any]:
+    at = {field: printed(point[field], risk) for field in ("risk_mean", "risk_worst")}
+    return {**point, **at, "utility_mean": printed(point["utility_mean"], utility)}
 
 
 def _rows(points: Sequence[Any]) -> Rows:

@@ -44,7 +44,7 @@ _POINT = (
 _SETTINGS = (
     "method", "minbucket", "minsplit", "cp", "prune", "max_depth", "proper", "smoothing", "trees",
 )  # fmt: skip
-_MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
+_MAP = ("scenario", "risk", "utility", "risk_unit", "utility_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from caveat import charts
 from caveat.risk import MEASURES as RISKS
-from caveat.spec.limits import ATTACKS
+from caveat.spec.limits import ATTACKS, unit_of
 from caveat.utility import MEASURES as UTILITIES
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ def map_chart(found: RiskUtilityMap, risk: str, utility: str, limit: float | Non
     dashed = "; dashed: the limit" if limit is not None else ""
     return charts.titled(
         charts.risk_utility(
-            [row for row in rows if None not in row.values()], risk, utility, limit
+            [row for row in rows if None not in row.values()],
+            risk,
+            utility,
+            limit,
+            (unit_of(risk), unit_of(utility)),
         ),
         "Risk and utility",
         [

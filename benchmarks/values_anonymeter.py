@@ -122,7 +122,7 @@ def main() -> None:
                 "control")  # fmt: skip
     for name, attack in ours.items():
         found = [attack(seed) for seed in range(SEEDS)]
-        mine = np.array([[m.value, m.baseline, m.control] for m in found], dtype=float)
+        mine = 100 * np.array([[m.value, m.baseline, m.control] for m in found], dtype=float)
         other = np.array(theirs.get(name, [[np.nan] * 3] * 2))
         grid.add_row(name, *(cell(values) for values in (*mine.T, *other.T)))
     out = Console(width=120)

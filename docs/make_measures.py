@@ -10,6 +10,7 @@ from pathlib import Path
 from caveat.attack.measures import ENTRIES as STRONG
 from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.risk import ENTRIES, Measure, Property
+from caveat.units import SIGNS
 from caveat.utility import BEST
 from caveat.utility import MEASURES as UTILITIES
 
@@ -29,7 +30,9 @@ named.
 ## How to read the entries
 
 In the formulas d and s are counts in the original and in the synthetic table, q is a combination of
-keys, t a value of the target, N_d and N_s are the numbers of records.
+keys, t a value of the target, N_d and N_s are the numbers of records. What is in % is a share: the
+formula says what is printed and written as a limit, and results in Python and in the evidence are
+the same from 0 to 1.
 
 Every entry says which of five properties the measure **fails** on published counter-examples
 (Latner, Neunhoeffer and Drechsler 2025: the 16-cell data, and SD2011 with the target set to 0
@@ -118,11 +121,12 @@ def _attacks() -> str:
 
 def _entry(entry: Measure) -> str:
     fails = "; ".join(p for p in Property if p in entry.fails)
+    sign = SIGNS[entry.unit]
     default = "by default" if entry.default else "on request"
     lines = {
         "attacker": entry.attacker,
         "formula": f"`{entry.formula}`",
-        "direction": entry.direction + (f", in {entry.unit}" if entry.unit else ""),
+        "direction": entry.direction + (f", in {sign}" if sign else ""),
         "baseline": entry.baseline or "none",
         "needs": ", ".join(sorted(entry.needs)) + f"; computed {default}",
         "source": entry.source,

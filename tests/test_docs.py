@@ -50,7 +50,7 @@ INSIDE = {
 
 
 def _risk(names: dict[str, Any]) -> None:
-    assert names["found"]["DiSCO", "ill"].value == 50
+    assert names["found"]["DiSCO", "ill"].value == 0.5
 
 
 def _utility(names: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ def _utility(names: dict[str, Any]) -> None:
 
 
 def _ordinary(names: dict[str, Any]) -> None:
-    assert names["copied"].value == 100
+    assert names["copied"].value == 1
     low, high = names["fresh"].interval
     assert low <= names["fresh"].control <= high
     assert names["block"].unique
@@ -68,7 +68,7 @@ def _ordinary(names: dict[str, Any]) -> None:
 
 def _trust(names: dict[str, Any]) -> None:
     # The last release of the loop is the one without 1111.
-    assert names["found"]["DiSCO", "var4"].value == 6.6
+    assert names["found"]["DiSCO", "var4"].value == 0.066
     assert round(names["attack"].probability, 4) == 0.024
 
 

@@ -19,13 +19,13 @@ def test_shares_by_hand(release):
     both = pair(original, copy, SCENARIO)
     found = attributes(original, copy, "var4", prior="conditional")
     share = MEASURES["strongShare"](both, generator={})
-    assert share.value == pytest.approx(100 * np.mean(found.probability >= 0.9))
-    assert share.per_record.sum() == pytest.approx(share.value * 10)
+    assert share.value == pytest.approx(np.mean(found.probability >= 0.9))
+    assert share.per_record.sum() == pytest.approx(share.value * 1000)
     worst = MEASURES["strongWorst"](both, generator={})
-    assert worst.value == pytest.approx(100 * found.probability.max())
+    assert worst.value == pytest.approx(found.probability.max())
     gain = MEASURES["strongGain"](both, generator={})
     assert gain.value == pytest.approx(
-        100 * np.mean(found.probability - found.prior_probability), abs=1e-9
+        np.mean(found.probability - found.prior_probability), abs=1e-9
     )
     assert gain.interval[0] <= gain.value <= gain.interval[1]
 
@@ -35,16 +35,16 @@ def test_the_strong_attacker_sees_what_disco_does_not():
     both = pair(buyer_beware(), buyer_beware(1), SCENARIO)
     assert MEASURES["DiSCO"](both).value == 0
     worst = MEASURES["strongWorst"](both, generator={})
-    assert worst.value == 100
-    assert worst.baseline < 1
+    assert worst.value == 1
+    assert worst.baseline < 0.01
 
 
 def test_membership_share_counts_the_unique_record():
     original, copy = buyer_beware(), buyer_beware(1)
     found = MEASURES["membershipShare"](pair(original, copy, SCENARIO), generator={})
     chance = membership(original, copy).posterior(0.5)
-    assert found.value == pytest.approx(100 * np.mean(chance >= 0.9))
-    assert found.details["impossible without it"] == pytest.approx(0.1)
+    assert found.value == pytest.approx(np.mean(chance >= 0.9))
+    assert found.details["impossible without it"] == pytest.approx(0.001)
 
 
 def test_a_model_may_stand_for_its_plan():

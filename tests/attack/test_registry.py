@@ -78,7 +78,7 @@ def test_a_new_attack_has_a_command_with_help(folder: Path) -> None:
     told = ("--keys", "age", "--target", "sex", "--luck", "20", "--json", "-")
     found = json.loads(caveat(folder, "attack", "luck", "survey.csv", "survey.csv", *told))
     assert found["attack"] == "luck"
-    assert found["copies"][0][0]["value"] == 20
+    assert found["copies"][0][0]["value"] == 0.2
 
 
 def test_a_new_attack_goes_from_a_specification_to_the_reports(folder: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_new_attack_goes_from_a_specification_to_the_reports(folder: Path) -> 
     (scenario,) = evidence["scenarios"]
     assert scenario["circumstances"]["luck"] == 9
     (found,) = scenario["measurements"]
-    assert (found["measure"], found["value"], found["target"]) == ("lucky", 9, "sex")
+    assert (found["measure"], found["value"], found["target"]) == ("lucky", 0.09, "sex")
     assert found["excess"] == pytest.approx(0.8)
     assert evidence["measures"]["lucky"]["blind_spot"] == "Everything."
     for name in ("report.md", "report-external.md"):

@@ -12,7 +12,10 @@ from caveat.charts.style import COLOURS
 
 
 def groups(*labels: str) -> list[dict[str, Any]]:
-    return [{"label": x, "original": 10.0 + i, "synthetic": 20 - i} for i, x in enumerate(labels)]
+    return [
+        {"label": x, "original": (8 + i) / 64, "synthetic": 0.25 - i / 64}
+        for i, x in enumerate(labels)
+    ]
 
 
 def bins(*shares: tuple[float, float], width: float = 10) -> list[dict[str, Any]]:
@@ -35,7 +38,7 @@ def test_groups_stand_in_their_order(n: int, ordered: bool, along: str) -> None:
     assert (side["field"], side["sort"]) == ("side", ["original", "synthetic"])
     assert spec["encoding"]["color"]["scale"]["range"] == list(COLOURS)
     drawn = {(r["group"], r["side"]): r["percent"] for r in rows_of(spec, "group")}
-    assert drawn == {(g["label"], name): g[name] for g in given for name in side["sort"]}
+    assert drawn == {(g["label"], name): 100 * g[name] for g in given for name in side["sort"]}
 
 
 def test_many_groups_get_a_higher_chart_and_are_not_squeezed() -> None:
@@ -44,7 +47,7 @@ def test_many_groups_get_a_higher_chart_and_are_not_squeezed() -> None:
 
 
 def test_bins_lie_on_an_axis_of_numbers() -> None:
-    spec = spec_of(histogram("pay", bins((30, 40), (50, 20))))
+    spec = spec_of(histogram("pay", bins((0.3, 0.4), (0.5, 0.2))))
     assert spec["title"]["text"] == "pay"
     x, y = spec["encoding"]["x"], spec["encoding"]["y"]
     assert x["scale"]["domain"] == [0, 20]
@@ -65,18 +68,18 @@ def test_long_numbers_are_shortened(width: float, form: str) -> None:
 
 
 def test_ways_to_be_missing_share_the_scale_of_the_numbers() -> None:
-    spec = spec_of(histogram("pay", bins((30, 40)), groups("empty", "-8")))
+    spec = spec_of(histogram("pay", bins((0.3, 0.4)), groups("empty", "-8")))
     numbers, missing = spec["hconcat"]
     scales = [part["encoding"]["y"]["scale"] for part in (numbers, missing)]
     assert scales[0] == scales[1] == {"domain": [0, 42], "nice": False}
     assert missing["encoding"]["x"]["sort"] == ["empty", "-8"]
     # The panel is no wider than one without.
-    alone = spec_of(histogram("pay", bins((30, 40))))["width"]
+    alone = spec_of(histogram("pay", bins((0.3, 0.4))))["width"]
     assert numbers["width"] + spec["spacing"] + missing["width"] == alone
 
 
 def test_a_grid_holds_the_numbers_first() -> None:
-    panels = [histogram("pay", bins((30, 40))), histogram("age", bins((1, 2)), groups("empty"))]
+    panels = [histogram("pay", bins((0.3, 0.4))), histogram("age", bins((1, 2)), groups("empty"))]
     named = {name: distribution(groups("a", "b"), False) for name in ("sex", "region", "job")}
     spec = spec_of(distributions(panels, named, columns=2))
     numbers, categories = spec["concat"]
@@ -87,7 +90,7 @@ def test_a_grid_holds_the_numbers_first() -> None:
 
 
 def test_propensity_scores_have_a_line_at_the_share_of_synthetic_rows() -> None:
-    spec = spec_of(propensity_scores(bins((25, 75), (75, 25), width=0.5), 0.4))
+    spec = spec_of(propensity_scores(bins((0.25, 0.75), (0.75, 0.25), width=0.5), 0.4))
     assert marks(spec) == ["bar", "rule"]
     assert rows_of(spec, "at") == [{"at": 0.4}]
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 1]

@@ -122,3 +122,11 @@ def test_names_on_the_axis_stand_above_their_dots() -> None:
     outwards, above = spec["layer"][-2:]
     assert outwards["transform"] == [{"filter": "datum.label && !datum.inwards && !datum.low"}]
     assert (above["mark"]["align"], above["mark"]["dy"]) == ("right", -14)
+
+
+def test_shares_are_drawn_in_per_cent() -> None:
+    points = [{**point("a", 0.0, 0.25), "risk_mean": 0.07, "risk_worst": 0.08}]
+    spec = spec_of(risk_utility(points, "DiSCO in %", "PO50 in %", 0.05, ("share", "share")))
+    (row,) = rows_of(spec, "setting")
+    assert (row["risk_mean"], row["risk_worst"], row["utility_mean"]) == (7.0, 8.0, 25.0)
+    assert rows_of(spec, "limit") == [{"limit": 5.0}]

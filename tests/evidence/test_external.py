@@ -40,7 +40,7 @@ def _public(path):
         part in ("format", "software", "measures")
         or (part == "release" and last != "not_released")
         or last in ("measure", "attacker", "scenario", "family", "kind", "risk", "utility", "unit")
-        or last in ("risk_unit", "denominator", "prior", "method")
+        or last in ("risk_unit", "utility_unit", "denominator", "prior", "method")
         or (part == "scenarios" and path[:3] == ("scenarios", "[]", "name"))
         or (part == "protection" and last == "name" and len(path) == 3)
         or (part == "map" and last == "setting")  # which has a flag of its own

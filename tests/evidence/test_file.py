@@ -77,7 +77,7 @@ def test_messages_hold_no_value_of_the_file(sample, tmp_path):
 def test_another_version_and_other_files_are_refused_in_one_sentence(sample, tmp_path):
     file = tmp_path / "evidence.json"
     for content, said in [
-        (json.dumps({**sample, "format": 2}), "another format than version 1"),
+        (json.dumps({**sample, "format": 1}), "another format than version 2"),
         ("[1, 2]", "no evidence of a release"),
         ("{", "no JSON file"),
         ("\xff", "no JSON file"),

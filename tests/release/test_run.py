@@ -122,8 +122,9 @@ def test_the_attacker_with_the_release_has_the_numbers_of_an_audit(parts, outcom
         assert entry["control"] == expected.control is not None
         assert entry["interval"] == list(expected.interval)
     (entry,) = measured(outcome.evidence, "a neighbour", "DiSCO", "marital")
-    assert entry["limit"] == {"most": 5.0, "least": None}
-    assert entry["excess"] == (entry["value"] - 5) / 5 > 0
+    assert entry["limit"] == {"most": 0.05, "least": None}
+    assert entry["excess"] == pytest.approx((entry["value"] - 0.05) / 0.05)
+    assert entry["excess"] > 0
     assert measured(outcome.evidence, "a neighbour", "repU")[0]["excess"] == 0
 
 
@@ -136,17 +137,17 @@ def test_the_strong_attacker_has_the_exact_posterior(parts, outcome):
     (share,) = measured(outcome.evidence, "everything else", "strongShare", "marital")
     assert share["n"] == 60
     assert 60 <= worst["n"] <= 80  # and the 20 most vulnerable, some of whom are among the 60
-    assert worst["value"] <= 100 * found.probability.max()
+    assert worst["value"] <= found.probability.max()
     named = [r for r in outcome.evidence["records_at_risk"] if r["measure"] == "strongWorst"]
     assert named
     rows = {int(row) + 1: i for i, row in enumerate(parts[0])}
     for record in named:
         i = rows[record["row"]]
-        assert record["value"] == pytest.approx(100 * found.probability[i], abs=1e-6)
-        assert record["prior"] == pytest.approx(100 * found.prior_probability[i])
+        assert record["value"] == pytest.approx(found.probability[i], abs=1e-6)
+        assert record["prior"] == pytest.approx(found.prior_probability[i])
     assert max(record["value"] for record in named) == worst["value"]
     # The sample is drawn at random: its share is near that of everybody.
-    everyone = 100 * (found.probability >= 0.9).mean()
+    everyone = (found.probability >= 0.9).mean()
     assert share["interval"][0] <= everyone <= share["interval"][1]
 
 
@@ -167,7 +168,7 @@ def test_utility_stands_beside_its_references(parts, outcome):
     )
     for variable in utility["variables"]:
         for side in ("original", "synthetic"):
-            assert sum(group[side] for group in variable["groups"]) == pytest.approx(100)
+            assert sum(group[side] for group in variable["groups"]) == pytest.approx(1)
     (model,) = utility["models"]
     assert [c["term"] for c in model["coefficients"]] == ["Intercept", "sex[T.male]", "age"]
     assert utility["rules"][0]["name"] == "minor"
@@ -185,7 +186,7 @@ def test_buyer_beware_gives_the_same_bytes_and_finds_the_record(tmp_path):
     one, two = (release.run(tmp_path / f"run{n}", threads=n, date=DATE) for n in (1, 2))
     assert files_of(one.folder) == files_of(two.folder)
     (worst,) = measured(one.evidence, "strong", "strongWorst", "var4")
-    assert worst["value"] == pytest.approx(100)
+    assert worst["value"] == pytest.approx(1)
     assert worst["n"] == 1000
     # Record 1111 is the last row and the only one of its kind (Latner, Neunhoeffer, Drechsler).
     assert one.evidence["records_at_risk"][0]["row"] == 1000

@@ -44,8 +44,8 @@ def describe(name: str) -> dict[str, Any]:
 def measured(measure: str, value: float | None, **more: Any) -> dict[str, Any]:
     """A measurement with all fields of the schema."""
     n = more.pop("n", 5000)
-    half = 1.2 if value is not None else 0.0
-    interval = None if value is None else [max(0.0, value - half), min(100.0, value + half)]
+    half = 0.012 if value is not None else 0.0
+    interval = None if value is None else [max(0.0, value - half), min(1.0, value + half)]
     limit = more.get("limit")
     excess = None
     if limit is not None and value is not None:
@@ -76,9 +76,9 @@ def variable(name: str, i: int) -> dict[str, Any]:
     weights = [1 + wave(7 * i + k, 5) for k in range(n)] if not ordered else [
         math.exp(-(((k - n / 3) / (n / 4)) ** 2)) for k in range(n)]  # fmt: skip
     total = sum(weights)
-    own = [100 * w / total for w in weights]
+    own = [w / total for w in weights]
     moved = [w * (0.9 + wave(i + 5 * k, 0.2)) for k, w in enumerate(own)]
-    moved = [100 * w / sum(moved) for w in moved]
+    moved = [w / sum(moved) for w in moved]
     score = 0.5 + wave(i, 1) ** 3 * 14
     return {
         "name": name, "kind": "number" if ordered else "category", "S_pMSE": score,
@@ -134,7 +134,7 @@ def large(n: int = 35) -> dict[str, Any]:
     content["records_at_risk"] = [
         {
             "scenario": "who knows everyone else", "row": 17 + 97 * i, "target": names[-1],
-            "measure": "strongWorst", "value": 99.99 - 1.5 * i, "prior": 12.0 + i,
+            "measure": "strongWorst", "value": 0.9999 - 0.015 * i, "prior": 0.12 + i / 100,
             "gain": 8.3 - i / 8,
             "signs": ["unique on the keys", "only donor of its value in 3 columns"][: 1 + i % 2],
         }
@@ -162,15 +162,15 @@ def large(n: int = 35) -> dict[str, Any]:
 
 
 def _release_attacker(keys: list[str], names: list[str]) -> dict[str, Any]:
-    limit = {"most": 5.0, "least": None}
-    rows = [measured("repU", 0.0, baseline=0.1, limit=limit), measured("UiO", 23.5)]
+    limit = {"most": 0.05, "least": None}
+    rows = [measured("repU", 0.0, baseline=0.001, limit=limit), measured("UiO", 0.235)]
     for i, target in enumerate(t for t in (names[3:9] + names[-2:]) if t not in keys):
         rows += [
-            measured("DiSCO", 0.4 + i / 2, target=target, baseline=0.2, limit=limit),
-            measured("DCAP", 30 + 3 * i, target=target, baseline=28 + 3 * i),
-            measured("TCAP", 10 + 2.0 * i, target=target, baseline=8.0),
-            measured("TCAPdisclosive", None if i == 2 else 60.0, target=target, baseline=40.0),
-            measured("Dorig", 40.0 + i, target=target),
+            measured("DiSCO", 0.004 + i / 200, target=target, baseline=0.002, limit=limit),
+            measured("DCAP", 0.3 + 0.03 * i, target=target, baseline=0.28 + 0.03 * i),
+            measured("TCAP", 0.1 + 0.02 * i, target=target, baseline=0.08),
+            measured("TCAPdisclosive", None if i == 2 else 0.6, target=target, baseline=0.4),
+            measured("Dorig", 0.4 + i / 100, target=target),
         ]
     return {
         "name": "a neighbour", "attacker": "release", "keys": keys,
@@ -188,10 +188,10 @@ def _strong_attacker(names: list[str]) -> dict[str, Any]:
         "circumstances": {"records": 220, "most vulnerable": 20, "prior": "conditional"},
         "limits": [],
         "measurements": [
-            measured("strongShare", 41.0, target=target, baseline=7.0, n=220),
-            measured("strongWorst", 99.99, target=target, baseline=12.0, n=220, interval=None),
-            measured("strongGain", 31.5, target=target, baseline=0.0, n=220),
-            measured("membershipShare", 63.0, baseline=0.0, n=220),
+            measured("strongShare", 0.41, target=target, baseline=0.07, n=220),
+            measured("strongWorst", 0.9999, target=target, baseline=0.12, n=220, interval=None),
+            measured("strongGain", 0.315, target=target, baseline=0.0, n=220),
+            measured("membershipShare", 0.63, baseline=0.0, n=220),
         ],
         "checks": [], "remarks": [],
     }  # fmt: skip

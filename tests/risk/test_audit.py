@@ -34,16 +34,16 @@ def test_table_a2_of_buyer_beware(sixteen, golden):
     original, releases = sixteen
     printed = golden("buyer_beware")
     found = audit(original, releases, keys=["var1", "var2", "var3"], targets=["var4"])
-    assert [r.value for r in found.each("repU")] == printed["repU"]
-    assert [round(r.value, 2) for r in found.each("DiSCO", "var4")] == printed["DiSCO"]
-    assert round(found.mean("DiSCO", "var4"), 2) == 1.32
+    assert [100 * r.value for r in found.each("repU")] == printed["repU"]
+    assert [round(100 * r.value, 2) for r in found.each("DiSCO", "var4")] == printed["DiSCO"]
+    assert round(100 * found.mean("DiSCO", "var4"), 2) == 1.32
     assert found["UiO"].value == 0
     assert found["Dorig", "var4"].value == 0
     text = repr(found)
     assert "repU are 0, which is no all-clear" in text
     # The only default measure that moves with the copied record looks at whole rows.
     copied = [r.value for r in found.each("fullMatch")]
-    assert copied == [0.1, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0, 0.1, 0.1]
+    assert copied == [0.001, 0, 0.001, 0.001, 0.001, 0.001, 0.001, 0, 0.001, 0.001]
 
 
 def test_zero_disco_says_what_it_cannot_see(sixteen):
@@ -59,7 +59,7 @@ def test_control_rates_of_raab(golden):
     for rows in golden("raab")["train and control"].values():
         for train, control, printed in rows:
             assert round(beyond_control(train / 100, control / 100), 2) == printed
-            assert Measurement(train, control=control).beyond_control == pytest.approx(
+            assert Measurement(train / 100, control=control / 100).beyond_control == pytest.approx(
                 (train - control) / (100 - control)
             )
     assert beyond_control(0.5, 1.0) is None
@@ -153,8 +153,8 @@ def test_records():
     found = audit(original, copies, keys=KEYS, targets=["job"])
     records = found.records()
     assert records["row"].tolist() == list(range(1, 201))
-    assert 100 * records["DiSCO job"].mean() == pytest.approx(found.mean("DiSCO", "job"))
-    assert 100 * records["repU"].mean() == pytest.approx(found.mean("repU"))
+    assert records["DiSCO job"].mean() == pytest.approx(found.mean("DiSCO", "job"))
+    assert records["repU"].mean() == pytest.approx(found.mean("repU"))
     # Who carries repU is unique on the keys in the original and in that copy.
     ours = original.select(KEYS).rows()
     theirs = copies[0].select(KEYS).rows()
@@ -231,8 +231,8 @@ def test_zero_rows_are_refused():
 def test_one_row():
     one = people(1)
     found = audit(one, one, keys=KEYS, targets=["job"], measures=["all"])
-    assert found["repU"].value == 100
-    assert found["DiSCO", "job"].value == 100
+    assert found["repU"].value == 1
+    assert found["DiSCO", "job"].value == 1
     assert found["scaledDCAP", "job"].value is None
     assert "one value" in found["scaledDCAP", "job"].notes[0]
 
@@ -259,8 +259,8 @@ def test_all_missing():
     """A column of nothing is one level: it neither identifies nor hides anybody."""
     empty = people(seed=1).with_columns(job=pl.lit(None, pl.String), sex=pl.lit(None, pl.String))
     found = audit(empty, empty, keys=KEYS, targets=["job"], measures=["all"])
-    assert found["DiSCO", "job"].value == 100
-    assert found["DiSCO", "job"].baseline == 100
+    assert found["DiSCO", "job"].value == 1
+    assert found["DiSCO", "job"].baseline == 1
     assert found["scaledDCAP", "job"].value is None
     excluded = audit(empty, empty, keys=KEYS, targets=["job"], exclude_missing=("job",))
     assert excluded["DiSCO", "job"].value == 0
@@ -309,7 +309,7 @@ def test_groups_are_cut_over_all_tables():
     original = pl.DataFrame({"x": [1, 2, 3, 4], "t": list("abab")})
     release = pl.DataFrame({"x": [5, 6, 7, 8], "t": list("abab")})
     found = audit(original, release, keys=["x"], targets=["t"], groups={"x": 3}, measures=["iS"])
-    assert found["iS", "t"].value == 25  # breaks 1, 3.33, 5.67, 8: only 4 shares a group
+    assert found["iS", "t"].value == 0.25  # breaks 1, 3.33, 5.67, 8: only 4 shares a group
     text = audit(original, original, keys=["t"], targets=["x"], groups={"t": 3})
     assert text.remarks == ("t is not numeric and was not cut into groups",)
 

@@ -75,10 +75,10 @@ def test_original_rows_of_hittmeir(uci, golden, data):
         for name in names[:3]:
             values = table.filter(measure=name)["value"].to_numpy()
             assert len(values) == case["subsets"]
-            assert round(values.mean(), 1) == case["R"], (case["table"], name)
-            assert round(values.std(), 1) == case["sd"], (case["table"], name)
+            assert round(100 * values.mean(), 1) == case["R"], (case["table"], name)
+            assert round(100 * values.std(), 1) == case["sd"], (case["table"], name)
         zero_rule = found[("R_0CAP", case["target"])].baseline
-        assert round(zero_rule, 1) == case["dummy"]
+        assert round(100 * zero_rule, 1) == case["dummy"]
         same = [table.filter(measure=name)["value"].to_list() for name in names[3:]]
         assert same[0] == same[1]
 
@@ -149,11 +149,17 @@ def test_nearest_pools_by_look_up_equal_all_pairs(n_keys, levels):
 
 def test_tcap_calibration():
     """Elliot, Little, Allmendinger: Table 10, target CARS, baseline .4726² + .5274²."""
-    base = 100 * (0.4726**2 + 0.5274**2)
-    assert base == pytest.approx(50.15, abs=5e-3)
-    for raw, printed in ((100.0, 1.000), (73.3, 0.464), (71.9, 0.437), (77.7, 0.552), (50.2, 0.0)):
-        assert scaled(raw, base) / 100 == pytest.approx(printed, abs=1.5e-3)
-    assert scaled(60.0, 100.0) is None
+    base = 0.4726**2 + 0.5274**2
+    assert base == pytest.approx(0.5015, abs=5e-5)
+    for raw, printed in (
+        (1.0, 1.000),
+        (0.733, 0.464),
+        (0.719, 0.437),
+        (0.777, 0.552),
+        (0.502, 0.0),
+    ):
+        assert scaled(raw, base) == pytest.approx(printed, abs=1.5e-3)
+    assert scaled(0.6, 1.0) is None
 
 
 def test_tcap_under_its_three_denominators():
@@ -166,10 +172,10 @@ def test_tcap_under_its_three_denominators():
         pl.DataFrame(synthetic, names, orient="row"),
         Scenario(("key1", "key2"), "target"),
     )
-    assert MEASURES["TCAPdisclosive"](found).value == 75
+    assert MEASURES["TCAPdisclosive"](found).value == 0.75
     assert MEASURES["TCAPdisclosive"](found).details["retained"] == 4
-    assert MEASURES["TCAP"](found).value == 50
-    assert MEASURES["TCAPall"](found).value == 50
+    assert MEASURES["TCAP"](found).value == 0.5
+    assert MEASURES["TCAPall"](found).value == 0.5
 
 
 @settings(max_examples=100, deadline=None)
@@ -187,11 +193,11 @@ def test_order_relations(tables):
     assert d.CAPd + eps >= d.Dorig
     if d.TCAP is not None:
         assert d.TCAP + eps >= d.DiSCO
-        assert pytest.approx(100 * d.DiSCO / d.iS) == d.TCAP
+        assert pytest.approx(d.DiSCO / d.iS) == d.TCAP
     assert MEASURES["GCAP"](found).value + eps >= MEASURES["0CAP"](found).value
     same = pair(original, original, Scenario(tuple(names[:-1]), "t")).disclosure
     assert same.UiS == same.UiO == same.UiOiS == same.repU
-    assert same.iS == 100
+    assert same.iS == 1
     assert same.DiS == same.DiSCO == same.DiSDiO == same.Dorig
     assert pytest.approx(same.CAPd) == same.DCAP
 
@@ -200,7 +206,7 @@ def test_ties_are_shared():
     """Two values equally frequent: a guess at random is right half the time."""
     frame = pl.DataFrame({"k": [1, 1], "t": ["a", "b"]})
     found = pair(frame, frame, Scenario(("k",), "t"))
-    assert MEASURES["R_0CAP"](found).value == 50
+    assert MEASURES["R_0CAP"](found).value == 0.5
     # Counting every tied value as a hit, as the formula is printed, would say 100.
 
 

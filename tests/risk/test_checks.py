@@ -50,8 +50,10 @@ def test_checks_equal_to_synthpop(sd2011, synthpop, world, variant):
                 expected["totalDisclosive"],
                 expected["nLevelDis"],
             )
-            assert ours.share_of_original == pytest.approx(expected["PctLevelAll"], abs=1e-9)
-            assert ours.share_of_disclosive == pytest.approx(expected["PctLevelDis"], abs=1e-9)
+            assert 100 * ours.share_of_original == pytest.approx(expected["PctLevelAll"], abs=1e-9)
+            assert 100 * ours.share_of_disclosive == pytest.approx(
+                expected["PctLevelDis"], abs=1e-9
+            )
     for ours, theirs in zip((f.two_way for f in found.checks), asked["check_2way"], strict=True):
         got = [
             (f"{t.target_level}|{t.key_level}", t.records, t.key, t.together, t.with_key_level)
@@ -69,7 +71,7 @@ def test_checks_equal_to_synthpop(sd2011, synthpop, world, variant):
         ]
         assert got == expected
         for t, row in zip(ours, theirs or (), strict=True):
-            assert t.share == pytest.approx(row["PctTargetKeyLevel"], abs=1e-9)
+            assert 100 * t.share == pytest.approx(row["PctTargetKeyLevel"], abs=1e-9)
 
 
 @pytest.mark.parametrize("world", ["plain", "modified"])
@@ -89,13 +91,17 @@ def test_multi_disclosure(sd2011, synthpop, world):
         rows = {row["target"].split()[1]: row for row in asked["attrib.table"]}
         assert set(found.targets) == set(rows)
         for target, row in rows.items():
-            assert found.mean(measures[0], target) == pytest.approx(row["attrib.orig"], abs=1e-9)
-            assert found.mean(measures[1], target) == pytest.approx(row["attrib.syn"], abs=1e-9)
+            assert 100 * found.mean(measures[0], target) == pytest.approx(
+                row["attrib.orig"], abs=1e-9
+            )
+            assert 100 * found.mean(measures[1], target) == pytest.approx(
+                row["attrib.syn"], abs=1e-9
+            )
             pairs = {(t.target_level, t.key, t.key_level) for t in found.flags(target)[1]}
             assert len(pairs) == row["Npairs"]
         # synthpop reports the first copy as if it were the mean; the mean is the other number.
-        assert found["repU"].value == pytest.approx(asked["ident.syn"], abs=1e-9)
-        assert found.mean("UiO") == pytest.approx(asked["ident.orig"], abs=1e-9)
+        assert 100 * found["repU"].value == pytest.approx(asked["ident.syn"], abs=1e-9)
+        assert 100 * found.mean("UiO") == pytest.approx(asked["ident.orig"], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["replicated_uniques", "replicated_uniques_all"])
@@ -107,8 +113,8 @@ def test_replicated_uniques(sd2011, synthpop, name):
     for copy, table in zip(copies, asked["tables"], strict=True):
         found = pair(sd2011.select(copy.columns), copy, scenario)
         ours = [MEASURES[measure](found) for measure in ("UiO", "UiS", "UiSiO", "repU")]
-        assert [m.value for m in ours] == pytest.approx([row["%"] for row in table], abs=1e-9)
-        assert [m.value * m.n / 100 for m in ours] == pytest.approx([r["Number"] for r in table])
+        assert [100 * m.value for m in ours] == pytest.approx([row["%"] for row in table], abs=1e-9)
+        assert [m.value * m.n for m in ours] == pytest.approx([r["Number"] for r in table])
 
 
 def test_synthetic_uniques_in_original_by_hand():
@@ -116,13 +122,13 @@ def test_synthetic_uniques_in_original_by_hand():
     original = pl.DataFrame({"key": list("aabbbc")})
     release = pl.DataFrame({"key": list("abccd")})
     found = MEASURES["UiSiO"](pair(original, release, Scenario(("key",))))
-    assert found.value == pytest.approx(100 * 2 / 5)  # a and b
+    assert found.value == pytest.approx(2 / 5)  # a and b
     assert found.n == 5
-    assert found.reference == pytest.approx(100 / 6)  # c alone
+    assert found.reference == pytest.approx(1 / 6)  # c alone
     assert found.per_record == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3, 0])
     # a and b have share 1/5 in the release, c 2/5: the chance of exactly one among five
     once = 2 * 5 * 0.2 * 0.8**4 + 5 * 0.4 * 0.6**4
-    assert found.baseline == pytest.approx(100 * once / 5)
+    assert found.baseline == pytest.approx(once / 5)
 
 
 def test_replicated_uniques_of_synthpop_miss_keys_of_other_width(sd2011, synthpop):

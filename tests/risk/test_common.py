@@ -52,7 +52,7 @@ def test_entries_are_complete(measure):
     assert measure.blind_spot.endswith(".")
     assert len(measure.blind) <= 75
     assert measure.needs
-    assert measure.unit in ("%", "×")
+    assert measure.unit in ("share", "ratio")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -128,7 +128,7 @@ def test_records_add_up_to_the_value(name, tables):
         and MEASURES[name].family != "isolation"
         and name not in ("scaledDCAP", "exactMatch")
     ):
-        assert 100 * carried.mean() == pytest.approx(found.value)
+        assert carried.mean() == pytest.approx(found.value)
 
 
 @settings(max_examples=40, deadline=None)
@@ -138,8 +138,8 @@ def test_tiny_tables_give_a_number_or_a_reason(seed, n, m):
     for name in NAMES:
         result = MEASURES[name](found)
         assert result.value is not None or result.notes
-        if result.value is not None and MEASURES[name].unit == "%" and "scaled" not in name:
-            assert -1e-9 <= result.value <= 100 + 1e-9 or name == "PI"
+        if result.value is not None and MEASURES[name].unit == "share" and "scaled" not in name:
+            assert -1e-9 <= result.value <= 1 + 1e-9 or name == "PI"
 
 
 def test_zero_tolerance_is_equality(tables):
@@ -157,7 +157,7 @@ def test_wider_tolerances_find_more(tables):
         for w in (0, 100, 400, 1e6)
     ]
     assert [r.value for r in shares] == sorted(r.value for r in shares)
-    assert shares[-1].value == 100
+    assert shares[-1].value == 1
 
 
 def test_a_name_is_taken_once():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from caveat.risk import Scenario, disclosure, disclosure_of_codes, pair
-from caveat.risk.disclosure import denominators
+from caveat.risk.disclosure import Disclosure, denominators
 from caveat.risk.exclusions import Rules, count
 from caveat.risk.pair import ScenarioPair
 from caveat.risk.prepare import group
@@ -40,11 +40,20 @@ def letters(text: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array([ord(w[0]) - 65 for w in words]), np.array(["xy".index(w[1]) for w in words])
 
 
+def in_percent(found: Disclosure) -> dict[str, float | None]:
+    """The figures as R prints them."""
+    numbers = {"max_denom", "mean_denom"}
+    return {
+        name: value if value is None or name in numbers else 100 * value
+        for name, value in found._asdict().items()
+    }
+
+
 def test_hand_example(golden):
     example = golden("raab")["hand example"]
     (ours, ours_t), (theirs, theirs_t) = map(letters, (example["original"], example["synthetic"]))
     found = disclosure_of_codes([ours], ours_t, [theirs], theirs_t, [7, 2])
-    assert found._asdict() == pytest.approx(example["figures"], abs=1e-9)
+    assert in_percent(found) == pytest.approx(example["figures"], abs=1e-9)
 
 
 def test_hand_example_with_a_limit_and_both_denominators(golden):
@@ -54,7 +63,7 @@ def test_hand_example_with_a_limit_and_both_denominators(golden):
     joint = cross(a, ours_t, b, theirs_t, n, 2)
     assert n == example["cells"]
     for whose, expected in example["DiSCO with limit 1"].items():
-        assert disclosure(joint, Rules(limit=1, denominator=whose)).DiSCO == expected
+        assert disclosure(joint, Rules(limit=1, denominator=whose)).DiSCO == expected / 100
     seen = denominators(joint, count(joint), Rules(denominator="synthetic"))
     assert seen == pytest.approx(example["denominators by synthetic count"])
 
@@ -79,7 +88,7 @@ def test_equal_to_synthpop(sd2011, synthpop, world, variant):
     for i, found in enumerate(pairs):
         expected = {**asked["ident"][i], **asked["attrib"][i], **asked["allCAPs"][i]}
         del expected["synthesis"]
-        ours = found.disclosure._asdict()
+        ours = in_percent(found.disclosure)
         assert set(ours) == set(expected)
         for name, value in expected.items():
             if value is None:
@@ -107,10 +116,10 @@ def test_ground_truth_of_sd2011(sd2011, golden):
         found = pair(frame, frame, Scenario(tuple(expected["keys"]), target))
         assert found.cells.n == expected["cells"]
         assert found.n_targets == figures["levels"]
-        assert found.disclosure.UiO == pytest.approx(expected["UiO"], abs=1e-9)
-        assert found.disclosure.Dorig == pytest.approx(figures["Dorig"], abs=1e-9)
-        assert found.disclosure.CAPd == pytest.approx(figures["CAPd"], abs=5e-4)
-        assert found.disclosure.baseCAPd == pytest.approx(figures["baseCAPd"], abs=5e-5)
+        assert 100 * found.disclosure.UiO == pytest.approx(expected["UiO"], abs=1e-9)
+        assert 100 * found.disclosure.Dorig == pytest.approx(figures["Dorig"], abs=1e-9)
+        assert 100 * found.disclosure.CAPd == pytest.approx(figures["CAPd"], abs=5e-4)
+        assert 100 * found.disclosure.baseCAPd == pytest.approx(figures["baseCAPd"], abs=5e-5)
         assert found.disclosure.max_denom == figures["largest"]
         assert found.counted.Dorig.max() == figures["largest"]
 
@@ -122,9 +131,9 @@ def test_identity_moves_with_exclusions_in_synthpop_only(sd2011, golden):
     for target, value in expected["UiO in synthpop with limit 1"].items():
         frame = sd2011.select([*expected["keys"], target])
         found = pair(frame, frame, Scenario(tuple(expected["keys"]), target, limit=1))
-        assert found.disclosure.UiO == pytest.approx(value, abs=1e-9)
-        assert found.disclosure.Dorig == pytest.approx(48.38, abs=1e-9)
-        assert MEASURES["UiO"](found).value == pytest.approx(expected["UiO"], abs=1e-9)
+        assert 100 * found.disclosure.UiO == pytest.approx(value, abs=1e-9)
+        assert 100 * found.disclosure.Dorig == pytest.approx(48.38, abs=1e-9)
+        assert 100 * MEASURES["UiO"](found).value == pytest.approx(expected["UiO"], abs=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +160,12 @@ def test_adult_table_2(adult, golden):
         frame = adult.select([*keys, target])
         for options, value in zip(columns, printed, strict=True):
             found = pair(frame, frame, Scenario(keys, target, **options))
-            assert round(found.disclosure.Dorig, 2) == value, (target, options)
+            assert round(100 * found.disclosure.Dorig, 2) == value, (target, options)
         assert found.cells.n == expected["cells"]
         options = {**columns[3], "exclude_missing": (target, "occupation")}
         without = pair(frame, frame, Scenario(keys, target, **options))
         wanted = expected["limit 1 without missing keys"][target]
-        assert round(without.disclosure.Dorig, 2) == wanted, target
+        assert round(100 * without.disclosure.Dorig, 2) == wanted, target
 
 
 def test_adult_further_figures(adult, golden):
@@ -165,6 +174,6 @@ def test_adult_further_figures(adult, golden):
     for target, value in expected["CAPd"].items():
         frame = adult.select([*keys, target])
         found = pair(frame, frame, Scenario(keys, target)).disclosure
-        assert found.UiO == pytest.approx(expected["UiO"], abs=5e-5)
-        assert found.CAPd == pytest.approx(value, abs=5e-4)
-        assert found.baseCAPd == pytest.approx(expected["baseCAPd"][target], abs=5e-4)
+        assert 100 * found.UiO == pytest.approx(expected["UiO"], abs=5e-5)
+        assert 100 * found.CAPd == pytest.approx(value, abs=5e-4)
+        assert 100 * found.baseCAPd == pytest.approx(expected["baseCAPd"][target], abs=5e-4)

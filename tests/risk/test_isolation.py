@@ -52,11 +52,11 @@ def test_isolation_by_hand():
     original = pl.DataFrame({"k": list("aabcc")})
     synthetic = pl.DataFrame({"k": list("aabc")})
     found = MEASURES["isolation"](pair(original, synthetic, Scenario(("k",))))
-    assert found.value == 50
-    assert found.baseline == pytest.approx(100 * 5 * 0.25 * 0.75**4)
+    assert found.value == 0.5
+    assert found.baseline == pytest.approx(5 * 0.25 * 0.75**4)
     assert found.per_record.tolist() == [0, 0, 1, 0, 0]
     gain = MEASURES["isolationGain"](pair(original, synthetic, Scenario(("k",))))
-    assert gain.value == pytest.approx(50 / found.baseline)
+    assert gain.value == pytest.approx(0.5 / found.baseline)
     none = MEASURES["isolation"](pair(original, synthetic, Scenario(("k",), population=10**6)))
     assert none.value is None
     assert "rare enough" in none.notes[0]

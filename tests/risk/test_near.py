@@ -80,10 +80,10 @@ def test_gtcap_by_hand():
     assert found.score.tolist() == [0, 0, 1, 0]
     assert found.found.tolist() == [2, 2, 1, 0]
     result = MEASURES["GTCAP"](pair(original, synthetic, scenario))
-    assert result.value == pytest.approx(30)
+    assert result.value == pytest.approx(0.3)
     # gains 0 0 3/4 0, room 1/2 1/2 3/4 3/4: residuals -.15 -.15 .525 -.225
     error = (0.37125 / 4) ** 0.5 / 2 / 0.625
-    assert result.interval == pytest.approx((0, 30 + 195.9964 * error))
+    assert result.interval == pytest.approx((0, 0.3 + 1.959964 * error))
     assert result.details["without a near record"] == 1
 
 
@@ -99,10 +99,10 @@ def test_gtcap_of_a_release_that_tells_nothing_is_0_and_of_the_original_100():
     nothing = MEASURES["GTCAP"](found)
     # Uniques share synthetic neighbours, so the simple error is widened by a factor of 2.
     spread = nothing.interval[1] - nothing.value
-    assert abs(nothing.details["before it is kept within 0 and 100"]) < 2 * spread
+    assert abs(nothing.details["before it is kept within 0 and 1"]) < 2 * spread
     assert spread < 4
     assert 100 * gtcap_uniques(found).score.mean() > 15  # the mean of single scores is far from 0
-    assert MEASURES["GTCAP"](pair(original, original, scenario)).value == pytest.approx(100)
+    assert MEASURES["GTCAP"](pair(original, original, scenario)).value == pytest.approx(1)
 
 
 def test_gtcap_without_uniques_is_undefined():
@@ -118,8 +118,8 @@ def test_new_rows_by_hand():
     synthetic = pl.DataFrame({"c": ["a", "a", "b", "b", "a"], "x": [101.0, 102.0, 0.0, 0.01, None]})
     found = pair(original, synthetic, Scenario(("c",)))
     # 101: |100 - 101| <= 1.01; 102: 2 > 1.02; 0 met exactly; 0.01 is not near 0; missing = missing.
-    assert new_rows(found, 0.01).value == pytest.approx(40)
-    assert new_rows(found, 0.0).value == pytest.approx(60)
+    assert new_rows(found, 0.01).value == pytest.approx(0.4)
+    assert new_rows(found, 0.0).value == pytest.approx(0.6)
     assert new_rows(found, 1.0).value == 0
 
 
@@ -138,14 +138,14 @@ def test_new_rows_equal_all_pairs(tables, tolerance):
             for r in original.rows()
         )
     found = new_rows(pair(original, synthetic, Scenario(("c",))), tolerance)
-    assert found.value == pytest.approx(100 * new / synthetic.height)
+    assert found.value == pytest.approx(new / synthetic.height)
 
 
 def test_copies_by_hand():
     original = pl.DataFrame({"a": [1, 1, 2, 3], "b": [1, 1, 2, 3]})
     synthetic = pl.DataFrame({"a": [1, 2, 2, 4], "b": [1, 2, 9, 4]})
     found = pair(original, synthetic, Scenario(("a",)))
-    assert MEASURES["exactMatch"](found).value == 50
+    assert MEASURES["exactMatch"](found).value == 0.5
     assert MEASURES["exactMatch"](found).per_record.tolist() == [1, 1, 1, 0]
-    assert MEASURES["fullMatch"](found).value == 25
-    assert MEASURES["fullMatch"](found).reference == 50
+    assert MEASURES["fullMatch"](found).value == 0.25
+    assert MEASURES["fullMatch"](found).reference == 0.5

@@ -30,7 +30,7 @@ def risk(measure, result):
 def above_all_clear(measure, result):
     """Whether a reader would see a risk: above the baseline, or above nothing."""
     if measure.direction == "lower is riskier":
-        return result.value < 100
+        return result.value < 1
     return result.value > (result.baseline or 0) + EPS
 
 
@@ -42,7 +42,7 @@ def shows_a_gain(measure, constant):
     """
     if measure.needs == {"keys"}:
         return False
-    nothing = -100 if measure.direction == "lower is riskier" else 0
+    nothing = -1 if measure.direction == "lower is riskier" else 0
     return any(r.value is not None and risk(measure, r) > nothing + EPS for r in constant)
 
 

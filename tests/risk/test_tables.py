@@ -28,7 +28,7 @@ def six():
 def test_table_risk_of_six_records(six):
     whole = next(t for t in table_risks(six) if t.keys == ("key1", "key2"))
     assert (whole.synthetic, whole.original, whole.common) == (2, 2, 1)
-    assert MEASURES["TCAPratio"](six).value == 50
+    assert MEASURES["TCAPratio"](six).value == 0.5
 
 
 def test_group_disclosure_pools_the_tables(six):
@@ -36,12 +36,12 @@ def test_group_disclosure_pools_the_tables(six):
     assert [t.keys for t in table_risks(six)] == [("key1",), ("key2",), ("key1", "key2")]
     # key1 alone separates the same records as both keys; key2 = 12 has two targets in both tables.
     assert found.details == {"tables": 3, "disclosive": 4, "true": 2, "in the original": 5}
-    assert found.value == 50
+    assert found.value == 0.5
 
 
 def test_msu_risk_of_six_records(six):
     found = MEASURES["MSU"](six)
-    assert found.value == pytest.approx(100 / 3)
+    assert found.value == pytest.approx(1 / 3)
     assert found.details == {"with a minimal unique": 3, "shared": 1}
     assert found.per_record.tolist() == [0, 0, 0, 0, 0, 1]
     columns = [six.synthetic[name].codes for name in NAMES]
@@ -57,7 +57,7 @@ def test_a_target_of_ninety_per_cent_is_not_counted():
     found = pair(frame, frame, Scenario(("k",), "t"))
     assert table_risks(found)[0].synthetic == 0
     assert MEASURES["groupDisclosure"](found).value is None
-    assert MEASURES["TCAPratio"](found).value == 100
+    assert MEASURES["TCAPratio"](found).value == 1
 
 
 def naive_minimal(rows, n_columns, largest):

@@ -35,4 +35,4 @@ def test_new_keys_are_near_the_published_shares(shared, leaf):
     ours = study.new_keys(original, keys, {"minbucket": leaf}, 1)
     printed = study.PRINTED["new keys"][study.LEAVES.index(leaf)]
     # One release of each: shares of about 2,400 combinations, binomial error 1.0 at most.
-    assert ours == pytest.approx(printed, abs=4 * np.sqrt(2))
+    assert 100 * ours == pytest.approx(printed, abs=4 * np.sqrt(2))

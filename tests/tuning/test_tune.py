@@ -244,7 +244,7 @@ def test_a_map_of_settings_and_protections(tmp_path):
     filtered = removed["minbucket 5, distance filter, label"].steps
     assert [step.name for step in filtered] == ["distance_filter", "label"]
     assert filtered[0].counts["left"] == 300
-    save(found.chart("repU", "S_pMSE logit", limit=5), tmp_path / "map.svg")
+    save(found.chart("repU", "S_pMSE logit", limit=0.05), tmp_path / "map.svg")
     assert "not beaten" in (tmp_path / "map.svg").read_text()
 
 
@@ -407,13 +407,14 @@ def test_pareto_by_hand():
     def point(name: str, risk: float, utility: float | None) -> Point:
         return Point(Setting({"order": name}), ({"DiSCO": risk, "pMSE": utility},))
 
-    points = (point("a", 1, 0.9), point("b", 2, 0.5), point("c", 2, 0.6), point("d", 3, 0.5),
-              point("e", 9, 0.1), point("f", 0, None))  # fmt: skip
+    points = (point("a", 0.01, 0.9), point("b", 0.02, 0.5), point("c", 0.02, 0.6),
+              point("d", 0.03, 0.5),
+              point("e", 0.09, 0.1), point("f", 0, None))  # fmt: skip
     found = RiskUtilityMap(points, Question(("DiSCO", "pMSE"), keys=("x",)))
     assert found.pareto("DiSCO", "pMSE") == [True, True, False, False, True, False]
     (drawn,) = (data for data in found.chart("DiSCO", "pMSE").to_dict()["datasets"].values()
                 if "setting" in data[0])  # fmt: skip
-    # What has not both numbers is not in the picture.
+    # What has not both numbers is not in the picture, where shares are in per cent.
     assert [(row["setting"][-1], row["risk_worst"], row["sort"]) for row in drawn] == [
         ("c", 2, "beaten"), ("d", 3, "beaten"), ("a", 1, "not beaten"), ("b", 2, "not beaten"),
         ("e", 9, "not beaten"),

@@ -59,7 +59,7 @@ def test_figures_by_hand() -> None:
     assert found.U == 3.5
     assert found.AUC == 3.5 / 4
     # Right: the first and the two originals; a score of ½ is not above ½.
-    assert pytest.approx(25) == found.PO50
+    assert pytest.approx(0.25) == found.PO50
 
 
 def test_figures_as_scipy() -> None:

@@ -13,7 +13,7 @@ def test_histogram_counts_every_row(people) -> None:
     for name in pair.names:
         found = histogram(pair, name)
         assert found.observed.sum() == len(people)
-        assert found.percents[0].sum() == pytest.approx(100)
+        assert found.shares[0].sum() == pytest.approx(1)
     assert histogram(pair, "pay").n_missing == 2
     assert histogram(pair, "old").limits is None
 

@@ -54,11 +54,11 @@ def share_of(found: Attributes, limit: float = LIMIT) -> Measurement:
     return rate(
         int((found.probability >= limit).sum()),
         len(found.records),
-        baseline=100 * float((found.prior_probability >= limit).mean()),
+        baseline=float((found.prior_probability >= limit).mean()),
         details={
             "limit": limit,
-            "best guess right": 100 * float(found.correct.mean()),
-            "best guess right before": 100 * float(found.prior_correct.mean()),
+            "best guess right": float(found.correct.mean()),
+            "best guess right before": float(found.prior_correct.mean()),
         },
         trace=lambda: (found.probability >= limit).astype(np.float64),
     )
@@ -73,8 +73,8 @@ def worst_of(found: Attributes) -> Measurement:
     """Sum an attack up: its worst record."""
     worst = int(np.argmax(found.probability))
     return Measurement(
-        100 * float(found.probability[worst]),
-        baseline=100 * float(found.prior_probability[worst]),
+        float(found.probability[worst]),
+        baseline=float(found.prior_probability[worst]),
         n=len(found.records),
         trace=lambda: found.probability,
     )
@@ -87,7 +87,7 @@ def strong_gain(pair: ScenarioPair, *, generator: Generator) -> Measurement:
 
 def gain_of(found: Attributes) -> Measurement:
     """Sum an attack up: the mean rise of the probability of the truth."""
-    rise = 100 * (found.probability - found.prior_probability)
+    rise = found.probability - found.prior_probability
     half = Z95 * float(rise.std(ddof=1)) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
     mean = float(rise.mean())
     return Measurement(
@@ -96,11 +96,11 @@ def gain_of(found: Attributes) -> Measurement:
         baseline=0.0,
         n=len(rise),
         details={
-            "mean posterior": 100 * float(found.probability.mean()),
-            "mean prior": 100 * float(found.prior_probability.mean()),
+            "mean posterior": float(found.probability.mean()),
+            "mean prior": float(found.prior_probability.mean()),
             "median factor": float(np.median(found.gain)),
         },
-        trace=lambda: np.clip(rise / 100, 0.0, 1.0),
+        trace=lambda: np.clip(rise, 0.0, 1.0),
     )
 
 
@@ -120,10 +120,10 @@ def members_of(found: Membership, limit: float = LIMIT) -> Measurement:
         int((chance >= limit).sum()),
         int(defined.sum()),
         excluded=int((~defined).sum()),
-        baseline=0.0 if limit > 0.5 else 100.0,
+        baseline=0.0 if limit > 0.5 else 1.0,
         details={
             "limit": limit,
-            "impossible without it": 100 * float(np.isposinf(found.log_ratio).mean()),
+            "impossible without it": float(np.isposinf(found.log_ratio).mean()),
         },
         trace=lambda: (chance >= limit).astype(np.float64),
     )

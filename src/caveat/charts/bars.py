@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 
 from caveat.charts.style import COLOURS, SIDES, WIDTH, Rows, dashed, draw, side_colour
+from caveat.units import printed
 
 __all__ = ["distribution", "distributions", "histogram", "propensity_scores", "scores"]
 
@@ -29,7 +30,7 @@ def distribution(groups: Sequence[Group], ordered: bool) -> Any:
     Parameters
     ----------
     groups
-        ``label`` and per cent of the rows of the ``original`` and the ``synthetic`` table.
+        ``label`` and share of the rows of the ``original`` and the ``synthetic`` table.
     ordered
         Whether the order of the groups has a meaning.
     """
@@ -59,7 +60,7 @@ def _pairs(
 ) -> Any:
     """Draw two bars for each group, with the groups along the axis x or y."""
     rows = [
-        {"group": group["label"], "side": side, "percent": group[side]}
+        {"group": group["label"], "side": side, "percent": printed(group[side], "share")}
         for group in groups
         for side in SIDES
     ]
@@ -93,7 +94,7 @@ def histogram(name: str, bins: Sequence[Group], missing: Sequence[Group] = ()) -
     name
         The variable.
     bins
-        ``low``, ``high`` and the per cents, as in :func:`distribution`.
+        ``low``, ``high`` and the shares, as in :func:`distribution`.
     missing
         The ways to be missing, as in :func:`distribution`.
     """
@@ -116,7 +117,7 @@ def _title(name: str) -> Any:
 
 
 def _scale(groups: Sequence[Group]) -> Any:
-    top = max(group[side] for group in groups for side in SIDES)
+    top = printed(max(group[side] for group in groups for side in SIDES), "share")
     return alt.Scale(domain=[0, 1.05 * top], nice=False)
 
 
@@ -127,7 +128,7 @@ def _binned(bins: Sequence[Group], scale: Any, title: str | None, below: str | N
         middle, gap = (one["low"] + one["high"]) / 2, 0.06 * (one["high"] - one["low"])
         halves = ((one["low"] + gap, middle), (middle, one["high"] - gap))
         for side, (start, stop) in zip(SIDES, halves, strict=True):
-            bar = {"from": start, "to": stop, "percent": one[side], "zero": 0}
+            bar = {"from": start, "to": stop, "percent": printed(one[side], "share"), "zero": 0}
             rows.append({"side": side, "low": one["low"], "high": one["high"], **bar})
     ends = [bins[0]["low"], bins[-1]["high"]]
     form = "~s" if max(map(abs, ends)) >= LONG_NUMBER else ".10~g"

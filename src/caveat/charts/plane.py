@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from caveat.charts.style import COLOURS, GREY, INK, PALE, WIDTH, Key, Rows, draw
+from caveat.units import printed
 
 __all__ = ["MAP_KEY", "map_key", "risk_utility"]
 
@@ -34,7 +35,13 @@ NEAR = (0.2, 0.05)
 LOW = 0.08
 
 
-def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | None = None) -> Any:
+def risk_utility(
+    points: Sequence[Any],
+    risk: str,
+    utility: str,
+    limit: float | None = None,
+    units: tuple[str, str] = ("score", "score"),
+) -> Any:
     """Draw settings: the dot is the mean over the releases, the tick the worst of them.
 
     Parameters
@@ -48,8 +55,10 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
         What the axes are called.
     limit
         The most risk that is allowed, a dashed line.
+    units
+        Of risk and utility: shares are drawn in per cent.
     """
-    rows = _rows(points)
+    rows = _rows([_as_printed(point, *units) for point in points])
     curves = _curves(points)
     base = draw(rows).encode(
         x=alt.X("utility_mean:Q", title=utility, scale=alt.Scale(zero=False, nice=True, padding=24))
@@ -74,7 +83,7 @@ def risk_utility(points: Sequence[Any], risk: str, utility: str, limit: float | 
         above = _labels(base, "datum.low", align="right", dx=6, dy=-14)
         layers.append(above.encode(y="risk_worst:Q"))
     if limit is not None:
-        rule = draw([{"limit": limit}]).mark_rule(
+        rule = draw([{"limit": printed(limit, units[0])}]).mark_rule(
             color=GREY if curves else COLOURS[1], strokeDash=[5, 4], strokeWidth=2
         )
         layers.insert(0, rule.encode(y="limit:Q"))
@@ -153,6 +162,11 @@ def _labels(base: Any, where: str, **place: Any) -> Any:
         .mark_text(fontSize=11, color=INK, limit=alt.ExprRef("0.45 * width"), **place)
         .encode(text="label:N")
     )
+
+
+def _as_printed(point: Any, risk: str, utility: str) -> dict[str, Any]:
+    at = {field: printed(point[field], risk) for field in ("risk_mean", "risk_worst")}
+    return {**point, **at, "utility_mean": printed(point["utility_mean"], utility)}
 
 
 def _rows(points: Sequence[Any]) -> Rows:

@@ -14,6 +14,7 @@ from rich.text import Text
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.table.atomic import check_outputs, make_folder, write_text
+from caveat.units import printed
 
 if TYPE_CHECKING:
     from caveat.utility import ModelComparison, Result, Utility
@@ -158,9 +159,10 @@ def _grid(*columns: str) -> Grid:
     return grid
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | None, unit: str = "score") -> str:
     if value is None:
         return "–"
+    value = printed(value, unit)
     if value == 0 or 0.001 <= abs(value) < 10_000:
         return f"{value:.4g}"
     return f"{value:.2e}" if abs(value) < 0.001 else f"{value:,.0f}"
@@ -177,11 +179,12 @@ def _measures(found: Utility) -> Grid:
     for family, results in groupby(found.results, key=lambda result: result.measure.family):
         grid.add_row(Text(family, style="underline"))
         for result in results:
-            cells = [_number(result.value), _number(result.references.resample)]
-            cells += [_number(result.references.second_copy)] if second else []
-            cells += [_number(result.references.control)] if outside else []
+            unit, beside = result.measure.unit, result.references
+            cells = [_number(result.value, unit), _number(beside.resample, unit)]
+            cells += [_number(beside.second_copy, unit)] if second else []
+            cells += [_number(beside.control, unit)] if outside else []
             # A standardised statistic is 1 on average even if the synthesis is right.
-            ideal = "≤ 1" if result.measure.unit == "×" else _number(BEST[result.measure.name])
+            ideal = "≤ 1" if unit == "ratio" else _number(BEST[result.measure.name], unit)
             grid.add_row(f"  {_label(result, found)}", *cells, ideal)
     return grid
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from caveat.cli import console
 from caveat.risk import MEASURES, Measure, Property
+from caveat.units import SIGNS
 
 __all__ = ["measures"]
 
@@ -42,7 +43,7 @@ def _list(measures: Iterable[Measure]) -> None:
         grid.add_column()
         for measure in members:
             said = Text.assemble(measure.says, (f" (limits: {measure.blind})", "dim"))
-            grid.add_row(f"{measure.name} {measure.unit}".strip(), said)
+            grid.add_row(f"{measure.name} {SIGNS[measure.unit]}".strip(), said)
         console.out.print(grid)
     console.out.print("caveat measures NAME says more about one of them.")
 
@@ -53,7 +54,7 @@ def _show(measure: Measure) -> None:
         "says": measure.says,
         "attacker": measure.attacker,
         "formula": measure.formula,
-        "unit": measure.unit,
+        "unit": SIGNS[measure.unit],
         "direction": measure.direction,
         "baseline": measure.baseline or "none",
         "needs": ", ".join(sorted(measure.needs)),

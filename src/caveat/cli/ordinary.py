@@ -15,6 +15,7 @@ from caveat.risk import MEASURES
 from caveat.table import Table
 from caveat.table.atomic import write_text
 from caveat.table.overlap import RIGHT_FILE
+from caveat.units import printed
 
 __all__ = ["attack_with_the_release"]
 
@@ -88,17 +89,18 @@ def _print(name: str, found: Sequence[Sequence[Finding]]) -> None:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     result = finding.result
-    digits = 1 if MEASURES[finding.measure].unit == "%" else 4
-    interval = result.interval and f"{result.interval[0]:.1f}–{result.interval[1]:.1f}"
-    beyond = result.beyond_control if digits == 1 else None
+    unit = MEASURES[finding.measure].unit
+    digits = 1 if unit == "share" else 4
+    interval = result.interval and "–".join(f"{printed(end, unit):.1f}" for end in result.interval)
+    beyond = result.beyond_control if unit == "share" else None
     return (
         finding.label or finding.measure,
-        "undefined" if result.value is None else f"{result.value:.{digits}f}",
+        "undefined" if result.value is None else f"{printed(result.value, unit):.{digits}f}",
         interval or "",
         *(
-            "" if value is None else f"{value:.{digits}f}"
+            "" if value is None else f"{printed(value, unit):.{digits}f}"
             for value in (result.baseline, result.reference, result.control)
         ),
-        "" if beyond is None else f"{100 * beyond:.1f}",
+        "" if beyond is None else f"{printed(beyond, unit):.1f}",
         f"{result.n:,}",
     )

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 from caveat.cli import console
 from caveat.errors import CaveatWarning
+from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
     from caveat.release.run import Outcome
@@ -95,10 +96,12 @@ def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str,
         grid.add_column(name, justify="right" if i in (3, 4) else "left", header_style="dim")
     for name, m in limited:
         unit = measures[m["measure"]]["unit"]
-        value = "none" if m["value"] is None else f"{m['value']:.4g}{unit and f' {unit}'}"
+        value = "none"
+        if m["value"] is not None:
+            value = f"{printed(m['value'], unit):.4g} {SIGNS[unit]}".rstrip()
         ends = m["limit"]
         limit = " and ".join(
-            f"{sign} {ends[end]:g}"
+            f"{sign} {printed(ends[end], unit):g}"
             for end, sign in (("least", "≥"), ("most", "≤"))
             if ends[end] is not None
         )

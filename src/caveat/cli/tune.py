@@ -15,6 +15,7 @@ from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.table.atomic import check_output, check_outputs, write_text
+from caveat.units import printed
 
 if TYPE_CHECKING:
     from caveat.tuning.bench import Point
@@ -117,8 +118,14 @@ def _print(found: Tuning) -> None:
 
 def _cell(point: Point, name: str, objective: str, broken: bool) -> str:
     value = point.mean(name) if name == objective else point.worst(name)
-    shown = "none" if value is None else f"{value:.4g}{_mark(point, name)}"
+    shown = "none" if value is None else f"{_number(value, name)}{_mark(point, name)}"
     return shown + (" !" if broken else "  ")
+
+
+def _number(value: float, measure: str, digits: int = 4) -> str:
+    from caveat.spec.limits import unit_of
+
+    return f"{printed(value, unit_of(measure)):.{digits}g}"
 
 
 def _mark(point: Point, name: str) -> str:
@@ -130,8 +137,10 @@ def _shown(point: Point, name: str) -> str:
     if mean is None or worst is None:
         return "none"
     error = max((errors.get(name, 0.0) for errors in point.errors), default=0.0)
-    mark = _mark(point, name) + (f", error {error:.2g}" if error else "")
-    shown = f"{mean:.4g}" if len(point.values) == 1 else f"{mean:.4g} ({worst:.4g})"
+    mark = _mark(point, name) + (f", error {_number(error, name, 2)}" if error else "")
+    shown = _number(mean, name)
+    if len(point.values) > 1:
+        shown += f" ({_number(worst, name)})"
     return shown + mark
 
 
@@ -153,7 +162,10 @@ def _conclusion(found: Tuning) -> list[str]:
         lines.append(f"without limits: {found.free.setting}: {free}")
         cost = _cost(found.chosen, found.free, spec.objective)
         if cost is not None:
-            lines.append(f"the limits cost {cost:.4g} of {spec.objective} (mean, same fresh seeds)")
+            lines.append(
+                f"the limits cost {_number(cost, spec.objective)} of {spec.objective} "
+                "(mean, same fresh seeds)"
+            )
     return lines
 
 

@@ -46,7 +46,7 @@ _SETTINGS = (
     "temperature", "smallest", "backoff", "floor", "depth",
 )  # fmt: skip
 _GUARD = ("name", "guard", "temperature", "smallest", "backoff", "floor", "depth")
-_MAP = ("scenario", "risk", "utility", "risk_unit", "limit")
+_MAP = ("scenario", "risk", "utility", "risk_unit", "utility_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")

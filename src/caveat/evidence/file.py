@@ -18,7 +18,7 @@ from caveat.table.atomic import write_text
 
 __all__ = ["FORMAT", "check", "read", "schema", "text_of", "write"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 @cache

@@ -35,7 +35,7 @@ class AtRisk:
     record
         Its position among the fitted records.
     value
-        What the measure says: the posterior in per cent, or the share that it carries.
+        What the measure says: the posterior, or the share that it carries.
     prior
         The same before the release.
     """
@@ -49,7 +49,7 @@ class AtRisk:
 
     @property
     def rise(self) -> float:
-        """By how many percentage points the release raised the probability of the truth."""
+        """By how much the release raised the probability of the truth."""
         return 0.0 if self.prior is None else self.value - self.prior
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from caveat.generators import Setting
 from caveat.release.collect import Done
 from caveat.release.material import Material
-from caveat.risk import MEASURES
 from caveat.seeds import child_seed
 from caveat.spec.analyses import MapSpec
+from caveat.spec.limits import unit_of
 from caveat.spec.question import Question
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.methods import Settings
@@ -48,7 +48,8 @@ def collect_map(
         "scenario": scenario.name,
         "risk": wanted.risk,
         "utility": wanted.utility,
-        "risk_unit": MEASURES[wanted.risk].unit if wanted.risk in MEASURES else "",
+        "risk_unit": unit_of(wanted.risk),
+        "utility_unit": unit_of(wanted.utility),
         "limit": limit.most if limit is not None and math.isfinite(limit.most) else None,
         "points": [
             {

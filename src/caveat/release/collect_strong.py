@@ -229,8 +229,7 @@ class _Run:
             "strongGain": _noted(gain_of(random), of_all if everyone else of_sample),
         }
         at_risk = [
-            AtRisk(self.scenario.name, int(record), target, "strongWorst", 100 * float(p),
-                   100 * float(before))
+            AtRisk(self.scenario.name, int(record), target, "strongWorst", float(p), float(before))
             for record, p, before in zip(
                 found.records, found.probability, found.prior_probability, strict=True
             )
@@ -261,14 +260,14 @@ class _Run:
             (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
         )
         found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)
-        value, error = 100 * found.values["posterior"], 100 * found.errors.get("posterior", 0.0)
+        value, error = found.values["posterior"], found.errors.get("posterior", 0.0)
         says = "of the {n} most vulnerable records"
         notes = [Note("most-vulnerable", says, public=True, n=len(records)), *found.how]
         if len(material.releases) > 1:
             notes.append(Note("first-table", "the first table alone", public=True))
         return Measurement(
             value,
-            interval=(max(value - Z95 * error, 0.0), min(value + Z95 * error, 100.0)),
+            interval=(max(value - Z95 * error, 0.0), min(value + Z95 * error, 1.0)),
             n=len(records),
             notes=tuple(notes),
             details={"Monte Carlo error": error, "largest gain": found.values["gain"]},

@@ -128,10 +128,7 @@ def _private(columns: Sequence[Mapping[str, Any]], plain_trees: bool) -> Iterato
         [
             [
                 cell(found["column"]),
-                *(
-                    cell(percent(100 * found[side]), found[side])
-                    for side in ("original", "released")
-                ),
+                *(cell(percent(found[side]), found[side]) for side in ("original", "released")),
             ]
             for found in columns
         ],

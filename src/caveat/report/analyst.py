@@ -20,6 +20,7 @@ from caveat.report.blocks import (
 )
 from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
 from caveat.report.reading import Evidence, and_list, entry_of, notes_of, unit_of
+from caveat.units import printed
 
 __all__ = ["analyst_section"]
 
@@ -115,7 +116,7 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         "chart-distributions",
         f"Distributions in per cent of the rows: {which}",
         f"Paired bars for {which}. The largest S_pMSE is that of {worst['name']} "
-        f"({number(worst['S_pMSE'], '', '×')}); {_largest_gap(drawn)}. "
+        f"({number(worst['S_pMSE'], '', 'ratio')}); {_largest_gap(drawn)}. "
         "The table gives the scores of all variables.",
         [(v["name"], charts.distribution(v["groups"], v["ordered"])) for v in panels],
         table,
@@ -152,8 +153,9 @@ def _largest_gap(variables: Sequence[Mapping[str, Any]]) -> str:
     ]
     gap, name, group = max(gaps, key=lambda found: found[0])
     return (
-        f"the largest difference of a bar is {gap:.1f} percentage points, in {name}, "
-        f"{group['label']}: {percent(group['original'])} and {percent(group['synthetic'])}"
+        f"the largest difference of a bar is {printed(gap, 'share'):.1f} percentage points, "
+        f"in {name}, {group['label']}: {percent(group['original'])} and "
+        f"{percent(group['synthetic'])}"
     )
 
 
@@ -178,7 +180,7 @@ def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:
                 score(v["S_pMSE"]),
                 score(v["in_pairs"]),
                 cell(
-                    "–" if v["total_variation"] is None else percent(100 * v["total_variation"]),
+                    "–" if v["total_variation"] is None else percent(v["total_variation"]),
                     v["total_variation"],
                 ),
                 score(v["missing_similarity"]),
@@ -338,7 +340,7 @@ def _rules(rules: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         return
 
     def share(value: float | None) -> Cell:
-        return cell("–" if value is None else percent(100 * value), value)
+        return cell("–" if value is None else percent(value), value)
 
     yield Heading("Rules", "rules")
     yield Grid(

@@ -35,6 +35,7 @@ from caveat.report.reading import (
     shown,
     unit_of,
 )
+from caveat.units import printed
 
 __all__ = ["attacker_section"]
 
@@ -236,7 +237,6 @@ def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, 
     found = []
     for m in rows:
         name, unit = m["measure"], unit_of(evidence, m["measure"])
-        scale = 100.0 if name == "posterior" else 1.0
         limit = m["limit"] or {}
         bound = limit.get("most") if limit.get("most") is not None else limit.get("least")
         ends = m["interval"] or (None, None)
@@ -251,7 +251,7 @@ def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, 
         found.append(
             {
                 "label": _name(m) + (f" · {about(m)}" if about(m) else ""),
-                **{k: None if v is None else _inside(scale * v) for k, v in numbers.items()},
+                **{k: None if v is None else _inside(v) for k, v in numbers.items()},
                 "value_text": shown(evidence, m),
                 "interval_text": span(m["interval"], name, unit) or "–",
                 "baseline_text": shown(evidence, m, "baseline"),
@@ -263,8 +263,8 @@ def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, 
 
 
 def _inside(value: float) -> float:
-    """Keep a mark on the axis: scaled measures can be negative."""
-    return min(max(value, 0.0), 100.0)
+    """Keep a mark on the axis, which is in per cent: scaled measures can be negative."""
+    return printed(min(max(value, 0.0), 1.0), "share")
 
 
 def _summary(evidence: Evidence, rows: Sequence[Measured]) -> str:

@@ -14,11 +14,11 @@ from caveat.report.reading import Evidence, about, and_list, entry_of, is_risk, 
 
 __all__ = ["disagreements"]
 
-# From this probability on an attacker is nearly certain; below this share in per cent, or this much
+# From this probability on an attacker is nearly certain; below this share, or this much
 # above what it is compared with, a measure finds next to nothing; above the last it looks alarming.
 NEARLY_CERTAIN = 0.9
-NEXT_TO_NOTHING = 5.0
-ALARMING = 50.0
+NEXT_TO_NOTHING = 0.05
+ALARMING = 0.5
 Measured = Mapping[str, Any]
 
 

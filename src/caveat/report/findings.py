@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from caveat.report.numbers import count, number, percent, probability
+from caveat.report.numbers import count, number, percent, plain, probability
 from caveat.report.reading import (
     Evidence,
     about,
@@ -81,7 +81,7 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
     }
     if shares:
         order = sorted(shares, key=lambda name: -shares[name])
-        which = and_list([f"{name} {percent(100 * shares[name])}" for name in order], most=6)
+        which = and_list([f"{name} {percent(shares[name])}" for name in order], most=6)
         yield (
             "Numbers of single people",
             f"Released values that exactly one original record has: {which}. "
@@ -256,20 +256,16 @@ def _utility(evidence: Evidence) -> str:
     scored = [v for v in utility["variables"] if v.get("S_pMSE") is not None]
     if scored:
         worst = max(scored, key=lambda v: v["S_pMSE"])
-        parts.append(
-            f"Worst single variable: {worst['name']} (S_pMSE {number(worst['S_pMSE'], '', '×')})."
-        )
+        parts.append(f"Worst single variable: {worst['name']} (S_pMSE {plain(worst['S_pMSE'])}).")
     pairs = [p for p in utility["pairs"] if p.get("S_pMSE") is not None]
     if pairs:
         pair = max(pairs, key=lambda p: p["S_pMSE"])
-        parts.append(
-            f"Worst pair: {' and '.join(pair['names'])} ({number(pair['S_pMSE'], '', '×')})."
-        )
+        parts.append(f"Worst pair: {' and '.join(pair['names'])} ({plain(pair['S_pMSE'])}).")
     overlaps = [m["mean_overlap"] for m in utility["models"] if m.get("mean_overlap") is not None]
     if overlaps:
         parts.append(
             f"In {count(len(overlaps), 'model')} confidence intervals overlap by "
-            f"{number(min(overlaps), '', '')} at the worst (1 is the same, 0 or below is apart)."
+            f"{plain(min(overlaps))} at the worst (1 is the same, 0 or below is apart)."
         )
     text = " ".join(part for part in parts if part)
     return text or "No measure of utility has a value."

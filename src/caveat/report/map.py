@@ -22,7 +22,7 @@ def map_section(evidence: Evidence) -> Section:
     if not whole:
         return Section("map", title, [Text("No map was asked for: other settings were not tried.")])
     risk, utility = found["risk"], found["utility"]
-    unit = found["risk_unit"]
+    unit, useful = found["risk_unit"], found["utility_unit"]
     limit = (
         f" The dashed line is the limit, {number(found['limit'], risk, unit)}."
         if found["limit"] is not None
@@ -35,10 +35,11 @@ def map_section(evidence: Evidence) -> Section:
         if several
         else "a line joins the settings that are not beaten"
     )
+    direction = entry_of(evidence, utility).get("direction") or "utility"
     table = _map_table(found)
     summary = f"{count(len(whole), 'setting')}; " + "; ".join(
         f"{p['setting']}: {risk} {number(p['risk_mean'], risk, unit)}, {utility} "
-        f"{number(p['utility_mean'], utility, '')}"
+        f"{number(p['utility_mean'], utility, useful)}"
         for p in whole[:12]
     )
     blocks: list[Block] = [
@@ -61,9 +62,10 @@ def map_section(evidence: Evidence) -> Section:
                     "",
                     charts.risk_utility(
                         whole,
-                        f"{risk}{' in %' if unit == '%' else ''} (risk)",
-                        f"{utility} ({entry_of(evidence, utility).get('direction') or 'utility'})",
+                        f"{_axis(risk, unit)} (risk)",
+                        f"{_axis(utility, useful)} ({direction})",
                         found["limit"],
+                        (unit, useful),
                     ),
                 )
             ],
@@ -75,8 +77,13 @@ def map_section(evidence: Evidence) -> Section:
     return Section("map", title, blocks)
 
 
+def _axis(measure: str, unit: str) -> str:
+    return f"{measure} in %" if unit == "share" else measure
+
+
 def _map_table(found: Mapping[str, Any]) -> Grid:
-    risk, utility, unit = found["risk"], found["utility"], found["risk_unit"]
+    risk, utility = found["risk"], found["utility"]
+    unit, useful = found["risk_unit"], found["utility_unit"]
 
     def value(point: Mapping[str, Any], field: str, name: str, unit: str) -> Cell:
         return cell(number(point[field], name, unit), point[field])
@@ -98,7 +105,7 @@ def _map_table(found: Mapping[str, Any]) -> Grid:
                 cell(p["seeds"], p["seeds"]),
                 value(p, "risk_mean", risk, unit),
                 value(p, "risk_worst", risk, unit),
-                value(p, "utility_mean", utility, ""),
+                value(p, "utility_mean", utility, useful),
                 cell("yes" if p["pareto"] else "no"),
                 cell("yes" if p["chosen"] else ""),
             ]

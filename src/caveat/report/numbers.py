@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from caveat.units import printed
+
 __all__ = [
     "NBSP",
     "count",
-    "is_probability",
     "limit_text",
     "number",
     "percent",
@@ -20,8 +21,9 @@ __all__ = [
 
 NBSP = "\u00a0"
 UNKNOWN = "–"
-# Measures in per cent that are the probability of one thing, and not a share of records.
-PROBABILITIES = ("strongWorst",)
+# The probability of one thing, and not a share of records: printed from 0 to 1.
+PROBABILITIES = ("posterior", "strongWorst")
+# A rise of a probability, printed in percentage points.
 POINTS = ("strongGain",)
 
 
@@ -30,10 +32,10 @@ def percent(value: float) -> str:
 
     Examples
     --------
-    >>> [percent(x).replace(NBSP, " ") for x in (0, 0.01, 12.34, 99.99, 100)]
+    >>> [percent(x).replace(NBSP, " ") for x in (0, 0.0001, 0.1234, 0.9999, 1)]
     ['0 %', '< 0.1 %', '12.3 %', '> 99.9 %', '100 %']
     """
-    return f"{_bounded(value, 100, 1)}{NBSP}%"
+    return f"{_bounded(value, 'share', 1)}{NBSP}%"
 
 
 def probability(value: float) -> str:
@@ -44,17 +46,18 @@ def probability(value: float) -> str:
     >>> [probability(x).replace(NBSP, " ") for x in (0, 0.12345, 0.99999, 1)]
     ['0', '0.123', '> 0.999', '1']
     """
-    return _bounded(value, 1, 3)
+    return _bounded(value, "score", 3)
 
 
-def _bounded(value: float, top: int, digits: int) -> str:
-    if value in (0, top):
-        return f"{value:.0f}"
-    shown = round(value, digits)
+def _bounded(value: float, unit: str, digits: int) -> str:
+    top = printed(1.0, unit)
+    if value in (0, 1):
+        return f"{value * top:.0f}"
+    shown = round(printed(value, unit), digits)
     step = 10**-digits
     if shown == 0:
         return f"<{NBSP}{step:.{digits}f}" if value > 0 else f">{NBSP}−{step:.{digits}f}"
-    if shown == top and value < top:
+    if shown == top and value < 1:
         return f">{NBSP}{top - step:.{digits}f}"
     return f"{shown:.{digits}f}".replace("-", "−")
 
@@ -95,28 +98,21 @@ def count(value: int, one: str = "", many: str = "") -> str:
     return f"{value:,} {word}" if one else f"{value:,}"
 
 
-def is_probability(measure: str) -> bool:
-    """Whether a measure in per cent is printed as a probability."""
-    return measure in PROBABILITIES
-
-
 def number(value: float | None, measure: str, unit: str) -> str:
     """Return a value of a measure in its unit.
 
     Examples
     --------
-    >>> number(99.8, "strongWorst", "%"), number(3.2, "S_pMSE", "×"), number(None, "KS", "")
+    >>> number(0.998, "strongWorst", "share"), number(3.2, "S_pMSE", "ratio"), number(None, "", "")
     ('0.998', '3.20', '–')
     """
     if value is None:
         return UNKNOWN
-    if measure == "posterior":
+    if measure in PROBABILITIES:
         return probability(value)
-    if is_probability(measure):
-        return probability(value / 100)
     if measure in POINTS:
-        return f"{'+' if value > 0 else ''}{plain(value)}{NBSP}points"
-    return percent(value) if unit == "%" else plain(value)
+        return f"{'+' if value > 0 else ''}{plain(printed(value, unit))}{NBSP}points"
+    return percent(value) if unit == "share" else plain(value)
 
 
 def span(interval: Sequence[float] | None, measure: str, unit: str) -> str:
@@ -124,13 +120,13 @@ def span(interval: Sequence[float] | None, measure: str, unit: str) -> str:
 
     Examples
     --------
-    >>> span([1.25, 3], "DiSCO", "%")
+    >>> span([0.0125, 0.03], "DiSCO", "share")
     '[1.2, 3.0]'
     """
     if interval is None:
         return ""
-    if unit == "%" and not is_probability(measure):
-        ends = [f"{end:.1f}" for end in interval]
+    if unit == "share" and measure not in PROBABILITIES:
+        ends = [f"{printed(end, unit):.1f}" for end in interval]
     else:
         ends = [number(end, measure, unit) for end in interval]
     return f"[{', '.join(ends)}]".replace("-", "−")
@@ -141,7 +137,7 @@ def limit_text(limit: Mapping[str, Any] | None, measure: str, unit: str) -> str:
 
     Examples
     --------
-    >>> limit_text({"most": 5, "least": None}, "DiSCO", "%").replace(NBSP, " ")
+    >>> limit_text({"most": 0.05, "least": None}, "DiSCO", "share").replace(NBSP, " ")
     'at most 5.0 %'
     """
     if limit is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from caveat.report.numbers import limit_text, number, verdict
+from caveat.report.numbers import PROBABILITIES, limit_text, number, verdict
 
 __all__ = [
     "Evidence",
@@ -75,13 +75,13 @@ def is_reference(evidence: Evidence, measure: str) -> bool:
 def is_probability_or_share(evidence: Evidence, measurement: Mapping[str, Any]) -> bool:
     """Whether a measurement can stand on an axis from 0 to 100 per cent."""
     name = measurement["measure"]
-    return name == "posterior" or (unit_of(evidence, name) == "%" and name != "strongGain")
+    return name == "posterior" or (unit_of(evidence, name) == "share" and name != "strongGain")
 
 
 def is_risk(evidence: Evidence, measure: str) -> bool:
-    """Whether more of the measure is more risk, in per cent."""
+    """Whether the measure is a share, and more of it is more risk."""
     entry = entry_of(evidence, measure)
-    return entry.get("direction") == "higher is riskier" and entry.get("unit") == "%"
+    return entry.get("direction") == "higher is riskier" and entry.get("unit") == "share"
 
 
 def badness(evidence: Evidence, measurement: Mapping[str, Any]) -> tuple[float, float]:
@@ -97,11 +97,9 @@ def badness(evidence: Evidence, measurement: Mapping[str, Any]) -> tuple[float, 
 def sure(measurement: Mapping[str, Any], what: str = "value") -> float | None:
     """Return the probability that a strong attacker gives to the truth, if the measure is one."""
     value = measurement.get(what)
-    if value is None:
+    if value is None or measurement["measure"] not in PROBABILITIES:
         return None
-    if measurement["measure"] == "posterior":
-        return float(value)
-    return float(value) / 100 if measurement["measure"] == "strongWorst" else None
+    return float(value)
 
 
 def limited(evidence: Evidence) -> list[Mapping[str, Any]]:

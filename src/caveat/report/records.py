@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from caveat.report.blocks import Cell, Field, Grid, Section, Text, cell
-from caveat.report.numbers import count, is_probability, number
+from caveat.report.numbers import UNKNOWN, count, plain, probability
 from caveat.report.reading import Evidence, listed
 
 __all__ = ["records_section"]
@@ -63,10 +63,9 @@ def _record(record: Mapping[str, Any]) -> list[Cell]:
     name = record["measure"]
 
     def chance(value: float | None) -> str:
-        # The strong attacker's are in the unit of the measure, of all others it is the part of the
-        # measure that the record carries: 1 if it counts.
-        in_percent = value is not None and is_probability(name)
-        return number(value, name if in_percent else "posterior", "")
+        # The strong attacker's posterior, of all others the part of the measure that the record
+        # carries: 1 if it counts.
+        return UNKNOWN if value is None else probability(value)
 
     return [
         cell(record["row"], record["row"]),
@@ -76,7 +75,7 @@ def _record(record: Mapping[str, Any]) -> list[Cell]:
         cell(chance(record["value"]), record["value"]),
         cell(chance(record["prior"]), record["prior"]),
         cell(
-            "–" if record["gain"] is None else number(record["gain"], "", "×") + "×",
+            "–" if record["gain"] is None else plain(record["gain"]) + "×",
             record["gain"],
         ),
         cell(listed(record["signs"])),

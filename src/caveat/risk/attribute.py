@@ -35,7 +35,7 @@ def d_syn(pair: ScenarioPair) -> Measurement:
 
 def i_s(pair: ScenarioPair) -> Measurement:
     """Return the share of original records whose keys occur in the release."""
-    return _share(pair, "iS", reference=100.0)
+    return _share(pair, "iS", reference=1.0)
 
 
 def di_s(pair: ScenarioPair) -> Measurement:
@@ -83,7 +83,7 @@ def chance_of_disco(pair: ScenarioPair) -> float | None:
     p = joint.s_target / n_s
     there = pair.counted.iS > 0
     expected = pair.counted.iS[there] * p[joint.target[there]] ** joint.s_all[there]
-    return 100 * float(expected.sum()) / pair.n
+    return float(expected.sum()) / pair.n
 
 
 def _share(pair: ScenarioPair, table: str, **more: object) -> Measurement:

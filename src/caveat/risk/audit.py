@@ -69,7 +69,7 @@ def audit(
     >>> release = {"sex": list("fmmm"), "age": [47, 31, 31, 31], "ill": list("ynyn")}
     >>> found = audit(people, release, keys=["sex", "age"], targets=["ill"])
     >>> found["DiSCO", "ill"].value, found["repU"].value
-    (25.0, 25.0)
+    (0.25, 0.25)
     """
     ours = _table(original, "the original")
     copies = [_table(copy, f"synthetic table {i}") for i, copy in enumerate(_list(synthetic), 1)]

@@ -31,7 +31,7 @@ def cap_d(pair: ScenarioPair) -> Measurement:
 def cap_s(pair: ScenarioPair) -> Measurement:
     """Return the chance to guess a synthetic record's target from the release."""
     value, n = pair.disclosure.CAPs, len(pair.cells.synthetic)
-    return rate(0 if value is None else value / 100 * n, n)
+    return rate(0 if value is None else value * n, n)
 
 
 def dcap(pair: ScenarioPair) -> Measurement:
@@ -79,7 +79,7 @@ def tcap_disclosive(pair: ScenarioPair) -> Measurement:
             "no-disclosive-keys", "no original record has keys that are disclosive in the release"
         ),
         baseline=pair.disclosure.baseCAPd,
-        reference=100.0,
+        reference=1.0,
     )
 
 
@@ -100,7 +100,7 @@ def cell_share(pair: ScenarioPair) -> Floats:
 
 
 def _share(pair: ScenarioPair, value: float | None, **more: Any) -> Measurement:
-    return rate(0 if value is None else value / 100 * pair.n, pair.n, **more)
+    return rate(0 if value is None else value * pair.n, pair.n, **more)
 
 
 def _tcap(pair: ScenarioPair, n: int, reason: Note, **more: Any) -> Measurement:

@@ -53,7 +53,7 @@ def zero_rule(pair: ScenarioPair) -> float | None:
     if not pair.n or not len(pair.cells.synthetic):
         return None
     mode = pair.joint.s_target == pair.joint.s_target.max()
-    return 100 * float(pair.joint.d_target[mode].mean()) / pair.n
+    return float(pair.joint.d_target[mode].mean()) / pair.n
 
 
 def gcap_pools(pair: ScenarioPair) -> tuple[Floats, Floats, Ints]:

@@ -20,9 +20,9 @@ class OneWay(NamedTuple):
     level
         The level of the target.
     share_of_original
-        Per cent of the original records (after exclusions) that have it.
+        Share of the original records (after exclusions) that have it.
     disclosive, at_level, share_of_disclosive
-        Records that DiSCO counts, those of them with this level, and their per cent.
+        Records that DiSCO counts, those of them with this level, and their share.
     """
 
     level: str
@@ -43,7 +43,7 @@ class TwoWay(NamedTuple):
     records
         Records in large cells that DiSCO counts and that have both.
     together, with_key_level, share
-        Original records with both levels, with the level of the key, and their per cent.
+        Original records with both levels, with the level of the key, and their share.
     """
 
     target_level: str
@@ -55,27 +55,27 @@ class TwoWay(NamedTuple):
     share: float
 
 
-def one_way(pair: ScenarioPair, more_than: int = 50, share: float = 90) -> OneWay | None:
+def one_way(pair: ScenarioPair, more_than: int = 50, share: float = 0.9) -> OneWay | None:
     """Return the level behind DiSCO, if it has many records and nearly all of them."""
     joint, tables = pair.joint, pair.counted
     by_level = np.bincount(joint.target, tables.DiSCO, joint.n_targets).astype(np.int64)
     total, level = int(by_level.sum()), int(by_level.argmax())
     at_level = int(by_level[level])
-    if at_level <= more_than or 100 * at_level / total <= share:
+    if at_level <= more_than or at_level / total <= share:
         return None
     all_records = int(tables.original.sum())
     here = int(tables.original[joint.target == level].sum())
     return OneWay(
         level_name(pair.original[pair.scenario.target or ""], level),
         all_records,
-        100 * here / all_records,
+        here / all_records,
         total,
         at_level,
-        100 * at_level / total,
+        at_level / total,
     )
 
 
-def two_way(pair: ScenarioPair, more_than: int = 4, share: float = 80) -> list[TwoWay]:
+def two_way(pair: ScenarioPair, more_than: int = 4, share: float = 0.8) -> list[TwoWay]:
     """Return the pairs of levels behind large disclosive cells, the most frequent first."""
     joint, found = pair.joint, pair.counted.DiSCO
     large = np.flatnonzero(found > more_than)
@@ -90,8 +90,8 @@ def two_way(pair: ScenarioPair, more_than: int = 4, share: float = 80) -> list[T
             key_code, target_code = divmod(int(both), joint.n_targets)
             with_key = column.codes == key_code
             together = int((target.codes[with_key] == target_code).sum())
-            percent = 100 * together / int(with_key.sum())
-            if percent > share:
+            found_share = together / int(with_key.sum())
+            if found_share > share:
                 pairs.append(
                     TwoWay(
                         level_name(target, target_code),
@@ -100,7 +100,7 @@ def two_way(pair: ScenarioPair, more_than: int = 4, share: float = 80) -> list[T
                         int(weights[both]),
                         together,
                         int(with_key.sum()),
-                        percent,
+                        found_share,
                     )
                 )
     return sorted(pairs, key=lambda found: -found.records)

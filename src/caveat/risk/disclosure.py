@@ -15,7 +15,7 @@ __all__ = ["Disclosure", "denominators", "disclosure", "disclosure_of_codes", "m
 
 
 class Disclosure(NamedTuple):
-    """The columns that synthpop prints; percentages, ``None`` where nothing can be divided.
+    """The columns that synthpop prints; shares, ``None`` where nothing can be divided.
 
     With exclusions the four identity figures follow synthpop: they are counted in the table that is
     left, so they move with the target. ``UiO`` … ``repU`` in ``MEASURES`` do not.
@@ -64,7 +64,7 @@ def disclosure_of_codes(
     >>> key, target = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
     >>> found = disclosure_of_codes([key], target, [key], target, [3, 2])
     >>> found.UiO, found.repU, found.DiSCO, found.DCAP
-    (50.0, 50.0, 50.0, 75.0)
+    (0.5, 0.5, 0.5, 0.75)
     """
     (ours, theirs), n_cells = key_cells([original_keys, synthetic_keys], n_levels[:-1])
     return disclosure(cross(ours, original_target, theirs, synthetic_target, n_cells, n_levels[-1]))
@@ -80,30 +80,30 @@ def disclosure(
     unique = d_cell == 1
     largest, mean = denominators(joint, tables, rules)
 
-    def percent(total: float, n: int) -> float | None:
-        return 100 * float(total) / n if n else None
+    def share(total: float, n: int) -> float | None:
+        return float(total) / n if n else None
 
     # As in synthpop, shares are taken after exclusion, and presence in the synthetic table before.
     p_d = tables.original / np.maximum(joint.spread(d_cell), 1)
     p_s = tables.synthetic / np.maximum(joint.spread(s_cell), 1)
     return Disclosure(
-        UiO=percent(unique.sum(), n_d),
-        UiS=percent((s_cell == 1).sum(), n_s),
-        UiOiS=percent((unique & (joint.s_cell > 0)).sum(), n_d),
-        repU=percent((unique & (s_cell == 1)).sum(), n_d),
-        Dorig=percent(tables.Dorig.sum(), n_d),
-        Dsyn=percent(tables.Dsyn.sum(), n_s),
-        iS=percent(tables.iS.sum(), n_d),
-        DiS=percent(tables.DiS.sum(), n_d),
-        DiSCO=percent(tables.DiSCO.sum(), n_d),
-        DiSDiO=percent(tables.DiSDiO.sum(), n_d),
+        UiO=share(unique.sum(), n_d),
+        UiS=share((s_cell == 1).sum(), n_s),
+        UiOiS=share((unique & (joint.s_cell > 0)).sum(), n_d),
+        repU=share((unique & (s_cell == 1)).sum(), n_d),
+        Dorig=share(tables.Dorig.sum(), n_d),
+        Dsyn=share(tables.Dsyn.sum(), n_s),
+        iS=share(tables.iS.sum(), n_d),
+        DiS=share(tables.DiS.sum(), n_d),
+        DiSCO=share(tables.DiSCO.sum(), n_d),
+        DiSDiO=share(tables.DiSDiO.sum(), n_d),
         max_denom=largest,
         mean_denom=mean,
-        baseCAPd=percent((joint.d_target.astype(float) ** 2).sum() / n_d, n_d) if n_d else None,
-        CAPd=percent((p_d * tables.original).sum(), n_d),
-        CAPs=percent((p_s * tables.synthetic).sum(), n_s),
-        DCAP=percent((p_s * tables.original).sum(), n_d),
-        TCAP=percent(tables.DiSCO.sum(), matched(joint, tables)),
+        baseCAPd=share((joint.d_target.astype(float) ** 2).sum() / n_d, n_d) if n_d else None,
+        CAPd=share((p_d * tables.original).sum(), n_d),
+        CAPs=share((p_s * tables.synthetic).sum(), n_s),
+        DCAP=share((p_s * tables.original).sum(), n_d),
+        TCAP=share(tables.DiSCO.sum(), matched(joint, tables)),
     )
 
 

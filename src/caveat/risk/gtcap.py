@@ -92,18 +92,18 @@ def gtcap(pair: ScenarioPair) -> Measurement:
         return out
 
     return Measurement(
-        100 * float(value),
-        interval=(100 * float(low), 100 * float(high)),
+        float(value),
+        interval=(float(low), float(high)),
         n=len(room),
         baseline=0.0,
-        reference=100.0,
+        reference=1.0,
         details={
             "uniques": len(uniques.row),
             "without a near record": int((uniques.found == 0).sum()),
-            "synthetic": 100 * float(uniques.synthetic.mean()),
-            "original": 100 * float(uniques.original.mean()),
-            "marginal": 100 * float(uniques.marginal.mean()),
-            "before it is kept within 0 and 100": 100 * share,
+            "synthetic": float(uniques.synthetic.mean()),
+            "original": float(uniques.original.mean()),
+            "marginal": float(uniques.marginal.mean()),
+            "before it is kept within 0 and 1": share,
         },
         trace=trace,
     )
@@ -113,7 +113,7 @@ def near_dcap(pair: ScenarioPair) -> Measurement:
     """Return the mean share of near targets among the synthetic records with near keys."""
     found, right = _near_counts(pair, pair.original, pair.synthetic)
     share = right / np.maximum(found, 1)
-    baseline = 100 * float(_marginal(pair, pair.original).mean()) if pair.n else None
+    baseline = float(_marginal(pair, pair.original).mean()) if pair.n else None
     return rate(float(share.sum()), pair.n, baseline=baseline, trace=lambda: share)
 
 

@@ -40,7 +40,7 @@ def ui_o_i_s(pair: ScenarioPair) -> Measurement:
     return rate(
         int(here.sum()),
         pair.n,
-        baseline=_percent(-np.expm1(n_s * np.log1p(-w)), pair.n),
+        baseline=_share(-np.expm1(n_s * np.log1p(-w)), pair.n),
         reference=ui_o(pair).value,
         trace=lambda: _records(pair, here),
     )
@@ -57,7 +57,7 @@ def ui_s_i_o(pair: ScenarioPair) -> Measurement:
     return rate(
         int(here.sum()),
         n_s,
-        baseline=_percent(_once(pair, d > 0), n_s),
+        baseline=_share(_once(pair, d > 0), n_s),
         reference=ui_o(pair).value,
         trace=lambda: (here / np.maximum(d, 1))[pair.cells.original],
     )
@@ -70,7 +70,7 @@ def rep_u(pair: ScenarioPair) -> Measurement:
     return rate(
         int(here.sum()),
         pair.n,
-        baseline=_percent(_once(pair, d == 1), pair.n),
+        baseline=_share(_once(pair, d == 1), pair.n),
         reference=ui_o(pair).value,
         notes=_no_uniques(pair),
         trace=lambda: _records(pair, here),
@@ -100,8 +100,8 @@ def _no_uniques(pair: ScenarioPair) -> tuple[Note, ...]:
     return (Note("no-unique", says),)
 
 
-def _percent(parts: NDArray[np.float64], n: int) -> float | None:
-    return 100 * float(parts.sum()) / n if n else None
+def _share(parts: NDArray[np.float64], n: int) -> float | None:
+    return float(parts.sum()) / n if n else None
 
 
 def _records(pair: ScenarioPair, of_cell: NDArray[np.bool_]) -> NDArray[np.float64]:

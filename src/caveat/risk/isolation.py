@@ -59,8 +59,8 @@ def isolation(pair: ScenarioPair) -> Measurement:
     return rate(
         int(success.sum()),
         int(predicates.sum()),
-        baseline=100 * float(isolation_probability(weights, n).mean()),
-        details={"best single guess": 100 * float(isolation_probability(1 / n, n)) if n else None},
+        baseline=float(isolation_probability(weights, n).mean()),
+        details={"best single guess": float(isolation_probability(1 / n, n)) if n else None},
         trace=lambda: success[pair.cells.original].astype(np.float64),
     )
 
@@ -144,7 +144,7 @@ ENTRIES = (
         blind="only uniques on the named keys; baseline assumes independent keys",
         baseline="1: no gain",
         needs=frozenset({"keys"}),
-        unit="×",
+        unit="ratio",
         fails=frozenset({Property.CERTAINTY, Property.INFORMATION}),
         default=False,
         by_size=True,

@@ -24,9 +24,9 @@ def match_precision(pair: ScenarioPair) -> Measurement:
     return rate(
         int(right.sum()),
         n,
-        baseline=100 * float(pair.joint.d_target.max()) / pair.n,
-        reference=100.0,
-        details={"matches": n, "coverage": 100 * n / pair.n},
+        baseline=float(pair.joint.d_target.max()) / pair.n,
+        reference=1.0,
+        details={"matches": n, "coverage": n / pair.n},
         trace=lambda: _right(pair)[1][pair.position].astype(np.float64),
     )
 

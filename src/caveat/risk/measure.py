@@ -13,6 +13,7 @@ from typing import Literal
 
 from caveat.errors import CaveatError
 from caveat.risk.measurement import Measurement
+from caveat.units import Unit
 
 __all__ = ["MEASURES", "Direction", "Measure", "Property", "register"]
 
@@ -50,7 +51,7 @@ class Measure:
         What the attacker has and does.
     formula
         The definition, in plain text: d, s are counts in the original and the synthetic table, q
-        is a combination of keys, t a value of the target.
+        is a combination of keys, t a value of the target. Shares are in per cent, as printed.
     source
         Where the definition is from.
     blind_spot
@@ -64,7 +65,7 @@ class Measure:
     direction
         Which way is riskier; "reference" for figures that describe one table only.
     unit
-        "%" for shares of records, "×" for ratios, "" otherwise.
+        "share" for parts of a whole (0 to 1, printed in per cent), "ratio" or "score".
     fails
         The properties that it fails on the published counter-examples.
     default
@@ -86,7 +87,7 @@ class Measure:
     baseline: str = ""
     needs: frozenset[str] = frozenset({"keys", "target"})
     direction: Direction = "higher is riskier"
-    unit: str = "%"
+    unit: Unit = "share"
     fails: frozenset[Property] = frozenset()
     default: bool = True
     by_size: bool = False

@@ -15,8 +15,6 @@ from caveat.notes import Note
 
 __all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
 
-__all__ = ["Measurement", "beyond_control", "rate", "scaled", "undefined", "wilson"]
-
 NO_RECORD = Note("no-record", "there is no record to count", public=True)
 
 
@@ -77,16 +75,18 @@ class Measurement:
         """(r − c) / (1 − c): the part of a rate r that people outside the data (c) do not share."""
         if self.value is None or self.control is None:
             return None
-        return beyond_control(self.value / 100, self.control / 100)
+        return beyond_control(self.value, self.control)
 
     @property
     def beyond_control_interval(self) -> tuple[float, float] | None:
         """Limits of ``beyond_control``: each rate at the unfavourable end of its own interval."""
         if self.interval is None or self.control is None or not self.control_n:
             return None
-        low, high = wilson(self.control / 100 * self.control_n, self.control_n)
-        worst = beyond_control(self.interval[0] / 100, high)
-        best = beyond_control(self.interval[1] / 100, low)
+        if not 0 <= self.control <= 1:  # no rate: a ratio, or a share that was rescaled
+            return None
+        low, high = wilson(self.control * self.control_n, self.control_n)
+        worst = beyond_control(self.interval[0], high)
+        best = beyond_control(self.interval[1], low)
         return None if worst is None or best is None else (worst, best)
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,19 +115,18 @@ def undefined(reason: Note, **more: Any) -> Measurement:
 
 
 def rate(count: float, n: int, **more: Any) -> Measurement:
-    """Return a percentage with its Wilson interval, or the reason why there is none.
+    """Return a share with its Wilson interval, or the reason why there is none.
 
     Examples
     --------
     >>> rate(1, 8).value
-    12.5
+    0.125
     >>> rate(0, 0).notes
     ('there is no record to count',)
     """
     if n == 0:
         return undefined(NO_RECORD, **more)
-    low, high = wilson(count, n)
-    return Measurement(100 * count / n, interval=(100 * low, 100 * high), n=n, **more)
+    return Measurement(count / n, interval=wilson(count, n), n=n, **more)
 
 
 def wilson(count: float, n: int) -> tuple[float, float]:
@@ -155,7 +154,7 @@ def beyond_control(attack: float, control: float) -> float | None:
 
 
 def scaled(value: float | None, base: float) -> float | None:
-    """Return a percentage rescaled so that ``base`` is 0 and certainty is 100; may be negative."""
-    if value is None or base >= 100:
+    """Return a share rescaled so that ``base`` is 0 and certainty is 1; may be negative."""
+    if value is None or base >= 1:
         return None
-    return 100 * (value - base) / (100 - base)
+    return (value - base) / (1 - base)

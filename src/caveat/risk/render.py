@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from caveat.risk.measure import MEASURES
 from caveat.risk.measurement import Measurement
+from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
     from caveat.risk.result import Audit
@@ -106,46 +107,49 @@ def _blind(names: list[str]) -> list[tuple[str, str]]:
 
 
 def _row(name: str, results: list[Measurement], *, with_control: bool) -> tuple[str, ...]:
-    measure, first = MEASURES[name], results[0]
+    unit, first = MEASURES[name].unit, results[0]
     cells = [
-        f"{name} {measure.unit}".strip(),
-        _value(results),
-        _interval(first) if len(results) == 1 else "",
-        _mean([r.baseline for r in results]),
-        _mean([r.reference for r in results]),
+        f"{name} {SIGNS[unit]}".strip(),
+        _value(results, unit),
+        _interval(first, unit) if len(results) == 1 else "",
+        _mean([r.baseline for r in results], unit),
+        _mean([r.reference for r in results], unit),
     ]
     if with_control:
-        shares = [r.beyond_control for r in results]
-        beyond = [None if share is None else 100 * share for share in shares]
-        cells += [_mean([r.control for r in results]), _mean(beyond)]
+        beyond = [r.beyond_control if unit == "share" else None for r in results]
+        cells += [_mean([r.control for r in results], unit), _mean(beyond, "share")]
     return tuple(cells)
 
 
-def _value(results: list[Measurement]) -> str:
+def _value(results: list[Measurement], unit: str) -> str:
     values = [result.value for result in results]
     known = [value for value in values if value is not None]
     if not known:
         return "undefined"
-    text = _number(sum(known) / len(known))
-    low, high = _number(min(known)), _number(max(known))
+    text = _number(sum(known) / len(known), unit)
+    low, high = _number(min(known), unit), _number(max(known), unit)
     if low != high:
         text += f" ({low} to {high})"
     return text + (f", {len(values) - len(known)} undefined" if len(known) < len(values) else "")
 
 
-def _interval(result: Measurement) -> str:
+def _interval(result: Measurement, unit: str) -> str:
     if result.interval is None:
         return ""
-    return f"{_number(result.interval[0])} to {_number(result.interval[1])}"
+    return " to ".join(_number(end, unit) for end in result.interval)
 
 
-def _mean(values: list[float | None]) -> str:
+def _mean(values: list[float | None], unit: str) -> str:
     known = [value for value in values if value is not None]
-    return _number(sum(known) / len(known)) if known else ""
+    return _number(sum(known) / len(known), unit) if known else ""
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}"
+def _number(value: float, unit: str) -> str:
+    return f"{printed(value, unit):.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{printed(share, 'share'):.0f} %"
 
 
 def _warnings(found: dict[str, list[Measurement]]) -> list[str]:
@@ -171,8 +175,8 @@ def _warnings(found: dict[str, list[Measurement]]) -> list[str]:
 def _flags(audit: Audit, target: str) -> list[str]:
     ones, twos = audit.flags(target)
     out = [
-        f"one-way check: {one.share_of_disclosive:.0f} % of what DiSCO counts has level "
-        f"{one.level}, which {one.share_of_original:.0f} % of the original have"
+        f"one-way check: {_percent(one.share_of_disclosive)} of what DiSCO counts has level "
+        f"{one.level}, which {_percent(one.share_of_original)} of the original have"
         for one in ones
     ]
     if twos:
@@ -197,8 +201,8 @@ def _comparison(audit: Audit) -> Section:
         ones, twos = audit.flags(target)
         checks = [f"1-way: {one.level}" for one in ones]
         checks += [f"2-way: {len(twos)}"] if twos else []
-        values = [_value(audit.each(name, target)) for name in names]
-        chance = _mean([result.baseline for result in audit.each(main, target)])
+        values = [_value(audit.each(name, target), MEASURES[name].unit) for name in names]
+        chance = _mean([r.baseline for r in audit.each(main, target)], MEASURES[main].unit)
         rows.append((target, *values, chance, "; ".join(checks)))
     header = ("target", *(f"{name} %" for name in names), f"baseline of {main}", "check")
     remarks = [
@@ -220,7 +224,7 @@ def _subsets(audit: Audit) -> Section | None:
     names += [("DiSCO", t) for t in audit.targets if "DiSCO" in _measures(audit, t)]
     rows = []
     for keys in sets:
-        values = [_value(audit.each(name, target, keys)) for name, target in names]
+        values = [_value(audit.each(name, target, keys), "share") for name, target in names]
         rows.append((", ".join(keys), *values))
     header = ("keys", *(f"{name} {target or ''}".strip() for name, target in names))
     return Section(f"{len(sets)} sets of {len(sets[0])} keys", header, rows, [], [])

@@ -26,7 +26,7 @@ def exact_match(pair: ScenarioPair) -> Measurement:
     return rate(
         int(s[d > 0].sum()),
         int(s.sum()),
-        reference=100.0,
+        reference=1.0,
         details={"columns": len(pair.rows.original.names)},
         trace=lambda: (s > 0)[cells].astype(np.float64),
     )
@@ -39,7 +39,7 @@ def full_match(pair: ScenarioPair) -> Measurement:
     return rate(
         int(here.sum()),
         int(d.sum()),
-        reference=100 * int((d == 1).sum()) / max(int(d.sum()), 1),
+        reference=int((d == 1).sum()) / max(int(d.sum()), 1),
         details={"columns": len(pair.rows.original.names)},
         trace=lambda: here[cells].astype(np.float64),
     )

@@ -84,7 +84,7 @@ def group_disclosure(pair: ScenarioPair) -> Measurement:
             Note("no-disclosive-cell", "no table of the release has a disclosive cell"),
             details=details,
         )
-    return rate(true, seen, reference=100.0, details=details)
+    return rate(true, seen, reference=1.0, details=details)
 
 
 def tcap_ratio(pair: ScenarioPair) -> Measurement:
@@ -96,7 +96,7 @@ def tcap_ratio(pair: ScenarioPair) -> Measurement:
             Note("no-disclosive-keys", "no combination of keys is disclosive in the release"),
             details=details,
         )
-    return rate(found.common, found.synthetic, reference=100.0, details=details)
+    return rate(found.common, found.synthetic, reference=1.0, details=details)
 
 
 def minimal_uniques(
@@ -167,7 +167,7 @@ def msu_risk(pair: ScenarioPair) -> Measurement:
     return rate(
         int(common.sum()),
         int(any_unique.sum()),
-        reference=100.0,
+        reference=1.0,
         details=details,
         trace=lambda: carries.astype(np.float64),
     )

@@ -227,8 +227,8 @@ _SCENARIO = {
     "targets": Key(SOME_NAMES, "Columns she wants to learn.",
                    otherwise="every released column that is no key; none for the strong "
                    "attacker, who then asks about membership only"),
-    "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to.",
-                  otherwise="none"),
+    "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
+                  "shares in per cent, as they are printed.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
                     "always measured.", otherwise="the standard set of the attacker"),
     "groups": Key(Named(Whole(2), PER_COLUMN), "Groups that numeric columns are cut into.",
@@ -278,7 +278,7 @@ UTILITY_PART = Group(
         "rules": Key(Named(EDIT_RULE, "edit rules by name"), "Edit rules whose violations are "
                      "counted on both sides.", otherwise="none"),
         "limits": Key(Named(LIMIT, ALLOWED, UTILITY), "The most, or least, that measures may come "
-                      "to.", otherwise="none"),
+                      "to; shares in per cent, as they are printed.", otherwise="none"),
     },
 )  # fmt: skip
 
@@ -307,8 +307,8 @@ TUNE = Group(
     {
         "keys": Key(NAMES, "As in a scenario.", otherwise="none"),
         "targets": Key(NAMES, "As in a scenario.", otherwise="every column that is no key"),
-        "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet.",
-                      required=True),
+        "limits": Key(Named(LIMIT, ALLOWED, ANY_MEASURE), "What every release must meet; shares in "
+                      "per cent, posterior from 0 to 1.", required=True),
         "objective": Key(UTILITY, "The utility that should be as good as possible.", required=True),
         "settings": Key(TRIED, "As in [map].", required=True),
         "models": Key(Many(FILLED, "formulas"), "Models, for measures that need one.",

@@ -6,14 +6,16 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from caveat.attack.measures import ENTRIES
 from caveat.errors import CaveatError
 from caveat.risk import MEASURES as RISKS
+from caveat.units import Unit, printed
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ATTACKS", "STRONG_MEASURES", "Limit", "kind_of", "read_limits"]
+__all__ = ["ATTACKS", "STRONG_MEASURES", "Limit", "kind_of", "read_limits", "unit_of"]
 
 ATTACKS = {
     "posterior": "largest probability that the strong attacker gives to the truth about a record",
@@ -32,7 +34,7 @@ class Limit:
     measure
         The name of a measure of risk or utility, "posterior" or "gain".
     most, least
-        The largest and the smallest value allowed.
+        The largest and the smallest value allowed, in the unit of the measure: shares are 0 to 1.
     """
 
     measure: str
@@ -51,7 +53,8 @@ class Limit:
         lowest, highest = _range(self.measure)
         if self.most < lowest or self.least > highest:
             raise CaveatError(
-                f"no release can meet it: the measure lies between {lowest:g} and {highest:g}",
+                f"no release can meet it: the measure lies between "
+                f"{self._shown(lowest)} and {self._shown(highest)}",
                 where=where,
                 do="mend it",
             )
@@ -64,22 +67,29 @@ class Limit:
         if value is None:
             return math.inf
         if value > self.most:
-            return (value - self.most) / max(abs(self.most), 1e-3)
+            return self._relative(value - self.most, self.most)
         if value < self.least:
-            return (self.least - value) / max(abs(self.least), 1e-3)
+            return self._relative(self.least - value, self.least)
         return 0.0
 
     def __str__(self) -> str:
-        least = f"{self.least:g} ≤ " if self.least > -math.inf else ""
-        most = f" ≤ {self.most:g}" if self.most < math.inf else ""
+        least = f"{self._shown(self.least)} ≤ " if self.least > -math.inf else ""
+        most = f" ≤ {self._shown(self.most)}" if self.most < math.inf else ""
         return f"{least}{self.measure}{most}"
+
+    def _relative(self, excess: float, end: float) -> float:
+        """Return an excess as a part of the limit; one next to 0 counts as a thousandth."""
+        unit = unit_of(self.measure)
+        return printed(excess, unit) / max(abs(printed(end, unit)), 1e-3)
+
+    def _shown(self, end: float) -> str:
+        """Return an end as it is written in a specification."""
+        return f"{printed(end, unit_of(self.measure)):g}"
 
 
 def _range(measure: str) -> tuple[float, float]:
-    if measure == "posterior":
+    if measure == "posterior" or (kind_of(measure) != "utility" and unit_of(measure) == "share"):
         return 0.0, 1.0
-    if measure in RISKS and RISKS[measure].unit == "%":
-        return 0.0, 100.0
     return -math.inf, math.inf
 
 
@@ -101,13 +111,24 @@ def kind_of(measure: str) -> str:
     )
 
 
+def unit_of(measure: str) -> Unit:
+    """Return the unit of a measure; posterior and gain are printed as they are."""
+    if measure in ATTACKS:
+        return "score"
+    return (UTILITIES if measure in UTILITIES else RISKS)[measure].unit
+
+
 def read_limits(given: Mapping[str, Any]) -> tuple[Limit, ...]:
     """Read limits: a number is the most allowed, or a table with ``most`` and ``least``.
+
+    Here alone limits are in per cent, as people write them, where the measure is a share.
 
     Examples
     --------
     >>> [str(limit) for limit in read_limits({"DiSCO": 5, "posterior": {"most": 0.2}})]
     ['DiSCO ≤ 5', 'posterior ≤ 0.2']
+    >>> read_limits({"DiSCO": 5})[0].most
+    0.05
     """
     limits = []
     for measure, value in given.items():
@@ -123,5 +144,13 @@ def read_limits(given: Mapping[str, Any]) -> tuple[Limit, ...]:
                 where=f"limits, {measure}",
                 do=f"write {measure} = 5 or {measure} = {{ most = 5 }}",
             )
-        limits.append(Limit(measure, **{key: float(v) for key, v in entry.items()}))
+        kind_of(measure)
+        limits.append(Limit(measure, **{key: _read(v, measure) for key, v in entry.items()}))
     return tuple(limits)
+
+
+def _read(value: float, measure: str) -> float:
+    """Return an end of a limit in the unit of the measure, per cent by shifting the point."""
+    if unit_of(measure) != "share":
+        return float(value)
+    return float(Decimal(repr(float(value))).scaleb(-2))

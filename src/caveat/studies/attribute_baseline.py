@@ -193,7 +193,7 @@ def accuracy(case: Case, original: Table, train: Table, seed: int = 0) -> Mappin
         accuracies(tables.synthetic, tables.original, keys, case.target, stream, TREES)
         for keys, stream in zip(subsets, streams, strict=True)
     ]
-    found = {name: [score.accuracy[name] for score in scores] for name in CLASSIFIERS}
+    found = {name: [100 * score.accuracy[name] for score in scores] for name in CLASSIFIERS}
     if case.linear:
         found[LINEAR] = [linear_svm(tables, keys, case.target) for keys in subsets]
     return {name: found[name] for name in case.rows}

@@ -18,12 +18,13 @@ from caveat.attack import posterior
 from caveat.attack.generator import plan_of
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.datasets import buyer_beware
-from caveat.risk import MEASURES, Scenario, pair
+from caveat.risk import MEASURES, Scenario, ScenarioPair, pair
 from caveat.studies import _charts
 from caveat.studies._charts import CELLS
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
 from caveat.table import Table, read
+from caveat.units import printed as in_print
 
 __all__ = ["STUDY", "run", "sd2011", "strong_attacker", "sweep"]
 
@@ -121,7 +122,7 @@ def strong_attacker(original: Table, published: Sequence[Table]) -> Grid:
     sums = np.zeros(2)
     for number, release in enumerate([original, *published]):
         both = pair(original, release, SCENARIO)
-        found = [MEASURES[name](both).value or 0.0 for name in ("repU", "DiSCO")]
+        found = [_percent(name, both) for name in ("repU", "DiSCO")]
         bayes = posterior(original, release, UNIQUE, prior="uniform").probability
         printed = PRINTED_A2[number]
         name = f"synthetic {number}" if number else "original"
@@ -139,6 +140,11 @@ def strong_attacker(original: Table, published: Sequence[Table]) -> Grid:
         tuple(rows),
         "Release 8 is printed as 0.03; the closed form 1 / (1 + sum (1 + 1/n_k)^z_k) gives 0.0238.",
     )
+
+
+def _percent(measure: str, both: ScenarioPair) -> float:
+    """Return a measure as the papers print it."""
+    return in_print(MEASURES[measure](both).value or 0.0, "share")
 
 
 def _factors(table: Table) -> Table:
@@ -221,7 +227,7 @@ def sd2011(table: Table) -> Grid:
     releases = Synthesizer(seed=8564).fit(table).tables(copies=5)
     scenario = SD2011_SCENARIO
     both = pair(table, table, scenario)
-    original = [MEASURES[name](both).value or 0.0 for name in ("UiO", "Dorig")]
+    original = [_percent(name, both) for name in ("UiO", "Dorig")]
     rows: list[tuple[str, ...]] = [
         ("original", f"{original[0]:.2f}", f"{PRINTED_ORIGINAL[0]:.2f}", f"{original[1]:.2f}",
          f"{PRINTED_ORIGINAL[1]:.2f}", "", "")
@@ -235,9 +241,9 @@ def sd2011(table: Table) -> Grid:
         )
         plain, changed = (pair(table, r, scenario) for r in (release, constant))
         found[i] = [
-            MEASURES["repU"](plain).value or 0.0,
-            MEASURES["DiSCO"](plain).value or 0.0,
-            MEASURES["DiSCO"](changed).value or 0.0,
+            _percent("repU", plain),
+            _percent("DiSCO", plain),
+            _percent("DiSCO", changed),
         ]
         rows.append((f"synthetic {i + 1}", *_beside(found[i], PRINTED_A3[i])))
     rows.append(("average", *_beside(found.mean(axis=0), np.mean(PRINTED_A3, axis=0))))

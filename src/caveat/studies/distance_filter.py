@@ -178,7 +178,7 @@ class _Measured:
             result = found["GTCAP", name]
             without, with_it = (result.details[part] or 0.0 for part in ("marginal", "synthetic"))
             if result.value is not None:
-                targets[name] = (result.value / 100, without / 100, with_it / 100)
+                targets[name] = (result.value, without, with_it)
         scores = compare(self.original, release, measures=["pMSE", "S_pMSE"], resamples=0)
         bare = None if control else self.bare
         return Row(

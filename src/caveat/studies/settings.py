@@ -17,10 +17,12 @@ from caveat.attack import posterior, vulnerable
 from caveat.attack.posterior import drawn_columns
 from caveat.datasets import survey
 from caveat.risk import key_cells
+from caveat.spec.limits import unit_of
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer, make_plan
 from caveat.table import ColumnSchema, Schema, Table, align, read
 from caveat.tuning import Point, Question, Setting, risk_utility_map
+from caveat.units import printed
 
 __all__ = ["PRINTED", "STUDY", "new_keys", "run", "settings"]
 
@@ -63,7 +65,7 @@ def settings(keys: Sequence[str], target: str) -> dict[str, Setting]:
 
 
 def new_keys(original: Table, keys: Sequence[str], options: Mapping[str, Any], seed: int) -> float:
-    """Return the share of synthetic combinations of keys that nobody has in the original, in %.
+    """Return the share of synthetic combinations of keys that nobody has in the original.
 
     The keys are visited first, so that the other columns need not be made.
     """
@@ -75,7 +77,7 @@ def new_keys(original: Table, keys: Sequence[str], options: Mapping[str, Any], s
         [[table[key].codes for key in keys] for table in tables],
         [both.original[key].n_levels for key in keys],
     )
-    return 100 * float((~np.isin(np.unique(theirs), ours)).mean())
+    return float((~np.isin(np.unique(theirs), ours)).mean())
 
 
 def attacked_records(
@@ -155,7 +157,7 @@ def _leaves(points: Mapping[str, Point], fresh: Mapping[int, list[float]], publi
         ours = {"new keys": fresh[leaf], "repU": point.each("repU"), "DiSCO": point.each("DiSCO")}
         cells = [str(leaf)]
         for name, values in ours.items():
-            cells += [_around(values), f"{PRINTED[name][place]}" if published else ""]
+            cells += [_around(values, "share"), f"{PRINTED[name][place]}" if published else ""]
         rows.append(tuple(cells))
     header = ("minbucket", *(part for name in PRINTED for part in (name, "printed")))
     return Grid("The smallest leaf, ours beside the published", header, tuple(rows))
@@ -168,12 +170,12 @@ def _all(points: Mapping[str, Point], sure: Mapping[str, list[float] | None], ti
         attacked = ("none", "none")
         if found is not None:
             attacked = (str(sum(p > SURE for p in found)), f"{np.median(found):.3f}")
-        rows.append((name, *(_around(point.each(m)) for m in MEASURES), *attacked))
+        rows.append((name, *(_around(point.each(m), unit_of(m)) for m in MEASURES), *attacked))
     return Grid(title, ("setting", *MEASURES, "sure", "median"), tuple(rows))
 
 
-def _around(values: Sequence[float | None]) -> str:
-    numbers = [value for value in values if value is not None]
+def _around(values: Sequence[float | None], unit: str) -> str:
+    numbers = [printed(value, unit) for value in values if value is not None]
     if len(numbers) < len(values):
         return "none"
     return f"{np.mean(numbers):.2f} ± {np.std(numbers, ddof=1):.2f}"

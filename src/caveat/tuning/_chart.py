@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from caveat import charts
 from caveat.risk import MEASURES as RISKS
-from caveat.spec.limits import ATTACKS
+from caveat.spec.limits import ATTACKS, unit_of
 from caveat.utility import MEASURES as UTILITIES
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def map_chart(found: RiskUtilityMap, risk: str, utility: str, limit: float | Non
     )
     dashed = "; dashed: the limit" if limit is not None else ""
     return charts.titled(
-        charts.risk_utility(whole, risk, utility, limit),
+        charts.risk_utility(whole, risk, utility, limit, (unit_of(risk), unit_of(utility))),
         "Risk and utility",
         [
             *(f"{name}: {_says(name)}" for name in (risk, utility)),

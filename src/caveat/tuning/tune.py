@@ -23,15 +23,17 @@ from caveat.generators import Setting
 from caveat.progress import Progress
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
+from caveat.spec.limits import unit_of
 from caveat.spec.tuning import TuneSpec
 from caveat.table import Table
 from caveat.table.atomic import write_text
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
 from caveat.tuning.map import RiskUtilityMap
+from caveat.units import printed
 
 __all__ = ["TuneSpec", "Tuning", "tune"]
 
-FORMAT = 2
+FORMAT = 3
 SEARCH, FRESH = 0, 1  # first words of the seeds
 FINALISTS = 3
 
@@ -99,7 +101,9 @@ class Tuning:
             best = min(values, key=lambda v: limit.excess(v))
             if not alone:
                 reason = "" if best is not None else f": {_reason(points, limit.measure)}"
-                shown = "it has no value" if best is None else f"the closest is {best:.4g}"
+                shown = "it has no value"
+                if best is not None:
+                    shown = f"the closest is {printed(best, unit_of(limit.measure)):.4g}"
                 lines.append(f"{limit} binds: no setting meets it on all seeds; {shown}{reason}")
             elif str(limit) in broken:
                 lines.append(

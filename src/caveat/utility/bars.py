@@ -22,7 +22,7 @@ FEW_WHOLE = 25
 MIDDLE, MIDDLE_SHARE = 0.995, 1 / 3
 
 Bar = tuple[str, float, float]
-"""What it stands for, and per cent of the rows of the original and of the synthetic table."""
+"""What it stands for, and share of the rows of the original and of the synthetic table."""
 
 
 def is_spread(pair: WeightedPair, name: str) -> bool:
@@ -48,8 +48,8 @@ def suitable_bins(pair: WeightedPair, name: str, bins: int) -> tuple[Histogram, 
 
 
 def fewer_bars(bars: Histogram) -> tuple[list[str], Any, Any]:
-    """Return labels and per cents of at most MOST_BARS categories and all ways to be missing."""
-    ours, theirs = bars.percents
+    """Return labels and shares of at most MOST_BARS categories and all ways to be missing."""
+    ours, theirs = bars.shares
     n = len(bars.labels) - bars.n_missing
     order = np.arange(n)
     rest: list[int] = []
@@ -74,7 +74,7 @@ def bars_of(pair: WeightedPair, name: str, bins: int = 12) -> list[Bar]:
     --------
     >>> people = {"sex": ["f", "m", "m", "m"]}
     >>> bars_of(WeightedPair.of(people, people), "sex")
-    [('f', 25.0, 25.0), ('m', 75.0, 75.0)]
+    [('f', 0.25, 0.25), ('m', 0.75, 0.75)]
     """
     if not is_spread(pair, name):
         labels, ours, theirs = fewer_bars(histogram(pair, name))
@@ -85,7 +85,7 @@ def bars_of(pair: WeightedPair, name: str, bins: int = 12) -> list[Bar]:
     assert bars.limits is not None
     labels = _intervals(bars.limits, pair.original[name], is_cut)
     labels += [f"missing: {label}" for label in bars.labels[len(labels) :]]
-    ours, theirs = bars.percents
+    ours, theirs = bars.shares
     return [(label, float(a), float(b)) for label, a, b in zip(labels, ours, theirs, strict=True)]
 
 

@@ -85,11 +85,11 @@ def _bins(limits: Any, original: Any, synthetic: Any) -> charts.Rows:
 def _histogram(pair: WeightedPair, name: str, bins: int) -> Any:
     bars, is_cut = suitable_bins(pair, name, bins)
     assert bars.limits is not None
-    ways = zip(bars.labels, *bars.percents, strict=True)
+    ways = zip(bars.labels, *bars.shares, strict=True)
     missing = [(label.partition(" (")[0], a, b) for label, a, b in ways][len(bars.limits) - 1 :]
     return charts.histogram(
         f"{name} (ends hold all beyond)" if is_cut else name,
-        _bins(bars.limits, *bars.percents),
+        _bins(bars.limits, *bars.shares),
         [_group(*way) for way in missing],
     )
 
@@ -145,7 +145,7 @@ def propensity_scores(found: Propensity) -> Any:
     for mask in (~found.is_synthetic, found.is_synthetic):
         weights = None if found.weights is None else found.weights[mask]
         bars, _ = np.histogram(found.scores[mask], limits, weights=weights)
-        shares.append(100 * bars / mask.sum())
+        shares.append(bars / mask.sum())
     name = {"cart": "classification tree", "logit": "logistic regression"}.get(
         found.model, "boosted trees"
     )

@@ -90,7 +90,7 @@ def _distances(o: Floats, s: Floats) -> dict[str, float]:
         "U": _wins(o, s),
         "G": _likelihood_ratio(o, s),
         "pMSE": float(vw * c * (1 - c) ** 2 / total),
-        "PO50": float(100 * np.where(s > o, s, o).sum() / total - 50),
+        "PO50": float(np.where(s > o, s, o).sum() / total - 0.5),
         "MabsDD": 2 * specks,
         # The same as √(1 − Σ √(p q)), without its rounding error near 0.
         "dBhatt": math.sqrt(float(((np.sqrt(p) - np.sqrt(q)) ** 2).sum()) / 2),

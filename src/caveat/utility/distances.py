@@ -69,7 +69,7 @@ def count_errors(observed: Numbers, synthetic: Numbers) -> dict[str, float]:
     Examples
     --------
     >>> count_errors(np.array([10, 20]), np.array([15, 15]))
-    {'MAE': 5.0, 'RMSE': 5.0, 'MAPE': 37.5}
+    {'MAE': 5.0, 'RMSE': 5.0, 'MAPE': 0.375}
     """
     held = (observed > 0) | (synthetic > 0)
     o = observed[held].astype(np.float64)
@@ -77,7 +77,7 @@ def count_errors(observed: Numbers, synthetic: Numbers) -> dict[str, float]:
     return {
         "MAE": float(np.abs(error).mean()),
         "RMSE": math.sqrt(float((error**2).mean())),
-        "MAPE": float(100 * (np.abs(error[o > 0]) / o[o > 0]).mean()),
+        "MAPE": float((np.abs(error[o > 0]) / o[o > 0]).mean()),
     }
 
 

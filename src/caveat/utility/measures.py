@@ -16,6 +16,7 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.risk.measure import Direction, Measure
 from caveat.risk.measurement import Measurement, undefined
+from caveat.units import Unit
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import WEIGHTED, unweighted
 
@@ -40,7 +41,7 @@ def add(
     blind: str,
     best: float = 0.0,
     direction: Direction = "lower is better",
-    unit: str = "",
+    unit: Unit = "score",
     needs: frozenset[str] = frozenset(),
     default: bool = True,
     weighted: bool | None = True,

@@ -90,9 +90,9 @@ class Propensity:
 
     @property
     def PO50(self) -> float:  # noqa: N802
-        """Percentage of rows told apart rightly by a score above ½, minus 50."""
+        """Share of rows told apart rightly by a score above ½, minus ½."""
         right = (self.scores > 0.5) == self.is_synthetic
-        return float(100 * np.average(right, weights=self.weights) - 50)
+        return float(np.average(right, weights=self.weights) - 0.5)
 
     @cached_property
     def _ranks(self) -> NDArray[np.float64]:

@@ -298,12 +298,9 @@ class Histogram:
     __repr__ = without_values
 
     @property
-    def percents(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The bars in per cent of all rows."""
-        return (
-            100 * self.observed / self.observed.sum(),
-            100 * self.synthetic / self.synthetic.sum(),
-        )
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The bars as shares of all rows."""
+        return self.observed / self.observed.sum(), self.synthetic / self.synthetic.sum()
 
 
 # Numbers with fewer distinct values than this are shown value by value.

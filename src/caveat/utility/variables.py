@@ -101,7 +101,7 @@ def _variable(pair: WeightedPair, name: str) -> Variable:
     n = len(ours.levels)
     o, s = (counts[:n] for counts in pair.counts(name))
     bars = histogram(pair, name)
-    p, q = (bar / 100 for bar in bars.percents)
+    p, q = bars.shares
     new = (o == 0) & (s > 0)
     number = ours.kind.is_number
     gone = (o > 0) & (s == 0)

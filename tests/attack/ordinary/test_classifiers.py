@@ -23,11 +23,11 @@ def test_an_even_vote_goes_to_the_class_named_first():
 def test_classifiers_trained_on_a_copy_are_the_reference(original, control, fresh):
     copy = prediction(original, original, keys=KEYS, target="ill", control=control, trees=20)
     assert copy.attack == copy.reference
-    assert copy.measurement("FR-NN").value == 100
+    assert copy.measurement("FR-NN").value == 1
     new = prediction(original, fresh, keys=KEYS, target="ill", control=control, trees=20)
     for name in new.names:
         found = new.measurement(name)
-        others = wilson(found.control / 100 * found.control_n, found.control_n)
-        assert found.interval[0] <= 100 * others[1], name
-        assert found.interval[1] >= 100 * others[0], name
-        assert found.baseline == pytest.approx(100 * (original["ill"] == "no").mean())
+        others = wilson(found.control * found.control_n, found.control_n)
+        assert found.interval[0] <= others[1], name
+        assert found.interval[1] >= others[0], name
+        assert found.baseline == pytest.approx((original["ill"] == "no").mean())

@@ -42,15 +42,15 @@ def test_a_smaller_control_does_not_hide_a_copy():
     original = pl.DataFrame({"x": rng.normal(size=100), "y": rng.normal(size=100)})
     control = pl.DataFrame({"x": rng.normal(size=40), "y": rng.normal(size=40)})
     same = identical_matches(original, original, control=control)
-    assert (same.value, same.control) == (40, 0)
+    assert (same.value, same.control) == (0.4, 0)
     assert same.notes[0].endswith("cut to 40 records each, to be compared; on the whole original "
                                   "the value is 100.0 %")  # fmt: skip
     assert closest_record(original, original, control=control).notes[0].endswith("0.0000")
     assert neighbour_ratio(original, original, control=control).notes[0].endswith("0.0000")
     assert singling_out(original, original, control=control, columns=2).notes[0].endswith("100.0 %")
     share = closest_share(original, original, control=control)
-    assert share.value == 100
-    assert share.baseline == pytest.approx(100 * 100 / 140)
+    assert share.value == 1
+    assert share.baseline == pytest.approx(100 / 140)
     assert identical_matches(original, original, control=original).notes == ()
 
 
@@ -62,15 +62,15 @@ def test_distances(original, control, fresh, copied):
     share = closest_share(original, release, control=control)
     if copied:
         assert closest.value == ratio.value == 0
-        assert share.value == 100
+        assert share.value == 1
         return
     assert closest.value == pytest.approx(closest.control, rel=0.1)
     assert ratio.value == pytest.approx(ratio.control, abs=0.1)
-    assert share.interval[0] <= 50 <= share.interval[1]
+    assert share.interval[0] <= 0.5 <= share.interval[1]
 
 
 def test_independent_data_score_a_half_on_epsilon_identifiability(original, fresh):
     """n/(2n − 1); the standard error for n = 600 is 2 %, four of them are allowed."""
     found = epsilon_identifiability(original, fresh)
-    assert found.baseline == pytest.approx(100 * 600 / 1199)
-    assert abs(found.value - found.baseline) < 4 * 100 * np.sqrt(0.25 / 600)
+    assert found.baseline == pytest.approx(600 / 1199)
+    assert abs(found.value - found.baseline) < 4 * np.sqrt(0.25 / 600)

@@ -56,7 +56,7 @@ CLASSIFIERS = (*NAMES, "ENS")
 
 @dataclass(frozen=True)
 class Scores:
-    """Accuracies, 0 to 100, of one set of keys by the name of the classifier.
+    """Accuracies, 0 to 1, of one set of keys by the name of the classifier.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Prediction:
         mean, sd = self.summary(name)
         control = None if self.control is None else self.summary(name, "control")[0]
         return rate(
-            mean / 100 * self.n,
+            mean * self.n,
             self.n,
             baseline=float(np.mean([scores.zero_rule for scores in self.attack])),
             reference=self.summary(name, "reference")[0],
@@ -202,7 +202,7 @@ def accuracies(
         name: np.asarray(guess)
         for name, guess in _guesses(train, people, keys, learnt, trees, int(forest_seed)).items()
     }
-    ordered = {name: 100 * float(np.mean(named[name] == truth)) for name in named}
+    ordered = {name: float(np.mean(named[name] == truth)) for name in named}
     ordered["FR-NN"] = _shared(shares, truth)
     rng = np.random.default_rng(vote_seed)
     named["FR-NN"] = np.argmax(
@@ -210,7 +210,7 @@ def accuracies(
         axis=1,
     )
     votes = majority([named[name] for name in NAMES], n_targets)
-    ordered["ENS"] = 100 * float(np.mean(votes == truth))
+    ordered["ENS"] = float(np.mean(votes == truth))
     counts = train[target].counts.astype(np.float64)[None]
     zero_rule = _shared(np.repeat(counts, len(people), axis=0), truth)
     return Scores(tuple(keys), {name: ordered[name] for name in CLASSIFIERS}, zero_rule)
@@ -275,7 +275,7 @@ def majority(guesses: Sequence[Ints], n_targets: int) -> Ints:
 def _shared(weights: Floats, truth: Any) -> float:
     """Return the accuracy of the class of the largest weight, ties counted in parts."""
     best = weights == weights.max(axis=1, keepdims=True)
-    return 100 * float(np.mean(best[np.arange(len(truth)), truth] / best.sum(axis=1)))
+    return float(np.mean(best[np.arange(len(truth)), truth] / best.sum(axis=1)))
 
 
 def _numeric(original: Table, target: str, tolerance: float) -> Callable[..., Scores]:

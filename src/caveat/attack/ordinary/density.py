@@ -76,18 +76,18 @@ class MembershipScores:
         return rate(
             found,
             len(self.members),
-            baseline=100 * rate_of_false,
-            control=100 * false,
+            baseline=rate_of_false,
+            control=false,
             control_n=n,
             details={
-                "AUC": 100 * self.auc,
-                "false positives low": 100 * low,
-                "false positives high": 100 * high,
+                "AUC": self.auc,
+                "false positives low": low,
+                "false positives high": high,
             },
         )
 
     def f1(self, fraction: float) -> tuple[float, float]:
-        """Return F1 (%) for an attacker who knows the share of the population in the data.
+        """Return F1 for an attacker who knows the share of the population in the data.
 
         She calls members the share ``fraction`` of the people with the highest scores. The second
         number is F1 without the release, everybody called a member: 2f/(1 + f).
@@ -96,7 +96,7 @@ class MembershipScores:
         --------
         >>> scores = MembershipScores(np.array([3.0, 4.0]), np.array([1.0, 2.0]), "density")
         >>> scores.f1(0.5)
-        (100.0, 66.66666666666667)
+        (1.0, 0.6666666666666666)
         """
         if not 0 < fraction < 1:
             raise CaveatError("the sampling fraction lies between 0 and 1", where="fraction")
@@ -110,7 +110,7 @@ class MembershipScores:
         limit = -levels[min(int(np.searchsorted(claimed, fraction - 1e-12)), len(levels) - 1)]
         true = fraction * float(np.mean(self.members >= limit))
         false = (1 - fraction) * float(np.mean(self.outsiders >= limit))
-        return 200 * true / (true + false + fraction), 200 * fraction / (1 + fraction)
+        return 2 * true / (true + false + fraction), 2 * fraction / (1 + fraction)
 
 
 def membership_scores(

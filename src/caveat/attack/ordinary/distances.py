@@ -79,7 +79,7 @@ def closest_share(
     return rate(
         float((ours < theirs).sum() + (ours == theirs).sum() * n / (n + others)),
         len(ours),
-        baseline=100 * n / (n + others),
+        baseline=n / (n + others),
     )
 
 
@@ -120,7 +120,7 @@ def identical_matches(
     notes = _whole(
         whole, tables, lambda t: f"{100 * _identical(t.synthetic, t.original).mean():.1f} %"
     )
-    return _against(shares, reference=100.0, notes=notes)
+    return _against(shares, reference=1.0, notes=notes)
 
 
 def _identical(release: Table, people: Table) -> NDArray[np.bool_]:
@@ -167,7 +167,7 @@ def epsilon_identifiability(
             raise CaveatError("one record has no neighbour", do="give at least two")
         shares.append(euclid_nearest(ours, release).distance[:, 0] < itself[:, 0])
     n, m = len(tables.original), len(tables.synthetic)
-    return _against(shares, baseline=100 * m / (m + n - 1))
+    return _against(shares, baseline=m / (m + n - 1))
 
 
 def closer_than_neighbour(
@@ -185,7 +185,7 @@ def closer_than_neighbour(
 
     Returns
     -------
-    A percentage of the synthetic records; for the control the same with the control in the place
+    A share of the synthetic records; for the control the same with the control in the place
     of the original. Independent data of the same size score about a half.
     """
     tables = prepare(original, synthetic, control, columns)
@@ -200,8 +200,8 @@ def closer_than_neighbour(
         shares.append(found.distance[:, 0] < itself[found.position[:, 0], 0])
     more = {}
     if len(shares) > 1:
-        more = {"control": 100 * float(shares[1].mean()), "control_n": len(shares[1])}
-    return rate(int(shares[0].sum()), len(shares[0]), baseline=50.0, **more)
+        more = {"control": float(shares[1].mean()), "control_n": len(shares[1])}
+    return rate(int(shares[0].sum()), len(shares[0]), baseline=0.5, **more)
 
 
 def weighted(original: Table, tables: Sequence[Table], *, scale: str) -> list[Vectors]:
@@ -242,7 +242,7 @@ def _entropy(counts: NDArray[Any]) -> float:
 def _against(shares: Sequence[NDArray[np.bool_]], **more: Any) -> Measurement:
     """Return the share of the original, with that of the control if there is one."""
     if len(shares) > 1:
-        more |= {"control": 100 * float(shares[1].mean()), "control_n": len(shares[1])}
+        more |= {"control": float(shares[1].mean()), "control_n": len(shares[1])}
     return rate(int(shares[0].sum()), len(shares[0]), **more)
 
 
@@ -266,7 +266,7 @@ def _whole(whole: Pair, cut: Pair, value: Callable[[Pair], str]) -> tuple[Note, 
 
 
 def _zero(distance: Floats) -> float:
-    return 100 * float(np.mean(distance == 0))
+    return float(np.mean(distance == 0))
 
 
 def _cut(tables: Pair) -> Pair:
@@ -314,7 +314,7 @@ ATTACK = Attack(
             blind_spot=GANEV,
             blind=NO_PROOF,
             direction="lower is riskier",
-            unit="",
+            unit="score",
             by_size=True,
         ),
         attack_measure(
@@ -344,7 +344,7 @@ ATTACK = Attack(
             blind_spot=GANEV,
             blind=NO_PROOF,
             direction="lower is riskier",
-            unit="",
+            unit="score",
             by_size=True,
         ),
         attack_measure(

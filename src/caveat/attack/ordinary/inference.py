@@ -66,7 +66,7 @@ def inference(
 
     Returns
     -------
-    A percentage of the people attacked. The baseline is the exact chance of a guess drawn from the
+    A share of the people attacked. The baseline is the exact chance of a guess drawn from the
     released secrets; the best single guess is among the details.
     """
     if target in keys:
@@ -129,9 +129,9 @@ def rights_by_level(column: Column, relative: float, absolute: float) -> Floats:
 
 
 def _best_guess(column: Column, truth: Codes, relative: float, absolute: float) -> float:
-    """Return how often (%) the commonest released value, guessed for all, is right."""
+    """Return how often the commonest released value, guessed for all, is right."""
     guess = np.full(len(truth), int(np.argmax(column.counts)))
-    return 100 * float(is_right(column, truth, guess, relative, absolute).mean())
+    return float(is_right(column, truth, guess, relative, absolute).mean())
 
 
 def _numbers(column: Column) -> Floats:

@@ -72,7 +72,7 @@ def outlier_links(
 
     Returns
     -------
-    A percentage of the outliers. The reference are the links of the original with itself. Without
+    A share of the outliers. The reference are the links of the original with itself. Without
     a release there are no links: the baseline is 0, and the control says what chance links.
     """
     tables = prepare(original, synthetic, control, [*keys, *([target] if target else [])])
@@ -93,7 +93,7 @@ def outlier_links(
         unique,
         results[1][0] == 1 if len(results) > 1 else None,
         baseline=0.0,
-        reference=100 * float(np.mean(itself == 1)),
+        reference=float(np.mean(itself == 1)),
         details=details,
         trace=lambda: _spread_out(flags[0], unique),
     )

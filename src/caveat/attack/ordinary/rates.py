@@ -41,11 +41,9 @@ def attack_rate(
         value, low, high = residual_risk(
             float(np.sum(success)), len(success), float(np.sum(control)), len(control)
         )
-        details |= {"residual": 100 * value, "residual low": 100 * low, "residual high": 100 * high}
-        more |= {"control": 100 * float(np.mean(control)), "control_n": len(control)}
-    return rate(
-        float(np.sum(success)), len(success), baseline=100 * baseline, details=details, **more
-    )
+        details |= {"residual": value, "residual low": low, "residual high": high}
+        more |= {"control": float(np.mean(control)), "control_n": len(control)}
+    return rate(float(np.sum(success)), len(success), baseline=baseline, details=details, **more)
 
 
 def residual_risk(

@@ -31,7 +31,7 @@ def within_tolerance(
     trees: int,
     tolerance: float,
 ) -> tuple[dict[str, float], float]:
-    """Return the share (%) of people whose number each model meets, and that of the best constant.
+    """Return the share of people whose number each model meets, and that of the best constant.
 
     Training records whose target is missing are left out; a missing number of a person is never
     met.
@@ -82,4 +82,4 @@ def _values(column: Column) -> Floats:
 
 def _share(guess: Floats, truth: Floats, tolerance: float) -> float:
     # One part in a billion for the rounding of sums: a tie at the edge counts as met.
-    return 100 * float(np.mean(np.abs(guess - truth) <= tolerance * (1 + 1e-9)))
+    return float(np.mean(np.abs(guess - truth) <= tolerance * (1 + 1e-9)))

@@ -120,7 +120,7 @@ def singling_out(
 
     Returns
     -------
-    A percentage of the descriptions. The baseline are descriptions made of random columns, levels
+    A share of the descriptions. The baseline are descriptions made of random columns, levels
     and directions.
     """
     tables = prepare(original, synthetic, control)
@@ -139,10 +139,10 @@ def singling_out(
     hit, theirs = whole, None
     if tables.control is not None:
         size = min(map(len, tables.people))
-        details["on the whole original"] = 100 * float(np.mean(whole >= 0))
+        details["on the whole original"] = everyone = float(np.mean(whole >= 0))
         details["records compared"] = size
         if size < max(map(len, tables.people)):
-            notes = (cut_note(size, f"{details['on the whole original']:.1f} %"),)
+            notes = (cut_note(size, f"{100 * everyone:.1f} %"),)
         hit = isolated(found, Index.of(_cut(tables.original, size, cut)))
         theirs = isolated(found, Index.of(_cut(tables.control, size, cut))) >= 0
     return attack_rate(

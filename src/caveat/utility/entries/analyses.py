@@ -57,7 +57,7 @@ def _rules(pair: WeightedPair, rules: Mapping[str, EditRule]) -> Measurement:
     shares = [r.synthetic for r in found.values() if r.synthetic is not None]
     details = {f"{name}, synthetic": r.synthetic for name, r in found.items()}
     details |= {f"{name}, original": r.original for name, r in found.items()}
-    value = 100 * float(np.mean(shares)) if shares else None
+    value = float(np.mean(shares)) if shares else None
     why = Note("no-record-for-rules", "no record falls under any of the rules")
     return measured(pair, value, why, details=details, notes=rule_notes(pair, rules))
 
@@ -87,7 +87,7 @@ def register() -> None:
             blind="other models",
             best=best,
             direction="higher is better" if best else "lower is better",
-            unit="×" if figure == "fit ratio" else "",
+            unit="ratio" if figure == "fit ratio" else "score",
             needs=frozenset({"model"}),
             weighted=None,
         )
@@ -112,7 +112,7 @@ def register() -> None:
         source="Slokom and others; Aghaddar and others; Thees, Novak and Templ (all 2024)",
         blind_spot="Rules that nobody stated. The original may break them too.",
         blind="unstated rules",
-        unit="%",
+        unit="share",
         needs=frozenset({"rules"}),
         weighted=None,
     )

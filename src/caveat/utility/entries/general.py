@@ -160,7 +160,7 @@ def _register_ratios() -> None:
         blind_spot="It grows with the number of rows: never compare it between data sets. The tree "
         "overlooks weak differences.",
         blind="weak differences",
-        unit="×",
+        unit="ratio",
     )
     add(
         "S_pMSE pairs",
@@ -172,7 +172,7 @@ def _register_ratios() -> None:
         source="synthpop's utility.gen; not halved it is the pMSE ratio of Kolb and others (2024)",
         blind_spot="Copies that share a defect do not show it: it falls when they vary more.",
         blind="shared defects",
-        unit="×",
+        unit="ratio",
         needs=frozenset({"copies"}),
     )
     add(
@@ -184,7 +184,7 @@ def _register_ratios() -> None:
         source=SNOKE,
         blind_spot="Main effects only: a table whose columns were shuffled apart can score 1.",
         blind="interactions",
-        unit="×",
+        unit="ratio",
     )
 
 
@@ -210,6 +210,6 @@ def _register_scores() -> None:
             "reach the best value; see the resample of the original.",
             blind="overfitting",
             best=0.5 if name == "U" else 0.0,
-            unit="%" if name == "PO50" else "",
+            unit="share" if name == "PO50" else "score",
             default=False,
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
+from caveat.units import Unit
 from caveat.utility.distances import aitchison, count_errors, k_marginal_score
 from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
 from caveat.utility.pair import WeightedPair
@@ -84,6 +85,12 @@ _TABLE_FORMULAS = {
 }
 
 
+def _unit(statistic: str) -> Unit:
+    if statistic in ("PO50", "MAPE"):
+        return "share"
+    return "ratio" if statistic.startswith("S_") else "score"
+
+
 def register() -> None:
     """Add the entries of this family to the table of measures."""
     for statistic, (formula, text) in _TABLE_FORMULAS.items():
@@ -102,7 +109,7 @@ def register() -> None:
                     ways, "Small cells: most three-way tables are sparse."
                 ),
                 blind={1: "relations", 2: "more than pairs"}.get(ways, "small cells"),
-                unit="×" if statistic.startswith("S_") else "",
+                unit=_unit(statistic),
                 default=label in ("S_pMSE", "Hellinger") and ways < 3,
             )
     add(
@@ -117,11 +124,11 @@ def register() -> None:
         best=1000.0,
         direction="higher is better",
     )
-    for figure, text, unit in (
-        ("MAE", "mean absolute error of the counts of all two-way tables", ""),
-        ("RMSE", "root mean squared error of these counts", ""),
-        ("MAPE", "mean absolute error in per cent of the original count", "%"),
-        ("Aitchison", "distance of the centred log-ratios of these tables", ""),
+    for figure, text in (
+        ("MAE", "mean absolute error of the counts of all two-way tables"),
+        ("RMSE", "root mean squared error of these counts"),
+        ("MAPE", "mean absolute error in per cent of the original count"),
+        ("Aitchison", "distance of the centred log-ratios of these tables"),
     ):
         add(
             f"{figure} two-way",
@@ -137,6 +144,6 @@ def register() -> None:
             source="Thees, Novak and Templ (2024)",
             blind_spot="Small cells dominate the relative ones, large cells the absolute ones.",
             blind="cell sizes",
-            unit=unit,
+            unit=_unit(figure),
             default=False,
         )

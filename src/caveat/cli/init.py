@@ -90,11 +90,11 @@ def _data(given: Path | None) -> tuple[Table, Path]:
     here = [path for path in here if path.name.lower().endswith(readable())]
     found: list[Table] = []
 
-    def readable(answer: str) -> Path:
+    def taken(answer: str) -> Path:
         found.append(read(answer))
         return Path(answer)
 
-    file = _question("The confidential file", readable, str(here[0]) if len(here) == 1 else None)
+    file = _question("The confidential file", taken, str(here[0]) if len(here) == 1 else None)
     return found[-1], file
 
 

@@ -10,6 +10,10 @@ from tests.attack.guarded_tables import design_of, make_problem, problems, recor
 
 from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.worlds import Worlds, draw_release
+from caveat.datasets import survey
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer
+from caveat.table import Table
 
 
 @settings(max_examples=40)
@@ -134,3 +138,18 @@ def test_copies_share_their_structure():
         for table in (problem.table, worlds.without(5))
     ]
     np.testing.assert_allclose([base, without], expected, rtol=1e-9)
+
+
+def test_a_derived_column_and_a_foreign_level_do_not_stand_in_the_way():
+    original = survey(rows=200).select(["sex", "height", "weight", "bmi"])
+    options = {"derived": {"bmi": "weight / (height / 100) ** 2"}, "smallest": 20}
+    model = Synthesizer(seed=3, method="guarded", **options).fit(original)
+    worlds = Worlds(original, model.plan, model.tables())
+    for fast, slow in zip(
+        without_each(worlds, [0, 7]), without_each(worlds, [0, 7], refit=True), strict=True
+    ):
+        assert fast == pytest.approx(slow, rel=1e-12)
+    foreign = original.to_frame()
+    foreign["sex"] = foreign["sex"].astype(str).replace({"male": "other"})
+    with pytest.raises(CaveatError, match="cannot have made this release"):
+        with_each_value(Worlds(original, model.plan, [Table.from_frame(foreign)]), "sex", [0])

@@ -25,7 +25,7 @@ from caveat.synthesis.fitting import predictors_of
 from caveat.synthesis.methods._points import Points
 from caveat.synthesis.methods.guarded import Guarded, predictor_codes
 from caveat.synthesis.methods.stratified import Stratified
-from caveat.synthesis.model import recoded
+from caveat.synthesis.model import recoded, without_unknown
 from caveat.synthesis.rules import Order
 from caveat.table import Table
 from caveat.tree.guarded import GuardedTree, Sample
@@ -140,9 +140,13 @@ class GuardedChanges:
     def _released(self, name: str, view: _View) -> tuple[Floats, Floats | None]:
         """Return what was released in each leaf of a tree, and the numbers themselves."""
         total, numbers = np.zeros((len(view.tree.candidate), view.tree.response.n_codes + 1)), []
-        models = {n: m for n, m in self.worlds.base.items() if m.entry.settings.method != "drop"}
+        # Derived columns come last, and nothing is drawn from them.
+        apart = ("drop", "derived")
+        base = self.worlds.base
+        models = {n: m for n, m in base.items() if m.entry.settings.method not in apart}
         for release in self.worlds.releases:
-            cells = {n: recoded(m, release, n) for n, m in models.items()}
+            # What the generator cannot make has made the release impossible already.
+            cells = {n: without_unknown(recoded(m, release, n)) for n, m in models.items()}
             plain = Table({n: c.column for n, c in cells.items()})
             rows = _Rows(plain, cells, Plan({}))
             sample, own = _taking_part(*view.of(rows, name))

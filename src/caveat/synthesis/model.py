@@ -22,7 +22,7 @@ from caveat.synthesis.plan import Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["BLOCK", "LogProb", "Model"]
+__all__ = ["BLOCK", "LogProb", "Model", "recoded", "without_unknown"]
 
 SAMPLE = 1  # first word of the seeds for sampling
 SHUFFLE = 2  # … and for the order of copied rows
@@ -235,7 +235,7 @@ class Model:
             if method == "copy":
                 return self._log_prob_of_copies(name, cells, n)
             return np.where(cells[name].codes == model.original, 0.0, -np.inf)
-        safe = {name: _without_unknown(c) for name, c in cells.items()}
+        safe = {name: without_unknown(c) for name, c in cells.items()}
         inputs = inputs_of(safe, predictors_of(self.plan, name), n)
         return model.log_prob(inputs, cells[name], safe)
 
@@ -268,7 +268,7 @@ def _taken(key: NDArray[np.int64]) -> NDArray[np.int64]:
     return taken
 
 
-def _without_unknown(cells: Cells) -> Cells:
+def without_unknown(cells: Cells) -> Cells:
     """Return cells in which values that the model does not know stand for the first level.
 
     Their own probability is zero already; what follows only has to be computable.

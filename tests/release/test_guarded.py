@@ -53,8 +53,8 @@ def test_the_evidence_has_the_numbers_of_the_guard_and_what_is_assumed_public(co
     by_name = {column["name"]: column for column in synthesis["guard"]["columns"]}
     assert by_name["age"]["guard"] == "standard"
     assert by_name["marital"] == {
-        "name": "marital", "guard": "strong", "temperature": 2, "smallest": 220, "backoff": 20,
-        "floor": 0.1, "depth": 6,
+        "name": "marital", "guard": "strong", "temperature": 2, "smallest": 220, "backoff": 10,
+        "floor": 3, "depth": 6,
     }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def test_the_report_says_in_words_what_the_guard_does(content) -> None:
     assert "even given the splits that were drawn" in first
     assert "(interviewed, height and weight)" in first
     assert "**Records examined**: all" in text
-    assert "| marital | strong | 2 | 220 | 20 | 0.1 | 6 |" in text
+    assert "| marital | strong | 2 | 220 | 10 | 3 | 6 |" in text
     assert "is not the worst case over all data sets" in text
     assert 'method = "guarded"' not in first
     outside = markdown(content, version="external")

@@ -299,11 +299,11 @@ def test_what_a_method_does_not_use_makes_no_settings():
 
 
 MADE_UP = {  # posterior, membershipShare, S_pMSE two-way
-    "cart, minbucket 5": (1.0, 99.0, 1.0),
-    "cart, minbucket 50": (0.4, 60.0, 1.2),
-    "guarded, guard light": (0.8, 0.9, 1.3),
-    "guarded, guard standard": (0.45, 0.9, 1.4),
-    "guarded, guard strong": (0.3, 0.1, 1.9),
+    "cart, minbucket 5": (1.0, 0.99, 1.0),
+    "cart, minbucket 50": (0.4, 0.6, 1.2),
+    "guarded, guard light": (0.8, 0.009, 1.3),
+    "guarded, guard standard": (0.45, 0.009, 1.4),
+    "guarded, guard strong": (0.3, 0.001, 1.9),
 }
 
 
@@ -348,11 +348,11 @@ def test_all_records_at_once_are_the_attacks_on_each(options):
     before = np.array([one.prior[one.truth] for one in each])
     assert found["posterior"] == pytest.approx(chances.max())
     assert found["gain"] == pytest.approx((chances / before).max())
-    assert found["strongWorst"] == pytest.approx(100 * chances.max())
-    assert found["strongShare"] == pytest.approx(100 * (chances >= 0.9).mean())
-    assert found["strongGain"] == pytest.approx(100 * (chances - before).mean())
+    assert found["strongWorst"] == pytest.approx(chances.max())
+    assert found["strongShare"] == pytest.approx((chances >= 0.9).mean())
+    assert found["strongGain"] == pytest.approx((chances - before).mean())
     members = membership(table, release, generator=plan).posterior()
-    assert found["membershipShare"] == pytest.approx(100 * (members >= 0.9).mean())
+    assert found["membershipShare"] == pytest.approx((members >= 0.9).mean())
 
 
 def test_guarded_trees_are_attacked_at_all_records_unless_positions_are_named():

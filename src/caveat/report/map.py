@@ -13,6 +13,9 @@ from caveat.report.reading import Evidence, entry_of
 __all__ = ["map_section"]
 
 
+CURVES = "lines join the settings of one method, in the order of its dial"
+
+
 def map_section(evidence: Evidence) -> Section:
     """Return the section with the map of risk and utility."""
     found = evidence["map"]
@@ -23,18 +26,12 @@ def map_section(evidence: Evidence) -> Section:
         return Section("map", title, [Text("No map was asked for: other settings were not tried.")])
     risk, utility = found["risk"], found["utility"]
     unit, useful = found["risk_unit"], found["utility_unit"]
-    limit = (
-        f" The dashed line is the limit, {number(found['limit'], risk, unit)}."
-        if found["limit"] is not None
-        else ""
-    )
+    limit = ""
+    if found["limit"] is not None:
+        limit = f" The dashed line is the limit, {number(found['limit'], risk, unit)}."
     chosen = [p for p in whole if p["chosen"]]
     several = any("method" in p for p in whole)
-    joined = (
-        "lines join the settings of one method, in the order of its dial"
-        if several
-        else "a line joins the settings that are not beaten"
-    )
+    joined = CURVES if several else "a line joins the settings that are not beaten"
     direction = entry_of(evidence, utility).get("direction") or "utility"
     table = _map_table(found)
     summary = f"{count(len(whole), 'setting')}; " + "; ".join(

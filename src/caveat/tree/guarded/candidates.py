@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+
 __all__ = ["Candidates"]
 
 ALL_UP_TO = 5
@@ -51,6 +53,8 @@ class Candidates:
 
     n_levels: NDArray[np.int64]
     ordered: NDArray[np.bool_]
+    __repr__ = without_values
+
     first: NDArray[np.int64] = field(init=False)
     sides: NDArray[np.uint8] = field(init=False)
     side_at: NDArray[np.int64] = field(init=False)

@@ -31,7 +31,7 @@ _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")
 _GUARDED = (
     "# Guarded trees: splits are drawn, every value is possible everywhere, small groups borrow",
-    "# from larger ones: no draw hangs on a single record. More or less of it with guard:",
+    "# from larger ones: no single record moves a draw by much. More or less of it with guard:",
     '# guard = "standard"   # or "light", "strong"',
     'method = "guarded"',
     '# method = "cart"   # synthpop\'s trees: more exact, and nearly every record can be '
@@ -42,7 +42,7 @@ _GUARDED = (
 _PLAIN = (
     "# synthpop's trees: exact, and nearly every record can be recognised by who knows the others.",
     'method = "cart"',
-    '# method = "guarded"   # before it leaves the room: no draw hangs on a single record',
+    '# method = "guarded"   # before it leaves the room: no single record moves a draw by much',
 )
 
 

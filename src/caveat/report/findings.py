@@ -103,8 +103,8 @@ def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
     which = "" if every else f" of {and_list(columns, most=6)}"
     text = (
         f"The trees{which} are guarded: their splits are drawn by chance among good ones, every "
-        "value is possible everywhere, and small groups borrow from larger ones, so that no draw "
-        "hangs on a single record. The strong attacker of this report is even given the splits "
+        "value is possible everywhere, and small groups borrow from larger ones, so that no "
+        "single record moves a draw by much. The strong attacker of this report is even given the splits "
         "that were drawn. This protection is measured on these data; it is no guarantee for all "
         "data."
     )

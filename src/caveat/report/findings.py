@@ -104,9 +104,9 @@ def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
     text = (
         f"The trees{which} are guarded: their splits are drawn by chance among good ones, every "
         "value is possible everywhere, and small groups borrow from larger ones, so that no "
-        "single record moves a draw by much. The strong attacker of this report is even given the splits "
-        "that were drawn. This protection is measured on these data; it is no guarantee for all "
-        "data."
+        "single record moves a draw by much. The strong attacker of this report is even given the "
+        "splits that were drawn. This protection is measured on these data; it is no guarantee for "
+        "all data."
     )
     assumed = evidence["synthesis"].get("assumed_public", ())
     if assumed:

@@ -10,7 +10,7 @@ from caveat.studies.guarded import GENERATORS, SURVEY, last_record, outcome
 
 
 def test_guarded_trees_prove_nobody_and_plain_ones_do():
-    """Measured once on 1,000 rows: members 0.99 and 0.006, proof 0.97 and 0."""
+    """Measured: members 1 and 0.057, proof 0.99 and 0, sure 0.71 and 0.026."""
     original = survey(rows=1000).select(SURVEY)
     plain = outcome(original, GENERATORS["plain 5"], "marital", 1)
     guarded = outcome(original, GENERATORS["guarded standard"], "marital", 1)

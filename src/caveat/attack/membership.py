@@ -23,6 +23,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.public import has_guard
 from caveat.table import Table
 
 __all__ = [
@@ -259,7 +260,7 @@ def membership_test(
     plan = plan_of(generator, table)
     check_exact(plan)
     refuse_copies(plan)
-    drawn = any(entry.settings.method == "guarded" for entry in plan.columns.values())
+    drawn = has_guard(plan.columns)
     if simulations < 2:
         raise CaveatError("the number of simulations must be 2 or more")
     worlds = Worlds(table, plan, [], plan.structure_seed or 0)

@@ -22,6 +22,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.public import has_guard
 from caveat.synthesis.rules import Fixed
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
@@ -113,7 +114,7 @@ class Worlds:
         self.plan = plan
         self.releases = tuple(releases)
         seed = plan.structure_seed if seed is None else seed
-        if seed is None and any(e.settings.method == "guarded" for e in plan.columns.values()):
+        if seed is None and has_guard(plan.columns):
             raise CaveatError(
                 "guarded trees draw their structure, and the attacker is given it",
                 where="generator",

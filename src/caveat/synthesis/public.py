@@ -20,7 +20,14 @@ from caveat.table.weights import survey_weights
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan, Plan
 
-__all__ = ["assumed_public", "too_many_levels", "tree_fits", "weight_unit", "with_grids"]
+__all__ = [
+    "assumed_public",
+    "has_guard",
+    "too_many_levels",
+    "tree_fits",
+    "weight_unit",
+    "with_grids",
+]
 
 Floats = NDArray[np.float64]
 UNUSED = ("derived", "drop", "constant", "copy")
@@ -48,7 +55,7 @@ def tree_fits(predictor: Column, column: Column) -> bool:
 
 def weight_unit(columns: Mapping[str, ColumnPlan], table: Table, weights: str) -> float:
     """Return the weight that counts as one record: about the mean, one digit; 1 without guard."""
-    if not weights or not _has_guard(columns):
+    if not weights or not has_guard(columns):
         return 1.0
     mean = float(survey_weights(table[weights], weights).mean())
     return float(f"{mean:.0e}") if mean > 0 else 1.0
@@ -73,7 +80,7 @@ def assumed_public(
             found.append(f"{name}: {_dates(grid, columns.get(name)) or grid.words}")
         if grid is not None and grid.heap:
             found.append(f"{name}: {', '.join(f'{v:g}' for v in grid.special)} is modelled apart")
-    if plan.weights and _has_guard(plan.columns):
+    if plan.weights and has_guard(plan.columns):
         found.append(f"a weight of {plan.weight_unit:g} counts as one record")
     return tuple(found)
 
@@ -86,7 +93,8 @@ def _dates(grid: Grid, column: Column | None) -> str:
     return f"range {ends[0]} to {ends[1]}, {grid.scale} cells"
 
 
-def _has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
+def has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
+    """Whether a column is made by guarded trees, which draw their structure."""
     return any(entry.settings.method == "guarded" for entry in columns.values())
 
 
@@ -104,7 +112,7 @@ def with_grids(
     given
         What the user says about single columns: their ``range`` and ``scale``.
     """
-    guarded = _has_guard(columns)
+    guarded = has_guard(columns)
     found = dict(columns)
     for name, entry in columns.items():
         if guarded and entry.settings.method not in UNUSED:

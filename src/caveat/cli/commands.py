@@ -10,6 +10,7 @@ from caveat import __version__
 from caveat.cli import console
 from caveat.cli.attack import attack_app
 from caveat.cli.audit import audit
+from caveat.cli.benchmark import benchmark
 from caveat.cli.compare import compare
 from caveat.cli.init import init
 from caveat.cli.look import look
@@ -56,6 +57,7 @@ def _options(
 
 app.add_typer(attack_app, name="attack")
 app.command()(audit)
+app.command()(benchmark)
 app.command()(compare)
 app.command()(init)
 app.command()(look)

@@ -40,7 +40,7 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
 from caveat.table.identifying import Judgement, judge
 
-__all__ = ["Outcome", "Release"]
+__all__ = ["Outcome", "Release", "Run", "Steps", "weights_of"]
 
 ELSEWHERE = (
     "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
@@ -139,7 +139,7 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            run = _Run(self.spec, draft, threads, _Steps(_weights(self.spec, only), progress))
+            run = Run(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
             content = run.audit(synthetic) if only else run.whole(anyway)
             run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
@@ -147,7 +147,7 @@ class Release:
         return Outcome(target, content)
 
 
-class _Steps:
+class Steps:
     """Turns the progress of steps into that of the run.
 
     Parameters
@@ -185,7 +185,7 @@ class _Steps:
             self.tell(name, min(done / self.total, 1.0))
 
 
-def _weights(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
+def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
     """Return the steps of a run with about the seconds that each takes."""
     weights = {"read": 2.0}
     if not only:
@@ -203,10 +203,10 @@ def _title(scenario: ScenarioSpec) -> str:
     return f"scenario: {scenario.name}"
 
 
-class _Run:
+class Run:
     """One run; the folder it writes to is a draft."""
 
-    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: _Steps) -> None:
+    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: Steps) -> None:
         self.spec = spec
         self.draft = draft
         self.threads = threads
@@ -254,6 +254,13 @@ class _Run:
         material = Material(table, np.arange(table.n_rows), table, None, releases, self.seed)
         return self._content(material, list(ELSEWHERE), None)
 
+    def measure(
+        self, material: Material, judged: Mapping[str, Judgement], remarks: list[str]
+    ) -> dict[str, Any]:
+        """Measure tables that a generator made from the fitted records."""
+        self.judged = dict(judged)
+        return self._content(material, remarks, None)
+
     def _map(self, material: Material) -> Callable[[], dict[str, Any] | None]:
         wanted = self.spec.map
         if wanted is None:
@@ -281,7 +288,7 @@ class _Run:
             "format": evidence.FORMAT,
             "release": described_release(self.spec, material, self.files, self.judged),
             "software": software(),
-            "inputs": described_inputs(self.spec, material),
+            "inputs": described_inputs(self.spec, material.original),
             "seed": str(self.seed),
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
@@ -322,7 +329,7 @@ class _Run:
         self.steps.step("write")
         confidential: dict[str, bool] = {}
         escape = self.spec.output.escape_formulas
-        if content["synthesis"] is not None:
+        if not self.files:  # they were made here
             for copy, table in enumerate(self.material.releases, 1):
                 for form in self.spec.output.formats:
                     name = f"synthetic-{copy}.{form}"

@@ -337,6 +337,32 @@ TUNE = Group(
     },
 )  # fmt: skip
 
+GENERATOR = Group(
+    {
+        "name": Key(FILLED, "The generator, as `caveat generator list` names it: a method of ours, "
+                    "a reference, or other people's.", required=True),
+        "label": Key(FILLED, "What the table calls it.", otherwise="its name and settings"),
+        "settings": Key(Named(Either((Plain(), VALUES)), "settings with values"),
+                        "Its settings.", otherwise="its own"),
+    },
+)  # fmt: skip
+BENCHMARK = Group(
+    {
+        "seeds": Key(Whole(1), "Fits of each generator, each with a seed of its own.", 2),
+        "minutes": Key(Number(0, above=True), "The most that one fit with its copies may take.",
+                       60),
+        "gigabytes": Key(Number(0, above=True), "The most memory of a generator that runs in a "
+                         "process of its own.", 8),
+        "risk": Key(RISK, "Measure of risk in the picture.",
+                    otherwise="that of the strong attacker by simulation, else the first measured "
+                    "for all"),
+        "utility": Key(UTILITY, "Measure of utility in the picture.", otherwise="S_pMSE two-way"),
+        "records": Key(Whole(0), "Most vulnerable records that the strong attacker is simulated "
+                       "for; 0 for no simulation.", 0),
+        "simulations": Key(Whole(8), "Releases with and without each of them.", 32),
+    },
+)  # fmt: skip
+
 OUTPUT = Group(
     {
         "folder": Key(FILLED, "Folder of the release, beside the specification unless absolute.",
@@ -364,6 +390,10 @@ SPECIFICATION = Group(
         "utility": Key(UTILITY_PART, "What analysts need."),
         "map": Key(MAP, "A risk–utility map around the release."),
         "tune": Key(TUNE, "The search of `caveat tune`; `caveat run` leaves it alone."),
+        "generator": Key(Many(GENERATOR, "tables [[generator]]"),
+                         "Generators of `caveat benchmark`, each as `[[generator]]`; `caveat run` "
+                         "leaves them alone."),
+        "benchmark": Key(BENCHMARK, "How `caveat benchmark` compares them."),
         "output": Key(OUTPUT, "What is written."),
     },
 )  # fmt: skip

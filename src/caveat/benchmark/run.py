@@ -22,6 +22,8 @@ from caveat.table.identifying import judge
 __all__ = ["Benchmark", "Comparison"]
 
 FORMAT = 1
+# Of a measurement of risk, as the evidence has it.
+TAKEN = ("measure", "label", "target", "copy", "value", "interval", "baseline", "control")
 RESULT, PAGE = "benchmark.json", "benchmark.html"
 
 
@@ -168,17 +170,15 @@ def _generator(entry: GeneratorSpec, trials: Sequence[Trial]) -> dict[str, Any]:
 
 def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what was measured, one entry a number; the evidence itself stays in its folder."""
-    found = []
-    for scenario in evidence["scenarios"]:
-        for m in scenario["measurements"]:
-            found.append(
-                {
-                    "scenario": scenario["name"],
-                    **{k: m.get(k) for k in ("measure", "label", "target", "copy", "value",
-                                             "interval", "baseline", "control")},
-                    "why": [note["text"] for note in m["notes"]] if m["value"] is None else [],
-                }
-            )  # fmt: skip
+    found = [
+        {
+            "scenario": scenario["name"],
+            **{name: m.get(name) for name in TAKEN},
+            "why": [note["text"] for note in m["notes"]] if m["value"] is None else [],
+        }
+        for scenario in evidence["scenarios"]
+        for m in scenario["measurements"]
+    ]
     for m in evidence["utility"]["measurements"]:
         values = m["copies"] or [m["value"]]
         found += [

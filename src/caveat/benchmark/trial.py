@@ -147,7 +147,9 @@ def carry_out(
             "cost": None if found.cost is None else asdict(found.cost),
         }
         (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        written = (path.name for path in sorted(draft.iterdir()) if path.name not in (LOCK, MANIFEST))
+        written = (
+            path.name for path in sorted(draft.iterdir()) if path.name not in (LOCK, MANIFEST)
+        )
         write_manifest(draft, {name: not name.startswith("synthetic-") for name in written})
     return replace(found, folder=folder.name)
 
@@ -172,7 +174,7 @@ class _Trial:
             return Trial("", None, generator.is_seeded, cost, self._measured(material))
         except CaveatError as error:
             # A generator that fails is a row of the table, not the end of the benchmark.
-            return Trial("", str(error), generator and generator.is_seeded, None)
+            return Trial("", str(error), None if generator is None else generator.is_seeded, None)
 
     def _made(self, generator: Generator) -> Material:
         wanted, split = self.spec.release.release, self.split

@@ -209,8 +209,8 @@ def _rows(points: Sequence[Any], across: Callable[[float], float]) -> Rows:
 
 
 def _part(rows: Rows) -> None:
-    """Let labels on curves end at their dots where they would lie on the one to their left."""
-    named = [row for row in rows if row["label"] and "method" in row]
+    """Let labels end at their dots where they would lie on the one to their left."""
+    named = [row for row in rows if row["label"]]
     named.sort(key=lambda row: row["across"])
     at = [row["across"] for row in named]
     wide = max(at, default=0.0) - min(at, default=0.0)
@@ -219,7 +219,7 @@ def _part(rows: Rows) -> None:
         aside = right["across"] - left["across"] < NEAR[0] * wide
         level = abs(right["risk_worst"] - left["risk_worst"]) < NEAR[1] * high
         right["inwards"] = right["inwards"] or (aside and level and not left["inwards"])
-    for row in named:
+    for row in (row for row in named if "method" in row):
         # Below its dot the name would lie on the axis.
         row["low"] = row["inwards"] and row["risk_mean"] < LOW * high
         row["inwards"] = row["inwards"] and not row["low"]

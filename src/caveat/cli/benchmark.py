@@ -17,9 +17,7 @@ __all__ = ["benchmark"]
 
 
 def benchmark(
-    spec: Annotated[
-        Path, typer.Argument(help="A specification with [[generator]] (bench.toml).")
-    ],
+    spec: Annotated[Path, typer.Argument(help="A specification with [[generator]] (bench.toml).")],
     folder: Annotated[
         Path | None, typer.Option(help="Where it goes [folder in the specification].")
     ] = None,
@@ -70,12 +68,11 @@ def _print(found: Comparison) -> None:
         label = generator["label"]
         grid.add_row(label, *(value(name, label) for name in shown), cpu)
     console.out.print(grid, markup=False)
-    for generator, why in _failed(content):
+    for generator, why in dict.fromkeys(_failed(content)):
         console.out.print(f"{generator} failed: {why}", markup=False, soft_wrap=True)
-    console.out.print(
-        f"\n{found.folder / 'benchmark.html'}: the whole comparison; evidence of each fit beside it",
-        markup=False, soft_wrap=True,
-    )  # fmt: skip
+    page = found.folder / "benchmark.html"
+    words = f"\n{page}: the whole comparison; evidence of each fit beside it"
+    console.out.print(words, markup=False, soft_wrap=True)
 
 
 def _failed(content: Any) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from caveat import charts
@@ -60,7 +60,7 @@ def benchmark_page(content: Content, *, date: str | None = None) -> str:
     sections = [
         Section("short", "In short", _short(content, found, risk)),
         Section("plane", "Risk and utility", _plane(content, found, risk)),
-        Section("table", "The generators", [_table(content, found, risk)]),
+        Section("table", "The generators", [_table(content, found, risk), *_without(found)]),
         Section("disagree", "Where measures disagree", _disagree(content, found, risk)),
         Section("all", "Everything that was measured", list(_everything(content, found))),
         Section("how", "How it was done", _how(content)),
@@ -184,7 +184,7 @@ def _plane(content: Content, found: Any, risk: str | None) -> list[Block]:
 
 def _cell(content: Content, one: Summary | None) -> Any:
     if one is None or one.mean is None:
-        return cell(UNKNOWN, small="" if one is None else one.why)
+        return cell(UNKNOWN)
     unit = unit_of(content, one.measure)
     spread = ""
     if one.low is not None and one.high is not None and one.n > 1:
@@ -194,7 +194,7 @@ def _cell(content: Content, one: Summary | None) -> Any:
 
 
 def _table(content: Content, found: Any, risk: str | None) -> Grid:
-    names = [name for name in dict.fromkeys([*HEADLINES, risk]) if name in found]
+    names = [n for n in dict.fromkeys([*HEADLINES, risk]) if n is not None and n in found]
     beyond = beyond_control(content)
     columns = [Field("Generator"), *(Field(name, numeric=True) for name in names)]
     columns += [Field(BEYOND, numeric=True)] if beyond else []
@@ -216,6 +216,25 @@ def _table(content: Content, found: Any, risk: str | None) -> Grid:
         columns,
         rows,
     )
+
+
+def _without(found: Any) -> Iterator[Block]:
+    """Say why a measure has no value for some generators, each reason once."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for measure, by_label in found.items():
+        for label, one in by_label.items():
+            if one.why:
+                reasons.setdefault(one.why, {}).setdefault(measure, []).append(label)
+    if reasons:
+        yield Items(
+            [
+                (
+                    "; ".join(f"No {name} of {and_list(of)}" for name, of in by_measure.items()),
+                    why,
+                )
+                for why, by_measure in reasons.items()
+            ]
+        )
 
 
 def _failed_words(generator: Mapping[str, Any]) -> str:

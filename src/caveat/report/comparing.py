@@ -68,7 +68,8 @@ def summaries(content: Content) -> dict[str, dict[str, Summary]]:
         values: dict[str, dict[str, list[Any]]] = {}
         for trial in generator["trials"]:
             for value in trial["values"]:
-                about = value["target"] or value["label"] or ""
+                label = value["label"] if value["label"] != value["measure"] else ""
+                about = value["target"] or label or ""
                 values.setdefault(value["measure"], {}).setdefault(about, []).append(value)
         for measure, by_target in values.items():
             if entry_of(content, measure).get("direction") == "reference":

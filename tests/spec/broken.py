@@ -91,7 +91,7 @@ BROKEN = {
         60,
         "there is no section 'outputs' in a specification; perhaps output (allowed: "
         "release, data, columns, synthesis, protect, scenario, utility, map, tune, "
-        "output)",
+        "generator, benchmark, output)",
     ),
     "unknown key": (
         'access = "public"',

@@ -31,7 +31,7 @@ def test_all_get_the_same_records_and_a_failure_is_a_row(spec: Path) -> None:
     assert values(content, "margins")["repU"] < values(content, "copy")["repU"]
     failed = content["generators"][1]["trials"]
     assert [t["failed"] for t in failed] == [
-        "synthesis, column sex: minbucket must be a whole number, 1 or more."
+        "synthesis, column sex: minbucket must be a whole number, 1 or more"
     ] * 2
     assert failed[0]["values"] == []
     assert failed[0]["cost"] is None

@@ -159,6 +159,7 @@ def _generator(entry: GeneratorSpec, trials: Sequence[Trial]) -> dict[str, Any]:
             {
                 "folder": trial.folder,
                 "failed": trial.failed,
+                "advice": trial.advice,
                 "cost": None if trial.cost is None else asdict(trial.cost),
                 "values": [] if trial.evidence is None else _values(trial.evidence),
                 "rules": [] if trial.evidence is None else trial.evidence["utility"]["rules"],

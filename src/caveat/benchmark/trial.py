@@ -20,6 +20,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.ours import FittedSetting
 from caveat.progress import Progress
+from caveat.release.collect import refusal
 from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
 from caveat.release.run import Run, Steps, weights_of
@@ -79,6 +80,8 @@ class Trial:
         What it took.
     evidence
         What was measured; None if it failed.
+    advice
+        What to do about a failure; it may name files of this machine.
     """
 
     folder: str
@@ -86,6 +89,7 @@ class Trial:
     seeded: bool | None
     cost: Cost | None
     evidence: Mapping[str, Any] | None = None
+    advice: str | None = None
 
 
 def key_of(spec: BenchmarkSpec, entry: GeneratorSpec, number: int) -> str:
@@ -143,6 +147,7 @@ def carry_out(
         content = {
             "key": key_of(spec, entry, number),
             "failed": found.failed,
+            "advice": found.advice,
             "seeded": found.seeded,
             "cost": None if found.cost is None else asdict(found.cost),
         }
@@ -174,7 +179,8 @@ class _Trial:
             return Trial("", None, generator.is_seeded, cost, self._measured(material))
         except CaveatError as error:
             # A generator that fails is a row of the table, not the end of the benchmark.
-            return Trial("", str(error), None if generator is None else generator.is_seeded, None)
+            seeded = None if generator is None else generator.is_seeded
+            return Trial("", refusal(error), seeded, None, advice=error.do)
 
     def _made(self, generator: Generator) -> Material:
         wanted, split = self.spec.release.release, self.split

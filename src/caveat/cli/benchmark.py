@@ -77,7 +77,7 @@ def _print(found: Comparison) -> None:
 
 def _failed(content: Any) -> list[tuple[str, str]]:
     return [
-        (g["label"], t["failed"])
+        (g["label"], "; ".join(part for part in (t["failed"], t["advice"]) if part))
         for g in content["generators"]
         for t in g["trials"]
         if t["failed"] is not None

@@ -18,7 +18,9 @@ from caveat.benchmark.meter import Cost, measured
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Generator, generator_of
+from caveat.generators.child import Limits
 from caveat.generators.ours import FittedSetting
+from caveat.generators.process import FittedProcess
 from caveat.progress import Progress
 from caveat.release.collect import refusal
 from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
@@ -126,7 +128,8 @@ def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Ge
     if entry.name in METHODS:
         shared = {k: v for k, v in spec.release.synthesis.items() if k != "method"}
         settings = {**shared, "judged": split.judged, **settings}
-    return generator_of(entry.name, settings)
+    limits = Limits(60 * spec.minutes, 1000 * spec.gigabytes)
+    return generator_of(entry.name, settings, limits)
 
 
 def carry_out(
@@ -175,14 +178,17 @@ class _Trial:
         generator = None
         try:
             generator = generator_for(self.entry, self.spec, self.split)
-            material, cost = measured(lambda: self._made(generator))
+            (material, theirs), cost = measured(lambda: self._made(generator))
+            if theirs is not None:
+                cost = replace(cost, megabytes=theirs)
             return Trial("", None, generator.is_seeded, cost, self._measured(material))
         except CaveatError as error:
             # A generator that fails is a row of the table, not the end of the benchmark.
             seeded = None if generator is None else generator.is_seeded
             return Trial("", refusal(error), seeded, None, advice=error.do)
 
-    def _made(self, generator: Generator) -> Material:
+    def _made(self, generator: Generator) -> tuple[Material, float | None]:
+        """Return the tables, and the megabytes of the process that made them, if another did."""
         wanted, split = self.spec.release.release, self.split
         ours = self.entry.name in METHODS
         # Ours may need columns that are not released: weights, or what others are derived from.
@@ -196,10 +202,12 @@ class _Trial:
         else:
             releases = fitted.sample(wanted.rows, wanted.copies)
         model = fitted.model if isinstance(fitted, FittedSetting) else None
-        return Material(
+        theirs = fitted.usage[-1].peak_megabytes if isinstance(fitted, FittedProcess) else None
+        material = Material(
             split.original, split.rows, split.fitted, split.control, tuple(releases), self.seed,
             model, copies,
         )  # fmt: skip
+        return material, theirs
 
     def _measured(self, material: Material) -> dict[str, Any]:
         steps = Steps(weights_of(self.spec.release, "audit"), self.progress)

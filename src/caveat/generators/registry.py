@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from caveat.errors import CaveatError, hint
-from caveat.generators.contract import Generator
+from caveat.generators.contract import Fitted, Generator
 from caveat.generators.ours import Setting
 from caveat.generators.reference import REFERENCES, reference
 from caveat.protect.pipeline import check_steps
 from caveat.synthesis.methods import METHODS
+from caveat.table import Table
 
-__all__ = ["generator_names", "generator_of"]
+__all__ = ["generator_names", "generator_of", "seed_by_seed"]
 
 
 def generator_names() -> list[str]:
@@ -50,3 +51,10 @@ def generator_of(name: str, settings: Mapping[str, Any] | None = None) -> Genera
         check_steps(steps)
         return Setting({"method": name, **given}, tuple(steps))
     raise CaveatError(f"there is no generator {name!r}", do=hint(name, generator_names()))
+
+
+def seed_by_seed(generator: Generator, table: Table) -> Callable[[int], Fitted]:
+    """Return fits of a generator with any seed; ours is fitted once where a fit draws nothing."""
+    if isinstance(generator, Setting):
+        return generator.seed_by_seed(table)
+    return lambda seed: generator.fit(table, seed)

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from caveat.attack.by_simulation import ATTACK, clopper_pearson, is_judged, simulated_findings
-from caveat.attack.recovered import recovered_at
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
 from caveat.generators import generator_of
@@ -43,12 +42,6 @@ def test_what_is_left_out_stands_beside_every_number():
     for one in found:
         assert [n.code for n in one.result.notes][-2:] == ["paired-fits", "recovered"]
     assert "with 32 simulations finds 32 % of what the exact one finds" in found[0].result.notes[1]
-
-
-def test_recovered_shares_are_those_of_the_next_smaller_number():
-    assert recovered_at(64) == (64, {"plain": 0.335, "guarded": 0.159})
-    assert recovered_at(1000)[0] == 128
-    assert recovered_at(20)[0] == 32
 
 
 def test_clopper_pearson_by_its_closed_forms():

@@ -434,7 +434,7 @@ BROKEN = {
         'attacker = "strongest"',
         36,
         "scenario.attacker: there is no attacker 'strongest'; perhaps strong (allowed: "
-        "release, strong, ordinary)",
+        "release, strong, simulated, ordinary)",
     ),
     "keys empty": (
         'keys = ["sex", "age", "region"]',

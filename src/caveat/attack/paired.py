@@ -359,6 +359,15 @@ def simulated_membership(
         table, generator, simulations=simulations, seed=seed,
         rows=releases[0].n_rows if releases else None, copies=len(releases) or 1,
     )  # fmt: skip
+    return PairedMembership(_runs(runner, chosen, releases, threads, done), generator.name)
+
+
+def _runs(
+    runner: Runner, chosen: NDArray[np.int64], releases: list[Table], threads: int | None,
+    done: Done | None,
+) -> tuple[PairedRuns, ...]:  # fmt: skip
+    """Run the generator on the data, which all records share, and without each record."""
+    table = runner.original
     around = [runner.around(runner.seen.take(np.array([i])), int(i)) for i in chosen]
 
     def hear(share: float) -> None:
@@ -373,13 +382,12 @@ def simulated_membership(
 
     inside, *outside = in_threads(run, list(range(len(chosen) + 1)), threads)
     seen = runner.look(releases) if releases else None
-    runs = tuple(
+    return tuple(
         PairedRuns(
             int(record), with_it, without[0], None if seen is None else runner.one(seen, place)
         )
         for record, place, with_it, without in zip(chosen, around, inside, outside, strict=True)
     )
-    return PairedMembership(runs, generator.name)
 
 
 def _releases(synthetic: Any) -> list[Table]:

@@ -240,13 +240,9 @@ def posterior_by_runs(
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
     beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     tables = _world_tables(worlds, record, rows)
-    measure: Callable[[Table], Any]
-    if summary == "around":
-        measure = around_candidates(tables, record, release)
-    elif summary == "cells":
-        measure = _cell_counts(worlds, record, rows)
-    else:
-        measure = summary
+    measure: Callable[[Table], Any] = _cell_counts(worlds, record, rows)
+    if summary != "cells":
+        measure = summary if callable(summary) else around_candidates(tables, record, release)
 
     def runs(world: int) -> Floats:
         again = maker(tables[world])
@@ -256,21 +252,32 @@ def posterior_by_runs(
 
     simulated = np.stack(in_threads(runs, list(range(len(tables))), threads, done))
     observed = np.asarray(measure(release), dtype=np.float64)
-    if summary == "cells" and not observed.any() and not simulated.any():
-        raise CaveatError(
-            "no candidate's record occurs in any of the releases, and there is nothing to see",
-            do="let fewer columns be released, or give a summary of your own",
-        )
-    if summary == "around":
-        likelihood = candidate_likelihood
-    else:
-        likelihood = _binomial(release.n_rows) if summary == "cells" else _kernel(simulated)
+    if summary == "cells":
+        _refuse_nothing(observed, simulated)
+    likelihood = _likelihood(summary, release.n_rows, simulated)
     logs = likelihood(observed, simulated)
     groups = np.array_split(np.arange(simulations), min(GROUPS, simulations))
     others = [likelihood(observed, np.delete(simulated, group, axis=1)) for group in groups]
     error = _jackknife(bayes(beliefs, logs), [bayes(beliefs, other) for other in others])
     notes = (*notes, f"simulated: {simulations} releases in each world, a summary of the release")
     return Posterior(record, rows, beliefs, logs, truth, notes, error)
+
+
+def _refuse_nothing(observed: Floats, simulated: Floats) -> None:
+    if not observed.any() and not simulated.any():
+        raise CaveatError(
+            "no candidate's record occurs in any of the releases, and there is nothing to see",
+            do="let fewer columns be released, or give a summary of your own",
+        )
+
+
+def _likelihood(
+    summary: Summary, n_rows: int, simulated: Floats
+) -> Callable[[Floats, Floats], Floats]:
+    """Return what makes log-likelihoods of the worlds from observed and simulated summaries."""
+    if callable(summary):
+        return _kernel(simulated)
+    return candidate_likelihood if summary == "around" else _binomial(n_rows)
 
 
 def _cell_counts(worlds: Worlds, record: int, rows: Table) -> Callable[[Table], Sequence[float]]:

@@ -26,7 +26,8 @@ from caveat.attack.vulnerable import vulnerable
 from caveat.attack.worlds import in_threads
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.generators import Generator, seed_by_seed
+from caveat.generators import Generator
+from caveat.generators.registry import seed_by_seed
 from caveat.seeds import child_seed, rng_of
 from caveat.table import Kind, Table
 

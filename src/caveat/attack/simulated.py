@@ -30,7 +30,7 @@ from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds, in_threads
 from caveat.errors import CaveatError
 from caveat.generators import Generator as AnyGenerator
-from caveat.generators import seed_by_seed
+from caveat.generators.registry import seed_by_seed
 from caveat.risk import key_cells
 from caveat.synthesis import make_plan
 from caveat.table import Table

@@ -3,7 +3,7 @@
 from caveat.generators.contract import Exact, Fitted, Generator, exact_model
 from caveat.generators.ours import Copy, Setting, settings_of
 from caveat.generators.reference import REFERENCES, Reference
-from caveat.generators.registry import generator_names, generator_of, seed_by_seed
+from caveat.generators.registry import generator_names, generator_of
 
 __all__ = [
     "REFERENCES",
@@ -16,6 +16,5 @@ __all__ = [
     "exact_model",
     "generator_names",
     "generator_of",
-    "seed_by_seed",
     "settings_of",
 ]

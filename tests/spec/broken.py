@@ -457,7 +457,7 @@ BROKEN = {
         'attacker = "strongest"',
         37,
         "scenario.attacker: there is no attacker 'strongest'; perhaps strong (allowed: "
-        "release, strong, ordinary)",
+        "release, strong, simulated, ordinary)",
     ),
     "keys empty": (
         'keys = ["sex", "age", "region"]',

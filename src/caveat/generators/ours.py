@@ -125,16 +125,17 @@ class Setting:
         synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **self.options)
         return FittedSetting(self, table, synthesizer.fit(table, done=ready))
 
+    def seed_by_seed(self, table: Table) -> Callable[[int], FittedSetting]:
+        """Return fits with any seed; where a fit draws nothing the table is fitted once."""
+        first = self.fit(table, 0)
+        if first.is_drawn or self.method == "forest":
+            return lambda seed: self.fit(table, seed)
+        return first.with_seed
+
     def again(self, world: Table) -> Callable[[int], Table]:
         """Return what makes releases from another table, seed by seed."""
-        first = self.fit(world, 0)
-        refit = first.is_drawn or self.method == "forest"
-
-        def release(seed: int) -> Table:
-            fitted = self.fit(world, seed) if refit else first.with_seed(seed)
-            return fitted.sample()[0]
-
-        return release
+        fitted = self.seed_by_seed(world)
+        return lambda seed: fitted(seed).sample()[0]
 
 
 @dataclass(frozen=True)

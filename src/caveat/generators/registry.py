@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from caveat.errors import CaveatError, hint
 from caveat.generators.child import Limits
-from caveat.generators.contract import Generator
+from caveat.generators.contract import Fitted, Generator
 from caveat.generators.environments import process_of
 from caveat.generators.ours import Setting
 from caveat.generators.process import ProcessGenerator
@@ -15,8 +15,9 @@ from caveat.generators.recipes import RECIPES
 from caveat.generators.reference import REFERENCES, reference
 from caveat.protect.pipeline import check_steps
 from caveat.synthesis.methods import METHODS
+from caveat.table import Table
 
-__all__ = ["generator_names", "generator_of"]
+__all__ = ["generator_names", "generator_of", "seed_by_seed"]
 
 
 def generator_names() -> list[str]:
@@ -88,3 +89,10 @@ def _command(name: str, given: dict[str, Any], limits: Limits | None) -> Process
             do='write command = ["python3", "/path/of/my_generator.py"]',
         )
     return ProcessGenerator(name, tuple(words), given, bool(is_seeded), limits or Limits())
+
+
+def seed_by_seed(generator: Generator, table: Table) -> Callable[[int], Fitted]:
+    """Return fits of a generator with any seed; ours is fitted once where a fit draws nothing."""
+    if isinstance(generator, Setting):
+        return generator.seed_by_seed(table)
+    return lambda seed: generator.fit(table, seed)

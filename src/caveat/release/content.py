@@ -216,7 +216,8 @@ def described_scenario(
     """Return one attacker with what was measured."""
     targets = scenario.targets
     if targets is None:
-        targets = () if scenario.attacker == "strong" else material.columns(scenario.keys)
+        alone = scenario.attacker in ("strong", "simulated")
+        targets = () if alone else material.columns(scenario.keys)
     return {
         "name": scenario.name,
         "attacker": scenario.attacker,

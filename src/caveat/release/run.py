@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from caveat import evidence
+from caveat.attack.paired import fits_needed
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
@@ -21,6 +22,7 @@ from caveat.release.collect import Done
 from caveat.release.collect_audit import collect_audit
 from caveat.release.collect_map import collect_map
 from caveat.release.collect_ordinary import collect_ordinary
+from caveat.release.collect_simulated import collect_simulated
 from caveat.release.collect_strong import collect_strong
 from caveat.release.collect_utility import collect_utility
 from caveat.release.collected import Collected
@@ -191,7 +193,9 @@ def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
     if not only:
         weights |= {"hold out": 0.1, "fit": 5.0, "draw": 1.0, "protect": 1.0 + len(spec.protect)}
     for scenario in spec.scenarios:
-        seconds = {"release": 1.0, "strong": 60.0, "ordinary": 4.0 * len(scenario.attacks)}
+        runs = fits_needed(scenario.simulations, scenario.most)
+        seconds = {"release": 1.0, "strong": 60.0, "simulated": 0.2 * runs,
+                   "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         weights[_title(scenario)] = seconds[scenario.attacker]
     weights["utility"] = 15.0
     if spec.map is not None and not only:
@@ -306,6 +310,8 @@ class Run:
         done = self.steps.step(_title(scenario))
         if scenario.attacker == "strong":
             return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
+        if scenario.attacker == "simulated":
+            return collect_simulated(material, scenario, number, self.threads, done)
         if scenario.attacker == "ordinary":
             return collect_ordinary(material, scenario, number, done)
         return collect_audit(material, scenario, signs, done)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from caveat.attack.paired import LEAST_SIMULATIONS, RECORDS, SIMULATIONS
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
 from caveat.attack.registry import attacks_of
 from caveat.protect.pipeline import PROTECTIONS
@@ -166,6 +167,7 @@ PROTECT = Group(
 )  # fmt: skip
 
 BOTH, TABLES, STRONG, ORDINARY = ("release", "ordinary"), ("release",), ("strong",), ("ordinary",)
+SIMULATED = ("simulated",)
 PER_COLUMN = "columns with numbers"
 
 
@@ -219,14 +221,15 @@ _SCENARIO = {
     "attacker": Key(
         Choice(ATTACKERS, "attacker"),
         "What she has: the released table only (measures of agreement); also the generator and all "
-        "other records (strong: exact); or the released table and ordinary means (attacks).",
+        "other records (strong: exact; simulated: by running the generator with and without a "
+        "record); or the released table and ordinary means (attacks).",
         "release",
     ),
     "keys": Key(SOME_NAMES, "Columns she knows about a person. The strong attacker knows all but "
-                "the target.", otherwise="must be named, but for the strong attacker"),
+                "the target, the simulated one all.", otherwise="must be named, but for these two"),
     "targets": Key(SOME_NAMES, "Columns she wants to learn.",
                    otherwise="every released column that is no key; none for the strong "
-                   "attacker, who then asks about membership only"),
+                   "attacker, who then asks about membership only, as the simulated one does"),
     "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
                   "shares in per cent, as they are printed.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
@@ -251,6 +254,10 @@ _SCENARIO = {
     "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
                  DEFAULT_PRIOR, only=STRONG),
     "membership": Key(FLAG, "Whether she also asks who was in the data.", True, only=STRONG),
+    "most": Key(Whole(1), "Records attacked: the so many most vulnerable.", RECORDS,
+                only=SIMULATED),
+    "simulations": Key(Whole(LEAST_SIMULATIONS), "Runs of the generator on the data, and as many "
+                       "without each record.", SIMULATIONS, only=SIMULATED),
     "attacks": Key(Many(Choice(tuple(attacks_of("ordinary")), "attack"), "attacks", least=1),
                    "Attacks that are tried.", only=ORDINARY, otherwise=_usual_attacks()),
     **_keys_of_attacks(),

@@ -107,7 +107,7 @@ RECIPES: Mapping[str, Recipe] = {
             Source(
                 "arfpy",
                 "MIT",
-                (("arfpy==0.1.1", "numpy==2.3.5", "pandas==3.1.1", ARROW),),
+                (("arfpy==0.1.1", "numpy==2.3.5", "pandas==2.3.3", ARROW),),
                 weight=560,
             ),
             "arfpy",

@@ -38,7 +38,6 @@ ELSEWHERE = {
     "datasets": "buyer_beware",
     "expressions": "formula parser tokens",
     "findings": "arithmetic catalogue codes_and_kinds identity",
-    "generators": "contract",
     "nearest": "ties",
     "protect": "_space record values",
     "release": "at_risk collect collect_audit collect_map collect_ordinary collect_strong "

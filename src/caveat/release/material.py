@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.generators import Copy, Setting
-from caveat.generators.ours import FittedSetting
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis import Model, Plan, Synthesizer
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis import Model, Plan
 from caveat.table import Pair, Table, align_copies
 
 __all__ = ["Material", "hold_out", "synthesise"]
@@ -115,20 +113,14 @@ def synthesise(
     step("hold out")
     rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed)
     ready = step("fit")
-
-    def done(name: str, model: ColumnModel) -> None:
-        del name, model
-        ready(1 / len(table.names))
-
-    synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **spec.synthesis)
-    model = synthesizer.fit(fitted, done=done)
+    setting = Setting(spec.synthesis, tuple(spec.protect))
+    generator = setting.fit(fitted, seed, threads=threads, anyway=anyway, done=ready)
     step("draw")
-    drawn = model.tables(spec.release.rows, spec.release.copies, threads)
+    drawn = generator.draw(spec.release.rows, spec.release.copies, threads)
     ready = step("protect")
     copies = []
-    setting = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
     for number, table_drawn in enumerate(drawn):
-        copies.append(setting.protect(table_drawn, number))
+        copies.append(generator.protect(table_drawn, number))
         ready(1 / len(drawn))
     releases = tuple(copy.release for copy in copies)
-    return Material(table, rows, fitted, control, releases, seed, model, tuple(copies))
+    return Material(table, rows, fitted, control, releases, seed, generator.model, tuple(copies))

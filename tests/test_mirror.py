@@ -38,6 +38,8 @@ ELSEWHERE = {
     "datasets": "buyer_beware",
     "expressions": "formula parser tokens",
     "findings": "arithmetic catalogue codes_and_kinds identity",
+    "generators/drivers": "arfpy datasynthesizer harness metasyn mostlyai sdv syndiffix synthcity "
+    "synthpop",  # in environments of their own
     "nearest": "ties",
     "protect": "_space record values",
     "release": "at_risk collect collect_audit collect_map collect_ordinary collect_strong "

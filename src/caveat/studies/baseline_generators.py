@@ -61,8 +61,8 @@ class Rival:
     most: int = 0
 
 
-# DataSynthesizer's own threshold is 20 values. The paper names no k. By default the tool chooses it:
-# 5 here, and the choice fails with a recent pandas. Of 1, 2, 3 and 5 that were tried, 2 gives the
+# DataSynthesizer's own threshold is 20 values. The paper names no k. The tool's own choice would be
+# 5, and choosing fails with a recent pandas. Of 1, 2, 3 and 5 that were tried, 2 gives the
 # printed row of DS 0: it was picked for that.
 RIVALS = (
     Rival("DS 0", "datasynthesizer", {"epsilon": 0, "k": 2}, most=20),

@@ -45,7 +45,7 @@ ELSEWHERE = {
     "release": "at_risk collect_audit collect_map collect_ordinary collect_strong "
     "collect_utility collected content material",
     "report": "account analyst attacker blocks disagreement map reading records",
-    "risk": "attribute cap_unmatched exclusions gtcap identity matching measure measurement "
+    "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "
     "schema starter toml tuning",

@@ -44,7 +44,7 @@ def main() -> None:
     wide = "--wide" in sys.argv
     table, target = data(wide)
     plan = plan_of(None, table)
-    worlds = Worlds(table, plan, Synthesizer(seed=1).fit(table).tables())
+    worlds = Worlds(table, plan, Synthesizer(seed=1, method="cart").fit(table).tables())
     everyone = np.arange(table.n_rows)
     few = np.random.default_rng(0).permutation(table.n_rows)
     without_each(worlds, few[:1])  # compile

@@ -96,7 +96,7 @@ def main() -> None:
         print("../shared/data/adult.csv is not here")
         return
     original = read(file)
-    release = Synthesizer(seed=1, minbucket=33).fit(original).tables()[0]
+    release = Synthesizer(seed=1, method="cart", minbucket=33).fit(original).tables()[0]
     small = original.take(np.arange(50))
     for metric in ("mahalanobis", "gower"):
         too_close(small, small, metric=metric)  # compile

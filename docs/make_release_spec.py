@@ -47,7 +47,7 @@ path = "survey.csv"
 missing = { "-8" = "not asked" }
 
 [synthesis]
-minbucket = 20
+guard = "standard"
 drop = ["person"]
 rules = ["if age < 18 then marital = 'single'"]
 derived = { bmi = "weight / (height / 100) ** 2" }
@@ -81,7 +81,7 @@ rules = { child = { if = "age < 16", then = "marital == 'single'" } }
 limits = { "S_pMSE two-way" = 10, "CI overlap" = { least = 0.3 } }
 
 [map]
-settings = { minbucket = [5, 20, 50] }
+settings = { guard = ["light", "standard", "strong"] }
 scenario = "a colleague"
 
 [output]

@@ -34,7 +34,7 @@ seed = 1
 path = "buyer-beware.csv"
 
 [synthesis]
-minbucket = {minbucket}
+{synthesis}
 
 [[scenario]]
 name = "someone who knows everybody else"
@@ -55,19 +55,21 @@ limits = {{ repU = 5, DiSCO = 5 }}
 measures = ["S_pMSE two-way", "S_pMSE three-way"]
 
 [map]
-settings = {{ minbucket = [5, 50, 75, 100] }}
+settings = {{ method = ["cart", "guarded"], minbucket = [5, 100], guard = ["standard", "strong"] }}
 scenario = "someone who knows everybody else"
 risk = "posterior"
 utility = "S_pMSE three-way"
 seeds = 3
 
 [tune]
-limits = {{ posterior = 0.2 }}
+limits = {{ posterior = 0.3 }}
 objective = "S_pMSE three-way"
 seed = 1
 
 [tune.settings]
-minbucket = [5, 50, 75, 100]
+method = ["cart", "guarded"]
+minbucket = [5, 50, 100]
+guard = ["standard", "strong"]
 
 [tune.attacker]
 records = [999]
@@ -85,7 +87,7 @@ DECISIONS = {
     'recipients = ""': 'recipients = "students of a statistics course"',
     "# control = 0.2": "control = 0.2",
     "# seed = 1": "seed = 1",
-    'drop = ["person"]': 'drop = ["person", "interviewed"]\nminbucket = 20',
+    'drop = ["person"]': 'drop = ["person", "interviewed"]',
     '  "interviewed",\n': "",
     '# targets = ["…"]  # what': 'targets = ["income", "satisfied"]  # what',
     "# limits = { repU": "limits = { repU",
@@ -94,7 +96,7 @@ DECISIONS = {
 }
 MAP = """
 [map]
-settings = { minbucket = [5, 20, 50, 100] }
+settings = { method = ["cart", "guarded"], minbucket = [5, 50], guard = ["light", "standard"] }
 scenario = "someone who knows a few facts"
 risk = "DiSCO"
 utility = "S_pMSE"
@@ -110,7 +112,7 @@ def main() -> None:
     unique_record()
     survey_release()
     out.rule("Reports to open")
-    for folder in ("unique-usual", "unique-tuned", "survey"):
+    for folder in ("unique-synthpop", "unique-tuned", "survey"):
         out.print(f"{FOLDER.name}/{folder}/report.html")
     out.print(f"done in {time.monotonic() - began:.0f} seconds")
 
@@ -120,13 +122,19 @@ def unique_record() -> None:
     out.rule("1. One unique record among 1,000")
     out.print("Four binary variables; the last record, 1111, occurs once.\n")
     caveat.write(buyer_beware(), "buyer-beware.csv")
-    Path("usual.toml").write_text(UNIQUE.format(minbucket=5, folder="unique-usual"), "utf-8")
-    command("run usual.toml")
+    specify("synthpop.toml", {"method": "cart", "minbucket": 5}, "unique-synthpop")
+    command("run synthpop.toml")
     out.print("repU and DiSCO find little, the strong attacker is certain. Search a safer setting:")
-    command("tune usual.toml --json tuned.json --chart map.html")
-    chosen = json.loads(Path("tuned.json").read_text("utf-8"))["chosen"]["options"]["minbucket"]
-    Path("tuned.toml").write_text(UNIQUE.format(minbucket=chosen, folder="unique-tuned"), "utf-8")
+    command("tune synthpop.toml --json tuned.json --chart map.html")
+    chosen = json.loads(Path("tuned.json").read_text("utf-8"))["chosen"]["options"]
+    specify("tuned.toml", chosen, "unique-tuned")
     command("run tuned.toml")
+
+
+def specify(file: str, synthesis: dict[str, str | int], folder: str) -> None:
+    """Write the specification of the first part with these settings."""
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in synthesis.items())
+    Path(file).write_text(UNIQUE.format(synthesis=lines, folder=folder), "utf-8")
 
 
 def survey_release() -> None:

@@ -48,12 +48,12 @@ def objects() -> Iterator[Any]:
     for options in (
         {},
         {"method": "forest", "trees": 2},
-        {"strata": "sex", "smoothing": "density"},
+        {"method": "cart", "strata": "sex", "smoothing": "density"},
         {"columns": {"income": {"method": "normal"}, "job": {"method": "multinomial"}}},
         {"columns": {"income": {"method": "normrank"}, "job": {"method": "ordinal"}}},
         {"columns": {"job": {"method": "saturated"}, "sex": {"method": "saturated"}}},
         {"columns": {"job": {"method": "lookup", "predictors": ["sex"]}}},
-        {"proper": True},
+        {"method": "cart", "proper": True},
     ):  # fmt: skip
         synthesizer = Synthesizer(seed=1, **options)
         model = synthesizer.fit(original)

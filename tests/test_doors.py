@@ -97,7 +97,7 @@ measures = ["row gap"]
 risk = "commonTarget"
 utility = "row gap"
 seeds = 1
-settings = { minbucket = [20, 50], protect = [[], [{ name = "shuffle", columns = ["age"] }]] }
+settings = { smallest = [20, 50], protect = [[], [{ name = "shuffle", columns = ["age"] }]] }
 [output]
 formats = ["csv", "jsonl"]
 """
@@ -167,12 +167,12 @@ def test_a_measure_of_utility(folder: Path, release: Path) -> None:
 def test_a_method_and_a_protection(release: Path) -> None:
     evidence = read_evidence(release / "evidence.json")
     made = {column["name"]: column["method"] for column in evidence["synthesis"]["columns"]}
-    assert made == {"sex": "uniform", "age": "cart", "region": "cart"}
+    assert made == {"sex": "uniform", "age": "guarded", "region": "guarded"}
     (step,) = evidence["protection"]
     assert (step["name"], step["counts"]) == ("shuffle", {"columns": 1})
     settings = [point["setting"] for point in evidence["map"]["points"]]
-    assert settings == ["minbucket 20", "minbucket 20, shuffle", "minbucket 50",
-                        "minbucket 50, shuffle", "minbucket 5, shuffle"]  # fmt: skip
+    assert settings == ["smallest 20", "smallest 20, shuffle", "smallest 50",
+                        "smallest 50, shuffle", "shuffle"]  # fmt: skip
     for text in both_reports(release):
         assert "uniform" in text
         assert all(setting in text for setting in settings)

@@ -36,6 +36,7 @@ unit = "person"
 path = "QXMARKfile.sav"
 {columns}
 [synthesis]
+method = "cart"
 minbucket = 10
 {synthesis}
 [[scenario]]

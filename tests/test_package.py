@@ -47,17 +47,17 @@ def test_the_demo_leaves_a_report(tmp_path: Path) -> None:
         check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "chosen: minbucket 100" in done.stdout
+    assert "chosen: guarded, guard standard" in done.stdout
     demo = tmp_path / "demo"
     worst = {}
-    for folder in ("unique-usual", "unique-tuned", "survey"):
+    for folder in ("unique-synthpop", "unique-tuned", "survey"):
         assert (demo / folder / "report.html").exists()
         content = evidence.read(demo / folder / "evidence.json")
         found = [m for scenario in content["scenarios"] for m in scenario["measurements"]]
         worst[folder] = {m["measure"]: m["value"] for m in found}
-    assert worst["unique-usual"]["strongWorst"] == 1
-    assert worst["unique-usual"]["DiSCO"] == worst["unique-usual"]["repU"] == 0
-    # Two values are possible, and after larger leaves little more than that is known.
+    assert worst["unique-synthpop"]["strongWorst"] == 1
+    assert worst["unique-synthpop"]["DiSCO"] == worst["unique-synthpop"]["repU"] == 0
+    # Two values are possible, and after guarded trees little more than that is known.
     assert 0.5 <= worst["unique-tuned"]["strongWorst"] < 0.6
 
 

@@ -13,6 +13,7 @@ from caveat.table import Table
 pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
 
 TRIALS = 250
+PLAIN = {"method": "cart", "minbucket": 2}
 PRIOR = np.array([0.5, 0.3, 0.2])
 
 
@@ -27,9 +28,9 @@ def test_reliability_when_the_truth_is_drawn_from_the_prior():
         t[:3] = [0, 1, 2]  # every level has another record that holds it
         t[-1] = rng.choice(3, p=PRIOR)
         table = Table.from_frame({"x": x, "t": levels[t]})
-        release = Synthesizer(seed=trial, threads=1, minbucket=2).fit(table).tables()[0]
+        release = Synthesizer(seed=trial, threads=1, **PLAIN).fit(table).tables()[0]
         result = posterior(
-            table, release, n - 1, unknown=["t"], generator={"minbucket": 2}, prior=PRIOR,
+            table, release, n - 1, unknown=["t"], generator=PLAIN, prior=PRIOR,
             threads=1,
         )  # fmt: skip
         stated.append(result.probabilities)

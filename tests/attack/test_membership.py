@@ -38,7 +38,7 @@ def test_a_release_that_is_impossible_with_the_record(update, monkeypatch):
     """
     table = Table.from_frame({"x": [0, 0, 0, 0, 1, 1], "y": ["b", "b", "b", "b", "a", "a"]})
     release = Table.from_frame({"x": [1], "y": ["b"]})
-    options = {"minbucket": 2, "minsplit": 2}
+    options = {"method": "cart", "minbucket": 2, "minsplit": 2}
     if not update:
         monkeypatch.setattr(adjacent, "can_update", lambda worlds: False)
     result = membership(table, release, generator=options)
@@ -59,12 +59,12 @@ def test_a_release_that_is_impossible_with_the_record(update, monkeypatch):
 
 def test_equals_refits_of_the_whole_synthesiser():
     table = survey(rows=120).select(["sex", "age", "income", "marital"])
-    release = Synthesizer(seed=4).fit(table).tables()[0]
+    release = Synthesizer(seed=4, method="cart").fit(table).tables()[0]
     result = membership(table, release, records=[3, 50])
-    full = Synthesizer(seed=1).fit(table).log_prob(release).total
+    full = Synthesizer(seed=1, method="cart").fit(table).log_prob(release).total
     for record, ratio in zip([3, 50], result.log_ratio, strict=True):
         rest = table.take(np.delete(np.arange(120), record))
-        less = Synthesizer(seed=1).fit(rest).log_prob(release).total
+        less = Synthesizer(seed=1, method="cart").fit(rest).log_prob(release).total
         assert ratio == pytest.approx(full - less, abs=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_bad_input():
     with pytest.raises(CaveatError, match="no record is named"):
         membership(table, table, records=[])
     with pytest.warns(CaveatWarning, match="copied"):
-        model = Synthesizer(seed=1, columns={"var1": {"method": "copy"}}).fit(table)
+        model = Synthesizer(seed=1, method="cart", columns={"var1": {"method": "copy"}}).fit(table)
     with pytest.raises(CaveatError, match="shows every member by construction"):
         membership(table, model.tables()[0], generator=model)
     with pytest.raises(CaveatError, match="cannot have made this release"):
@@ -123,7 +123,7 @@ class TestCalibration:
     def test_the_ratio_is_a_ratio_of_densities(self):
         # E[p(Z|D)/p(Z|D-)] over releases of D- is 1 when the supports agree
         table = Table.from_frame({"x": ["a"] * 6 + ["b"] * 5, "y": ["u", "v"] * 5 + ["u"]})
-        test = membership_test(table, 0, simulations=600, rows=5, seed=1, generator={})
+        test = membership_test(table, 0, simulations=600, rows=5, seed=1)
         ratios = np.exp(test.outside)
         assert abs(ratios.mean() - 1) < 4 * ratios.std() / math.sqrt(600)
         inverse = np.exp(-test.inside)

@@ -15,17 +15,22 @@ from caveat.table import Table
 pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
 
 
+PROPER = {"method": "cart", "proper": True}
+
+
+def plain(seed: int) -> Synthesizer:
+    return Synthesizer(seed=seed, method="cart", threads=1)
+
+
 def tiny() -> Table:
     return Table.from_frame({"x": ["a"] * 12 + ["b"] * 7 + ["c"], "y": ["u", "v"] * 10})
 
 
 def test_simulated_cells_agree_with_the_exact_posterior():
     table = tiny().select(["x"])
-    release = Synthesizer(seed=4).fit(table).tables()[0]
+    release = Synthesizer(seed=4, method="cart").fit(table).tables()[0]
     exact = posterior(table, release, 19)
-    found = simulated_posterior(
-        table, release, 19, lambda seed: Synthesizer(seed=seed, threads=1), simulations=200, seed=1
-    )
+    found = simulated_posterior(table, release, 19, plain, simulations=200, seed=1)
     assert not found.exact
     # with one column the counts of the candidates are sufficient; only their sum is not fixed
     assert np.all(np.abs(found.probabilities - exact.probabilities) < 4 * found.error + 0.06)
@@ -34,7 +39,7 @@ def test_simulated_cells_agree_with_the_exact_posterior():
 
 def test_simulation_finds_the_unique_record_of_buyer_beware():
     found = simulated_posterior(
-        buyer_beware(), buyer_beware(4), 999, lambda seed: Synthesizer(seed=seed, threads=1),
+        buyer_beware(), buyer_beware(4), 999, plain,
         simulations=25, unknown=["var4"], refit=False, seed=2,
     )  # fmt: skip
     # three rows 1111: with rate 1/1000 likely, without it impossible up to the half count
@@ -44,9 +49,9 @@ def test_simulation_finds_the_unique_record_of_buyer_beware():
 
 def test_a_summary_of_the_users_own():
     table = Table.from_frame({"x": [0] * 10 + [1] * 9 + [50]})
-    release = Synthesizer(seed=8).fit(table).tables()[0]
+    release = Synthesizer(seed=8, method="cart").fit(table).tables()[0]
     found = simulated_posterior(
-        table, release, 19, lambda seed: Synthesizer(seed=seed, threads=1), simulations=60, seed=3,
+        table, release, 19, plain, simulations=60, seed=3,
         prior="uniform", summary=lambda copy: [float(np.mean(copy["x"].numbers[copy["x"].codes]))],
     )  # fmt: skip
     has_outlier = 50 in release["x"].values
@@ -100,7 +105,7 @@ class TestProper:
 
     def test_without_randomness_it_is_the_exact_posterior(self):
         table = tiny()
-        release = Synthesizer(seed=4).fit(table).tables()[0]
+        release = Synthesizer(seed=4, method="cart").fit(table).tables()[0]
         exact = posterior(table, release, 3, unknown=["y"])
         found = proper_posterior(table, release, 3, unknown=["y"], draws=3)
         assert found.probabilities == pytest.approx(exact.probabilities, abs=1e-12)
@@ -109,9 +114,9 @@ class TestProper:
     def test_proper_trees_blur_the_unique_record_no_more_than_they_should(self):
         table = buyer_beware()
         with pytest.raises(CaveatError, match="proper_posterior"):
-            posterior(table, buyer_beware(4), 999, generator={"proper": True})
+            posterior(table, buyer_beware(4), 999, generator=PROPER)
         found = proper_posterior(
-            table, buyer_beware(4), 999, unknown=["var4"], generator={"proper": True}, draws=20
+            table, buyer_beware(4), 999, unknown=["var4"], generator=PROPER, draws=20
         )
         # 1111 is in the release: worlds without it stay impossible in every draw
         assert found.probability == 1.0

@@ -141,7 +141,7 @@ def test_a_pure_node_stays_whole_where_nothing_is_pruned(small):
 
 def test_nothing_is_grown_again_for_pruning_where_nothing_is_pruned(monkeypatch):
     table = messy(400, 3)
-    model = Synthesizer(seed=1, prune=False).fit(table)
+    model = Synthesizer(seed=1, method="cart", prune=False).fit(table)
     worlds = Worlds(table, model.plan, model.tables())
     asked = []
     whole = _walk.Walk._prune
@@ -209,7 +209,7 @@ def messy(n: int, seed: int) -> Table:
 )  # fmt: skip
 def test_attacks_equal_refits(seed, options):
     table = messy(70, seed)
-    model = Synthesizer(seed=seed, **options).fit(table)
+    model = Synthesizer(seed=seed, **{"method": "cart", **options}).fit(table)
     worlds = Worlds(table, model.plan, model.tables(copies=2))
     assert can_update(worlds)
     records = np.arange(0, 70, 9)
@@ -231,7 +231,7 @@ def test_attacks_equal_refits(seed, options):
 
 def test_special_values_are_drawn_in_two_steps_too():
     table = messy(250, 11)
-    options = {"special": {"friends": [0]}}
+    options = {"method": "cart", "special": {"friends": [0]}}
     worlds = Worlds(
         table, plan_of(options, table), Synthesizer(seed=1, **options).fit(table).tables()
     )
@@ -243,7 +243,8 @@ def test_special_values_are_drawn_in_two_steps_too():
 
 def test_threads_and_chunks_do_not_change_a_bit(monkeypatch):
     table = messy(150, 5)
-    worlds = Worlds(table, plan_of(None, table), Synthesizer(seed=1).fit(table).tables())
+    release = Synthesizer(seed=1, method="cart").fit(table).tables()
+    worlds = Worlds(table, plan_of(None, table), release)
     one = with_each_value(worlds, "education", np.arange(150), threads=1)
     monkeypatch.setattr("caveat.attack.updates.CHUNK", 100)
     two = with_each_value(worlds, "education", np.arange(150), threads=3)
@@ -257,7 +258,7 @@ def test_threads_and_chunks_do_not_change_a_bit(monkeypatch):
 def test_plans_that_cannot_be_updated_are_refitted(options):
     table = messy(60, 2)
     with pytest.warns() if "rules" in options else _nothing():
-        model = Synthesizer(seed=1, **options).fit(table)
+        model = Synthesizer(seed=1, **{"method": "cart", **options}).fit(table)
     worlds = Worlds(table, model.plan, model.tables())
     assert not can_update(worlds)
     result = membership(table, model.tables()[0], generator=model.plan, records=[0, 1])

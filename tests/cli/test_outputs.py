@@ -29,7 +29,7 @@ keys = ["a"]
 [tune]
 objective = "S_pMSE one-way"
 limits = { repU = 5 }
-settings = { minbucket = [5] }
+settings = { smallest = [50] }
 """
 # Arguments of each command; all of these files are inputs. None is read before the check.
 INPUTS = {

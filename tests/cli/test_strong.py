@@ -23,7 +23,7 @@ def folder(tmp_path):
     write(buyer_beware(), tmp_path / "original.csv")
     write(buyer_beware(2), tmp_path / "release2.csv")
     write(buyer_beware(1), tmp_path / "release1.csv")
-    (tmp_path / "release.toml").write_text("[synthesis]\nminbucket = 5\n")
+    (tmp_path / "release.toml").write_text('[synthesis]\nmethod = "cart"\nminbucket = 5\n')
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def test_every_record_and_the_confidential_file(folder):
 
 
 def test_membership_with_a_model_file(folder):
-    model = Synthesizer(seed=1).fit(read(folder / "original.csv"))
+    model = Synthesizer(seed=1, method="cart").fit(read(folder / "original.csv"))
     save(model, folder / "m.caveat")
     result = attack(folder, "release1.csv", "--model", "m.caveat", "--membership",
                     "--records", "members.csv")  # fmt: skip

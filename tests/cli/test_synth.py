@@ -22,7 +22,7 @@ SPEC = """
 missing = { "-8" = "not asked" }
 
 [synthesis]
-minbucket = 10
+guard = "light"
 rules = ["if age < 18 then marital = 'single'"]
 
 [synthesis.columns.person]

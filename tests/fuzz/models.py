@@ -31,6 +31,7 @@ SURVEY = Schema.from_mapping({"income": {"missing": {"-8": "not asked"}}}).apply
     survey(rows=160).drop(["person"])
 )
 TREES: dict[str, Any] = {
+    "method": "cart",
     "rules": ["if age < 18 then marital = 'single'"],
     "derived": {"bmi": "round(weight / (height / 100) ** 2, 1)"},
     "special": {"friends": [0]},
@@ -100,14 +101,14 @@ def seed_models() -> dict[str, bytes]:
         "strata": (SURVEY, {**TREES, "strata": "sex"}),
         "guarded": (SURVEY, GUARDED),
         "guarded strata": (frame, {"method": "guarded", "strata": "sex", "weights": "weight"}),
-        "proper": (frame, {"proper": True, "weights": "weight", **told}),
+        "proper": (frame, {"method": "cart", "proper": True, "weights": "weight", **told}),
         "forest": (frame, {"method": "forest", "trees": 3}),
         "regressions": (frame, {**told, "columns": REGRESSIONS, "weights": "weight"}),
         "strata of regressions": (frame, {"columns": REGRESSIONS, "strata": "sex"}),
         "margins": (frame, {"columns": ipf, "drop": ["town"]}),
-        "counted": (frame, {"columns": {**counted, "income": {"smoothing": "spline"}}}),
+        "counted": (frame, {"method": "cart", "smoothing": "spline", "columns": counted}),
         "copies": (frame, {"columns": {"town": {"method": "copy"}, "end": {"method": "sample"}}}),
-        "polars": (pl.from_pandas(frame[few]), {"smoothing": "kernel"}),
+        "polars": (pl.from_pandas(frame[few]), {"method": "cart", "smoothing": "kernel"}),
         "arrow": (pl.from_pandas(frame).to_arrow(), {}),
         "dict": ({name: frame[name].to_numpy() for name in few}, {}),
     }

@@ -70,7 +70,7 @@ objective = "S_pMSE one-way"
 keys = ["sex", "age"]
 targets = ["marital"]
 limits = { DiSCO = 60 }
-settings = { minbucket = [5, 20, 50] }
+settings = { method = ["cart"], minbucket = [5, 20, 50] }
 """
 
 

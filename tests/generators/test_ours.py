@@ -7,7 +7,8 @@ from caveat.generators import Setting
 
 def test_only_numbers_and_names_of_protections_may_be_published() -> None:
     steps = ({"name": "round_numbers", "columns": {"income": 10}},)
-    plain = Setting({"minbucket": 5, "prune": False, "strata": "region"}, steps, ("minbucket",))
+    options = {"method": "cart", "minbucket": 5, "prune": False, "strata": "region"}
+    plain = Setting(options, steps, ("minbucket",))
     assert str(plain) == "minbucket 5, round numbers"
     assert plain.is_public
     assert Setting({"cp": 1e-8, "prune": False}, steps).is_public

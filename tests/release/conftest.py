@@ -21,6 +21,7 @@ control = 0.25
 path = "survey.csv"
 
 [synthesis]
+method = "cart"
 minbucket = 20
 drop = ["person", "interviewed", "occupation", "bmi"]
 

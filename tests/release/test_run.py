@@ -177,7 +177,7 @@ def test_utility_stands_beside_its_references(parts, outcome):
 def test_buyer_beware_gives_the_same_bytes_and_finds_the_record(tmp_path):
     write(buyer_beware(), tmp_path / "data.csv")
     (tmp_path / "release.toml").write_text(
-        "[release]\nseed = 3\ncopies = 2\n[data]\npath = 'data.csv'\n"
+        "[release]\nseed = 3\ncopies = 2\n[data]\npath = 'data.csv'\n[synthesis]\nmethod = 'cart'\n"
         "[[scenario]]\nname = 'strong'\nattacker = 'strong'\ntargets = ['var4']\nrecords = 'all'\n"
         "[utility]\nmeasures = ['S_pMSE two-way']\n"
         "[map]\nsettings = { minbucket = [5, 75] }\nseeds = 2\n"

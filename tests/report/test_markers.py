@@ -35,6 +35,7 @@ path = "MARKERFILE.sav"
 missing = { "-987654" = "MARKERMISSINGLABEL" }
 
 [synthesis]
+method = "cart"
 minbucket = 10
 drop = ["MARKERDROPPED"]
 rules = ["if age < 25 then marital = 'MARKERLEVEL'"]

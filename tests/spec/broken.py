@@ -25,6 +25,7 @@ missing = [-8]
 
 [synthesis]
 minbucket = 20
+method = "cart"
 drop = ["person"]
 rules = ["if age < 18 then marital = 'single'"]
 [synthesis.derived]
@@ -88,7 +89,7 @@ BROKEN = {
     "unknown section": (
         "[output]",
         "[outputs]",
-        60,
+        61,
         "there is no section 'outputs' in a specification; perhaps output (allowed: "
         "release, data, columns, synthesis, protect, scenario, utility, map, tune, "
         "output)",
@@ -133,33 +134,33 @@ BROKEN = {
     "map of a setting that cannot vary": (
         "minbucket = [5, 50]",
         "order = [5, 50]",
-        56,
+        57,
         "map.settings: there is no setting 'order'; use <settings>, strata, weights, "
         "columns, protect",
     ),
     "scenario is one table": (
         '[[scenario]]\nname = "who',
         '[scenario]\nname = "who',
-        34,
+        35,
         "this is not valid TOML (cannot declare scenario twice); it stands there twice: remove one",
     ),
     "level of a target to be left out is no list": (
         "limits = { DiSCO = 5, repU = 10 }",
         "exclude_levels = { marital = 'single' }",
-        32,
+        33,
         "scenario.exclude_levels.marital must be a list of values",
     ),
     "pair of three": (
         "limits = { DiSCO = 5, repU = 10 }",
         "exclude_pairs = [['marital', 'single', 'age']]",
-        32,
+        33,
         "scenario.exclude_pairs: an excluded pair has four parts; give (target, its "
         "level, key, its level)",
     ),
     "groups and tolerance": (
         "limits = { DiSCO = 5, repU = 10 }",
         "groups = { age = 10 }\ntolerance = { age = 2 }",
-        32,
+        33,
         "scenario.groups.age: a column is either cut into groups or matched with a "
         "tolerance; choose one",
     ),
@@ -167,14 +168,14 @@ BROKEN = {
         "[output]",
         "[tune]\nlimits = { DiSCO = 5 }\nobjective = 'S_pMSE'\n"
         "settings = { cp = [-0.1] }\n\n[output]",
-        63,
+        64,
         "tune.settings.cp: item 1 must be a number, 0 or more",
     ),
     "tune with a word for a flag": (
         "[output]",
         "[tune]\nlimits = { DiSCO = 5 }\nobjective = 'S_pMSE'\n"
         "settings = { prune = [false, 'no'] }\n\n[output]",
-        63,
+        64,
         "tune.settings.prune: item 2 must be true or false",
     ),
     "prune with a number": (
@@ -193,7 +194,7 @@ BROKEN = {
         "[output]",
         "[tune]\nlimits = { DiSCO = 5 }\nobjective = 'S_pMSE'\n"
         "settings = { temperature = [1, -1] }\n\n[output]",
-        63,
+        64,
         "tune.settings.temperature: item 2 must be a number above 0",
     ),
     "unknown guard": (
@@ -206,33 +207,33 @@ BROKEN = {
     "range of two numbers": (
         'method = "sample"',
         "range = [0, 80]",
-        22,
+        23,
         "synthesis.columns.friends.range must be a list of 3 numbers (lowest, highest, step)",
     ),
     "range without points": (
         'method = "sample"',
         'method = "guarded"\nrange = [80, 0, 1]',
-        23,
+        24,
         "synthesis.columns.friends.range: the range has no points, or too many; give a highest "
         "value above the lowest and at most 1,000,000,000 steps",
     ),
     "data beyond the range": (
         'method = "sample"',
         'method = "guarded"\nrange = [0, 2, 1]',
-        23,
+        24,
         "synthesis.columns.friends.range: the data go beyond the declared range; declare a wider "
         "one, or code what lies beyond it (top-coding)",
     ),
     "range of words": (
         'columns.friends]\nmethod = "sample"',
         'columns.marital]\nmethod = "guarded"\nrange = [0, 2, 1]',
-        23,
+        24,
         "synthesis.columns.marital.range: a range is for numbers; leave it out",
     ),
     "unknown scale": (
         'method = "sample"',
         'scale = "log"',
-        22,
+        23,
         "synthesis.columns.friends.scale: there is no scale 'log'; use even, geometric",
     ),
     "syntax error": (
@@ -342,311 +343,311 @@ BROKEN = {
     "column of a rule": (
         "if age < 18",
         "if aeg < 18",
-        18,
+        19,
         "synthesis.rules: the data have no column 'aeg'; perhaps age (allowed: <columns>)",
     ),
     "rule cannot be read": (
         "if age < 18 then",
         "when age < 18 then",
-        18,
+        19,
         "synthesis.rules: it cannot be read; write it as in: if age < 18 then marital = "
         '"single", or: start <= end',
     ),
     "value of a rule never occurs": (
         "marital = 'single'\"]",
         "marital = 'alone'\"]",
-        18,
+        19,
         "synthesis.rules: the rule gives marital a value that never occurs in the data; "
         "use a value of the column, or missing",
     ),
     "derived from an unknown column": (
         "weight / (",
         "wait / (",
-        20,
+        21,
         "synthesis.derived.bmi: the formula needs wait, which is not synthesised; use "
         "columns of the output",
     ),
     "formula cannot be read": (
         "weight / (",
         "weight / ((",
-        20,
+        21,
         "synthesis.derived.bmi: it cannot be read; check the brackets",
     ),
     "cyclic derived columns": (
         'bmi = "weight / (height / 100) ** 2"',
         'bmi = "weight / 2"\nweight = "bmi * 2"',
-        19,
+        20,
         "synthesis.derived: weight and bmi are derived from each other; synthesise one of them",
     ),
     "unknown method": (
         'method = "sample"',
         'method = "cat"',
-        22,
+        23,
         "synthesis.columns.friends.method: there is no method 'cat'; perhaps cart "
         "(allowed: <methods>)",
     ),
     "settings of an unknown column": (
         "columns.friends",
         "columns.freinds",
-        21,
+        22,
         "synthesis.columns.freinds: the data have no column 'freinds'; perhaps friends "
         "(allowed: <columns>)",
     ),
     "dropped column unknown": (
         'drop = ["person"]',
         'drop = ["persons"]',
-        17,
+        18,
         "synthesis.drop: the data have no column 'persons'; perhaps person (allowed: <columns>)",
     ),
     "unknown protection": (
         '"remove_replicated_uniques"',
         '"remove_uniques"',
-        25,
+        26,
         "protect.name: there is no protection 'remove_uniques'; perhaps "
         "remove_replicated_uniques (allowed: <protections>)",
     ),
     "unknown argument": (
         'keys = ["sex", "age"]\n\n',
         'key = ["sex", "age"]\n\n',
-        26,
+        27,
         "protect.key: 'key' is no argument of remove_replicated_uniques; use keys, existing",
     ),
     "column of a protection": (
         'keys = ["sex", "age"]\n\n',
         'keys = ["sex", "agee"]\n\n',
-        26,
+        27,
         "protect.keys: the data have no column 'agee'; perhaps age (allowed: <released>)",
     ),
     "scenario without a name": (
         'name = "a colleague"\n',
         "",
-        28,
+        29,
         "scenario.name is missing; it must be a text that is not empty",
     ),
     "scenario names twice": (
         '"who knows all others"',
         '"a colleague"',
-        35,
+        36,
         "scenario.name: two scenarios are called 'a colleague'; give each a name of its own",
     ),
     "attacker unknown": (
         'attacker = "strong"',
         'attacker = "strongest"',
-        36,
+        37,
         "scenario.attacker: there is no attacker 'strongest'; perhaps strong (allowed: "
         "release, strong, ordinary)",
     ),
     "keys empty": (
         'keys = ["sex", "age", "region"]',
         "keys = []",
-        30,
+        31,
         "scenario.keys must be a list of column names that is not empty",
     ),
     "no keys": (
         'keys = ["sex", "age", "region"]\n',
         "",
-        28,
+        29,
         "scenario.keys: no key is named; say which columns an attacker may know",
     ),
     "key is no list": (
         'keys = ["sex", "age", "region"]',
         'keys = "sex"',
-        30,
+        31,
         "scenario.keys must be a list of column names that is not empty",
     ),
     "key not in the data": (
         '"age", "region"]',
         '"age", "regoin"]',
-        30,
+        31,
         "scenario.keys: the data have no column 'regoin'; perhaps region (allowed: <columns>)",
     ),
     "key not released": (
         '"age", "region"]',
         '"age", "person"]',
-        30,
+        31,
         "scenario.keys: person is not released; what is not in the release cannot be "
         "compared: name another column",
     ),
     "key twice named": (
         '"age", "region"]',
         '"age", "sex"]',
-        30,
+        31,
         "scenario.keys, column sex: a key is named twice",
     ),
     "target is a key": (
         'targets = ["marital", "income"]',
         'targets = ["marital", "age"]',
-        31,
+        32,
         "scenario.targets, column age: a key is also the target; what the attacker knows "
         "she need not learn: remove it from one of the two",
     ),
     "limit out of range": (
         "DiSCO = 5",
         "DiSCO = -5",
-        32,
+        33,
         "scenario.limits.DiSCO: no release can meet it: the measure lies between 0 and "
         "100; mend it",
     ),
     "limit of text": (
         "DiSCO = 5",
         'DiSCO = "low"',
-        32,
+        33,
         "scenario.limits.DiSCO must be a number, or a table with most, least",
     ),
     "limits contradict": (
         "DiSCO = 5",
         "DiSCO = { most = 5, least = 10 }",
-        32,
+        33,
         "scenario.limits.DiSCO: the limits contradict each other: the smallest value is "
         "above the largest; mend one of them",
     ),
     "limit on an unknown measure": (
         "DiSCO = 5",
         "disco = 5",
-        32,
+        33,
         "scenario.limits: there is no measure of risk 'disco'; perhaps DiSCO; see caveat measures",
     ),
     "measure of another attacker": (
         "DiSCO = 5",
         "strongWorst = 5",
-        32,
+        33,
         "scenario.limits: the attacker 'release' has no measure strongWorst; it belongs "
         "to attacker = 'strong'",
     ),
     "measure that needs more": (
         "DiSCO = 5",
         "GTCAP = 5",
-        32,
+        33,
         "scenario.limits: the attacker 'release' has no measure GTCAP here; add tolerance"
         " = { age = 2 }",
     ),
     "key of another attacker": (
         "records = 50",
         "tolerance = { age = 2 }",
-        38,
+        39,
         "scenario.tolerance: an attacker 'strong' has no such key; remove it, or choose "
         "attacker = 'release' or 'ordinary'",
     ),
     "records out of range": (
         "records = 50",
         'records = "most"',
-        38,
+        39,
         'scenario.records must be a whole number, 1 or more, or "all"',
     ),
     "attack without what it needs": (
         'second = ["region"]\n',
         "",
-        45,
+        46,
         "scenario.attacks: linkability needs two parties; add second = [...]",
     ),
     "unknown attack": (
         '"linkability", "inference"',
         '"linkage", "inference"',
-        46,
+        47,
         "scenario.attacks: there is no attack 'linkage'; use prediction, singling-out, "
         "inference, outliers, linkability, membership, distances",
     ),
     "no family of models": (
         "income ~ age",
         "tobit: income ~ age",
-        49,
+        50,
         "utility.models: there is no family 'tobit'; choose among linear, logistic, "
         "poisson, multinomial",
     ),
     "model cannot be read": (
         "age + sex",
         "age + + (sex",
-        49,
+        50,
         "utility.models: the model cannot be read; write it as 'income ~ age + sex', "
         "quote odd names as Q('name')",
     ),
     "model without a formula": (
         "income ~ age + sex",
         "income",
-        49,
+        50,
         "utility.models: a model is a formula; write 'income ~ age + sex'",
     ),
     "model of an unknown column": (
         "age + sex",
         "age + gender",
-        49,
+        50,
         "utility.models: there is no column 'gender'; choose among <released>",
     ),
     "utility of an unknown measure": (
         '"S_pMSE" = 10',
         '"S_pMES" = 10',
-        50,
+        51,
         "utility.limits: there is no measure of utility 'S_pMES'; perhaps S_pMSE; see "
         "caveat measures",
     ),
     "utility without a model": (
         'models = ["income ~ age + sex"]\n',
         "",
-        49,
+        50,
         'utility.limits: CI overlap needs models; add models = ["income ~ age + sex"]',
     ),
     "edit rule of an unknown column": (
         "marital == 'single'",
         "maritl == 'single'",
-        53,
+        54,
         "utility.rules.child.then: the expression names a column that is not there; "
         "choose among <released>",
     ),
     "edit rule without consequence": (
         "then = \"marital == 'single'\"\n",
         "",
-        51,
+        52,
         "utility.rules.child.then is missing; it must be a text that is not empty",
     ),
     "map of an unknown scenario": (
         'scenario = "a colleague"',
         'scenario = "colleague"',
-        57,
+        58,
         "map.scenario: the scenario 'colleague' is not there; perhaps a colleague "
         "(allowed: a colleague, who knows all others)",
     ),
     "map of an unknown setting": (
         "minbucket = [5, 50]",
         "minbukket = [5, 50]",
-        56,
+        57,
         "map.settings: there is no setting 'minbukket'; perhaps minbucket (allowed: "
         "<settings>, strata, weights, columns, protect)",
     ),
     "map of a bad value": (
         "minbucket = [5, 50]",
         "minbucket = [5, 0]",
-        56,
+        57,
         "map.settings.minbucket: item 2 must be a whole number, 1 or more",
     ),
     "map without values": (
         "minbucket = [5, 50]",
         "minbucket = []",
-        56,
+        57,
         "map.settings.minbucket must be a list of values that is not empty",
     ),
     "map of a risk that is none": (
         'risk = "DiSCO"',
         'risk = "S_pMSE"',
-        58,
+        59,
         "map.risk: there is no measure of risk 'S_pMSE'; see caveat measures",
     ),
     "map of another attacker": (
         'risk = "DiSCO"',
         'risk = "posterior"',
-        58,
+        59,
         "map.risk: there is no posterior of the attacker 'release'; use a measure of an "
         "audit, such as DiSCO",
     ),
     "unknown format": (
         '"csv", "sav"',
         '"csv", "xlsx"',
-        61,
+        62,
         "output.formats: there is no format 'xlsx'; use <formats>",
     ),
     "tune without an objective": (
         "[output]",
         "[tune]\nlimits = { DiSCO = 5 }\nsettings = { cp = [0.1] }\n\n[output]",
-        60,
+        61,
         "tune.objective is missing; it must be a measure of utility (see caveat measures)",
     ),
 }

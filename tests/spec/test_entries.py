@@ -24,7 +24,7 @@ from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
 from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
 from caveat.synthesis.methods import Settings
-from caveat.synthesis.plan import TOP_LEVEL, make_plan
+from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
 from caveat.table.schema import ColumnSchema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -119,7 +119,11 @@ def test_default_measures_are_those_of_an_audit(tmp_path: Path) -> None:
 def test_the_plan_knows_every_setting() -> None:
     table = survey(rows=60).select(["sex", "age", "income"])
     settings = {k: v.default for k, v in SYNTHESIS.keys.items() if v.default is not None}
-    assert make_plan(table, settings) == make_plan(table, {"method": "cart"})
+    plain = {k: v for k, v in settings.items() if k not in DIAL}
+    made = make_plan(table, {**plain, "method": "cart"})
+    assert made == make_plan(table, {"method": "cart"})
+    guarded = {k: v for k, v in settings.items() if k not in PLAIN}
+    assert make_plan(table, guarded) == make_plan(table)
 
 
 SCHEMA = json_schema()

@@ -61,7 +61,7 @@ def test_of_a_scenario(tmp_path: Path) -> None:
     assert "patience" not in colleague.told
     jsonschema.validate(loads(text), json_schema())
     wrong = text.replace("patience = 7", "patience = 0")
-    with pytest.raises(CaveatError, match=r"line 37: scenario\.patience must be a whole number, 1"):
+    with pytest.raises(CaveatError, match=r"line 38: scenario\.patience must be a whole number, 1"):
         read(tmp_path, wrong)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(loads(wrong), json_schema())
@@ -71,7 +71,7 @@ def test_of_a_scenario(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("entry")
 def test_of_a_search(tmp_path: Path) -> None:
-    given = {"limits": {"DiSCO": 5}, "objective": "S_pMSE", "settings": {"cp": [0.1]}}
+    given = {"limits": {"DiSCO": 5}, "objective": "S_pMSE", "settings": {"depth": [3]}}
     spec = PatientTune.from_mapping({"tune": {**given, "patience": 7}})
     assert isinstance(spec, PatientTune)
     assert spec.patience == 7

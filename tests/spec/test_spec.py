@@ -32,8 +32,8 @@ def read(folder: Path, text: str) -> tuple[ReleaseSpec, Table]:
 def test_without_a_mistake_there_is_none(folder: Path) -> None:
     spec, table = read(folder, GOOD)
     assert table.n_rows == 200
-    assert spec.line("scenario", 1, "targets", 0) == 37
-    assert spec.line("scenario", 1, "keys") == 34  # not there: the scenario itself
+    assert spec.line("scenario", 1, "targets", 0) == 38
+    assert spec.line("scenario", 1, "keys") == 35  # not there: the scenario itself
     assert spec.text == GOOD.encode()
 
 
@@ -83,7 +83,7 @@ def test_files_that_are_no_text(folder: Path) -> None:
 
 def test_an_end_that_is_missing(folder: Path) -> None:
     text = message(folder, GOOD + "reports = [\n'internal',\n")
-    assert text.startswith("release.toml, line 63: this is not valid TOML (")
+    assert text.startswith("release.toml, line 64: this is not valid TOML (")
 
 
 def test_marks_and_line_ends_of_windows_do_no_harm(folder: Path) -> None:
@@ -92,7 +92,7 @@ def test_marks_and_line_ends_of_windows_do_no_harm(folder: Path) -> None:
     path.write_bytes(raw)
     spec = ReleaseSpec.from_toml(path)
     assert spec.text == raw
-    assert spec.line("output") == 60
+    assert spec.line("output") == 61
 
 
 def test_of_many_columns_only_the_nearest_is_named(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_tables_from_elsewhere(folder: Path) -> None:
     table = spec.read_data()
     with pytest.raises(CaveatError, match=r"line 8: no synthetic table is named; add synthetic = "):
         spec.read_synthetic()
-    with pytest.raises(CaveatError, match=r"line 30: scenario.keys: region is not released"):
+    with pytest.raises(CaveatError, match=r"line 31: scenario.keys: region is not released"):
         spec.check(table, released=["sex", "age", "marital", "income"])
     path.write_text(GOOD.replace('decimal = "."', "synthetic = ['a.csv']"), encoding="utf-8")
     with pytest.raises(CaveatError, match=r"line 10: data.synthetic: a.csv: there is no such file"):

@@ -33,7 +33,7 @@ def test_a_tree_can_give_a_record_away_by_its_shape(monkeypatch):
     by_name = {(name, value): rest for name, value, *rest in study.sweep(buyer_beware())}
     often, mean, _ = by_name["cp", 0.02]
     # no split at all in var4: 1111 is as frequent as independence makes it, and yet certain
-    worlds = Worlds(buyer_beware(), plan_of({"cp": 0.02}, buyer_beware()), [])
+    worlds = Worlds(buyer_beware(), plan_of({"method": "cart", "cp": 0.02}, buyer_beware()), [])
     leaves = []
     for cell in CELLS:
         codes = {f"var{j + 1}": int(value) for j, value in enumerate(cell)}

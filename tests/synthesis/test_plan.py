@@ -29,8 +29,8 @@ def test_the_usual_plan_follows_the_columns() -> None:
     plan = make_plan(TABLE)
     methods = {name: entry.settings.method for name, entry in plan.columns.items()}
     assert methods == {
-        "sex": "cart", "age": "cart", "height": "cart", "weight": "cart", "bmi": "cart",
-        "name": "drop", "one": "constant",
+        "sex": "guarded", "age": "guarded", "height": "guarded", "weight": "guarded",
+        "bmi": "guarded", "name": "drop", "one": "constant",
     }  # fmt: skip
     assert plan.columns["bmi"].predictors == ("sex", "age", "height", "weight")
     assert plan.remarks == (
@@ -44,7 +44,7 @@ def test_a_part_is_planned_by_the_judgement_of_the_whole() -> None:
         {"v": np.random.default_rng(0).permutation(400), "s": ["f", "m"] * 200}
     )
     part = whole.take(range(60))
-    assert make_plan(part).columns["v"].settings.method == "cart"
+    assert make_plan(part).columns["v"].settings.method == "guarded"
     assert make_plan(part, {"judged": judge(whole)}).columns["v"].settings.method == "drop"
 
 
@@ -53,7 +53,7 @@ def test_a_part_is_planned_by_the_judgement_of_the_whole() -> None:
     [
         ({}, "drop", "left out"),
         ({"method": "cart"}, "drop", "left out"),
-        ({"keep": ["name"]}, "cart", "kept"),
+        ({"keep": ["name"]}, "guarded", "kept"),
         ({"keep": ["name"], "method": "sample"}, "sample", "kept"),
         ({"columns": {"name": {"method": "copy"}}}, "copy", "kept"),
         ({"columns": {"name": {"minbucket": 7}}}, "drop", "left out"),
@@ -87,6 +87,7 @@ def test_what_is_left_out_cannot_be_used(options: dict[str, object], message: st
 def test_the_plan_prints_what_will_happen() -> None:
     options = {
         "order": ["age"],
+        "method": "cart",
         "minbucket": 10,
         "derived": {"bmi": "weight / (height / 100) ** 2"},
         "rules": ["if age < 22 then sex = 'f'"],
@@ -100,7 +101,7 @@ def test_the_plan_prints_what_will_happen() -> None:
         "height  cart from age, sex (minbucket 10; special 160)",
         "weight  sample (minbucket 10)",
         "name    drop (minbucket 10)",
-        "one     constant (minbucket 10)",
+        "one     cart from age, sex, height, weight (minbucket 10)",
         "bmi     derived: weight / (height / 100) ** 2",
         "rule: if age < 22 then sex = 'f'",
         "note: rule \"if age < 22 then sex = 'f'\" does not hold for 5 of 30 original records; "
@@ -109,9 +110,10 @@ def test_the_plan_prints_what_will_happen() -> None:
 
 
 def test_prune_is_shown_where_it_is_not_the_usual() -> None:
-    lines = str(make_plan(TABLE, {"columns": {"age": {"prune": False}}})).splitlines()
+    plain = {"method": "cart"}
+    lines = str(make_plan(TABLE, {**plain, "columns": {"age": {"prune": False}}})).splitlines()
     assert lines[:2] == ["sex     cart", "age     cart from sex (prune False)"]
-    assert make_plan(TABLE, {"prune": True}) == make_plan(TABLE)
+    assert make_plan(TABLE, {**plain, "prune": True}) == make_plan(TABLE, plain)
 
 
 def test_strata_come_first_and_weights_are_left_out() -> None:
@@ -132,7 +134,10 @@ def test_strata_come_first_and_weights_are_left_out() -> None:
         ({"cp": -1}, "cp must be a number, 0 or more"),
         ({"prune": 0}, "synthesis, column sex: prune must be true or false"),
         ({"columns": {"age": {"prune": "no"}}}, "column age: prune must be true or false"),
-        ({"smoothing": "lots"}, "there is no smoothing 'lots'; use kernel, density"),
+        (
+            {"method": "cart", "smoothing": "lots"},
+            "there is no smoothing 'lots'; use kernel, density",
+        ),
         ({"minsplit": 1}, "minsplit must be a whole number, 2 or more"),
         (
             {"columns": {"age": {"smoothing": "density", "method": "sample"}}},
@@ -201,6 +206,41 @@ def test_a_rule_is_read_again_as_it_is_printed(text: str) -> None:
 MANY = TABLE.take(list(range(30)) * 4)
 
 
+@pytest.mark.parametrize("name", ["minbucket", "minsplit", "cp", "prune", "max_depth", "trees"])
+def test_settings_of_plain_trees_need_their_method(name: str) -> None:
+    value = {"prune": False, "cp": 0.1}.get(name, 7)
+    method = "forest" if name == "trees" else "cart"
+    words = (
+        f"{name} is not for guarded trees, the method of columns for which none is named; name "
+        f'the method, method = "{method}", or leave {name} out.'
+    )
+    with pytest.raises(CaveatError) as caught:
+        make_plan(TABLE, {name: value})
+    assert str(caught.value) == f"synthesis: {words}"
+    with pytest.raises(CaveatError) as caught:
+        make_plan(TABLE, {"columns": {"age": {name: value}}})
+    assert str(caught.value) == f"synthesis, column age: {words}"
+    with pytest.raises(CaveatError, match="is not for guarded trees"):
+        make_plan(TABLE, {"method": "guarded", name: value})
+    # Where a column has the method they are its own, and what no tree draws they do not bother.
+    age = make_plan(TABLE, {name: value, "columns": {"age": {"method": method}}}).columns["age"]
+    assert getattr(age.settings, name) == value
+    assert make_plan(TABLE, {"method": "sample", name: value}).columns["age"].predictors == ()
+
+
+@pytest.mark.parametrize("method", ["cart", "forest"])
+def test_plain_trees_with_a_guard_are_a_misunderstanding(method: str) -> None:
+    told = {"method": method, "guard": "strong"}
+    with pytest.raises(
+        CaveatError, match=r'guard is for guarded trees alone; .*method = "guarded"'
+    ):
+        make_plan(TABLE, told)
+    with pytest.raises(CaveatError, match="column age: depth is for guarded trees alone"):
+        make_plan(TABLE, {"method": method, "columns": {"age": {"depth": 3}}})
+    mixed = make_plan(TABLE, {**told, "columns": {"age": {"method": "guarded"}}})
+    assert mixed.columns["age"].settings.guard == "strong"
+
+
 def guarded(**options: object) -> dict[str, object]:
     return {"method": "guarded", "drop": ["name"], **options}
 
@@ -247,7 +287,7 @@ def test_what_is_declared_is_not_assumed_public() -> None:
         "weight: range 61 to 64 by 1, even cells",
         "bmi: range 20.5 to 22.5 by 0.1, even cells",
     )
-    assert assumed_public(make_plan(TABLE)) == ()
+    assert assumed_public(make_plan(TABLE, {"method": "cart"})) == ()
 
 
 def test_a_heap_that_was_read_off_the_data_is_assumed_public() -> None:

@@ -26,6 +26,7 @@ TABLE = Schema.from_mapping({"income": {"missing": {"-8": "not asked"}}}).apply(
     survey(rows=300).drop(["person"])
 )
 OPTIONS = {
+    "method": "cart",
     "rules": ["if age < 18 then marital = 'single'"],
     "derived": {"bmi": "round(weight / (height / 100) ** 2, 1)"},
     "special": {"friends": [0]},
@@ -83,7 +84,8 @@ def test_a_loaded_guarded_model_draws_the_same_data(tmp_path: Path, strata: str)
 
 
 def test_a_model_file_knows_which_trees_were_not_pruned(tmp_path: Path) -> None:
-    model = Synthesizer(seed=3, columns={"marital": {"prune": False}}, drop=["bmi"]).fit(TABLE)
+    options = {"method": "cart", "columns": {"marital": {"prune": False}}, "drop": ["bmi"]}
+    model = Synthesizer(seed=3, **options).fit(TABLE)
     save(model, tmp_path / "model.caveat")
     again = load(tmp_path / "model.caveat")
     assert again.plan == model.plan
@@ -212,7 +214,7 @@ def test_columns_of_other_data_plans_or_seeds_are_not_used(tmp_path: Path) -> No
     save_column(tmp_path, key, "sex", model.columns["sex"])
     others = [
         fingerprint(TABLE.take(slice(0, 299)), plan, 3),
-        fingerprint(TABLE, make_plan(TABLE, {"minbucket": 6}), 3),
+        fingerprint(TABLE, make_plan(TABLE, {"guard": "light"}), 3),
         fingerprint(TABLE, plan, 4),
     ]
     assert all(load_columns(tmp_path, other, plan) == {} for other in others)
@@ -319,7 +321,7 @@ def has_more_members(document, members) -> None:
 )
 def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path: Path, change) -> None:
     path = tmp_path / "model.caveat"
-    save(Synthesizer(seed=3).fit(TABLE.select(["sex", "age"])), path)
+    save(Synthesizer(seed=3, method="cart").fit(TABLE.select(["sex", "age"])), path)
     changed(path, change)
     with pytest.raises(CaveatError, match=r"the model file is damaged; fit the model again\.$"):
         load(path)

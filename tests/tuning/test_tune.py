@@ -20,10 +20,12 @@ from caveat.tuning.bench import Point, Workbench
 from caveat.tuning.map import RiskUtilityMap
 
 UNIQUE = 999
+PLAIN = {"method": "cart"}
 
 
 def spec(**changes) -> dict:
     return {
+        "synthesis": PLAIN,
         "tune": {
             "seed": 1,
             "seeds": 2,
@@ -33,7 +35,7 @@ def spec(**changes) -> dict:
             "settings": {"minbucket": [5, 50, 75, 100], "cp": [1e-8, 0.05]},
             "attacker": {"records": [UNIQUE], "prior": "uniform"},
             **changes,
-        }
+        },
     }
 
 
@@ -49,7 +51,7 @@ def test_buyer_beware_finds_the_remedies_of_the_papers(found):
     assert max(found.chosen.each("posterior")) <= 0.2
     assert len(found.chosen.values) == 3
     by_key = {point.setting.key: point for point in found.points}
-    for setting in settings_of({}, {"minbucket": [5, 50], "cp": [1e-8]}):
+    for setting in settings_of(PLAIN, {"minbucket": [5, 50], "cp": [1e-8]}):
         assert by_key[setting.key].worst("posterior") > 0.99
 
 
@@ -157,17 +159,17 @@ def measured(setting: Setting, **changes) -> Point:
 
 
 def test_protections_that_look_at_the_release_alone_have_the_posterior_before_them():
-    plain = measured(Setting())
-    rounded = measured(Setting(protect=({"name": "round_numbers", "base": {"var1": 1}},)))
+    plain = measured(Setting(PLAIN))
+    rounded = measured(Setting(PLAIN, protect=({"name": "round_numbers", "base": {"var1": 1}},)))
     assert rounded.each("posterior") == plain.each("posterior")
     assert "before its protections" in rounded.how["posterior"]
     assert plain.how == {}
-    assert measured(Setting(protect=({"name": "label"},))).how == {}
+    assert measured(Setting(PLAIN, protect=({"name": "label"},))).how == {}
 
 
 def test_a_filtered_release_is_attacked_exactly():
     step = {"name": "distance_filter", "metric": "euclidean"}
-    found = measured(Setting(protect=(step,)))
+    found = measured(Setting(PLAIN, protect=(step,)))
     assert found.how["posterior"].startswith("exact, for an attacker who knows the filter")
     # In the truth 1111 never passes; elsewhere it is never drawn: the release hardly differs.
     assert found.worst("posterior") < 0.1
@@ -177,19 +179,19 @@ def test_a_filtered_release_is_attacked_exactly():
 def test_removal_of_uniques_is_simulated_and_says_so():
     step = {"name": "remove_replicated_uniques", "keys": ["var1", "var2", "var3", "var4"]}
     question = {"unknown": ("var4",), "simulations": 40}
-    found = measured(Setting({"minbucket": 5}, (step,)), **question)
+    found = measured(Setting({**PLAIN, "minbucket": 5}, (step,)), **question)
     assert found.how["posterior"].startswith("simulated: 40 releases in each world")
     (error,) = (errors["posterior"] for errors in found.errors)
     assert 0 < error < 0.5
     assert found.cautious("posterior")[0] == found.each("posterior")[0] + 2 * error
-    again = measured(Setting({"minbucket": 5}, (step,)), **question)
+    again = measured(Setting({**PLAIN, "minbucket": 5}, (step,)), **question)
     assert again.values == found.values
 
 
 @pytest.mark.parametrize("options", [{"proper": True}, {"method": "forest", "trees": 3}])
 def test_drawn_parameters_are_averaged_over(options):
     question = {"unknown": ("var4",), "simulations": 30}
-    found = measured(Setting({"minbucket": 100, **options}), **question)
+    found = measured(Setting({**PLAIN, "minbucket": 100, **options}), **question)
     assert "averaged over 30 draws" in found.how["posterior"]
     assert found.worst("posterior") < 0.9
     assert found.errors[0]["posterior"] > 0
@@ -232,7 +234,7 @@ def test_a_map_of_settings_and_protections(tmp_path):
     keys = ("sex", "age", "region")
     steps = [[], [{"name": "remove_replicated_uniques", "keys": list(keys)}],
              [{"name": "distance_filter", "metric": "gower"}, {"name": "label"}]]  # fmt: skip
-    settings = settings_of({}, {"minbucket": [5, 40], "protect": steps})
+    settings = settings_of(PLAIN, {"minbucket": [5, 40], "protect": steps})
     question = Question(("repU", "S_pMSE logit"), keys=keys, targets=("marital",))
     found = risk_utility_map(table, settings, question, seeds=2, seed=3, threads=2)
     again = risk_utility_map(table, settings, question, seeds=2, seed=3, threads=1)
@@ -250,7 +252,7 @@ def test_a_map_of_settings_and_protections(tmp_path):
 
 def test_trees_without_pruning_are_a_setting():
     table = survey(rows=300).select(["sex", "age", "education", "marital"])
-    settings = settings_of({}, {"minbucket": [5, 20], "prune": [True, False]})
+    settings = settings_of(PLAIN, {"minbucket": [5, 20], "prune": [True, False]})
     question = Question(("S_pMSE two-way",))
     found = risk_utility_map(table, settings, question, seeds=1, seed=3, threads=1)
     values = {str(p.setting): p.values[0]["S_pMSE two-way"] for p in found.points}
@@ -258,8 +260,8 @@ def test_trees_without_pruning_are_a_setting():
         "minbucket 5, prune True", "minbucket 5, prune False", "minbucket 20, prune True",
         "minbucket 20, prune False",
     ]  # fmt: skip
-    plain = risk_utility_map(table, settings_of({}, {"minbucket": [5, 20]}), question, seeds=1,
-                             seed=3, threads=1)  # fmt: skip
+    pruned = settings_of(PLAIN, {"minbucket": [5, 20]})
+    plain = risk_utility_map(table, pruned, question, seeds=1, seed=3, threads=1)
     assert [p.values[0]["S_pMSE two-way"] for p in plain.points] == [
         values["minbucket 5, prune True"], values["minbucket 20, prune True"],
     ]  # fmt: skip
@@ -294,7 +296,7 @@ def test_what_a_method_does_not_use_makes_no_settings():
     # A column of its own method needs the settings of that method.
     alone = settings_of({"columns": {"x": {"method": "cart"}}}, GRID)
     assert len(alone) == 6 + 2 * 6
-    pruned = {"columns": {"x": {"prune": True}}}
+    pruned = {"method": "cart", "columns": {"x": {"prune": True}}}
     assert len(settings_of(pruned, {"cp": [1e-8, 0.05], "prune": [False]})) == 2
 
 
@@ -335,7 +337,7 @@ def small() -> Table:
     return survey(rows=150).select(["sex", "age", "education", "marital"])
 
 
-@pytest.mark.parametrize("options", [{"method": "guarded", "smallest": 20}, {"minbucket": 20}])
+@pytest.mark.parametrize("options", [{"smallest": 20}, {**PLAIN, "minbucket": 20}])
 def test_all_records_at_once_are_the_attacks_on_each(options):
     names = ("posterior", "gain", "strongWorst", "strongShare", "strongGain", "membershipShare")
     table, setting = small(), Setting(options)
@@ -376,7 +378,7 @@ def test_guarded_trees_are_attacked_at_all_records_unless_positions_are_named():
 
 def test_what_has_no_likelihood_has_no_share():
     question = Question(("membershipShare",))
-    found = Workbench(small(), question).measure(Setting({"proper": True}), [5])
+    found = Workbench(small(), question).measure(Setting({**PLAIN, "proper": True}), [5])
     assert found.values == ({"membershipShare": None},)
     reason = "no exact likelihood: the parameters of the models are drawn (column sex)."
     assert found.reasons["membershipShare"] == reason

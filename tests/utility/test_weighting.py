@@ -217,7 +217,8 @@ def test_five_columns_of_eusilc(shared: Path, tmp_path: Path) -> None:
     """3.8 against the unweighted original, though the weighted means are right."""
     names = ["age", "rb090", "pl030", "pb220a", "hsize"]
     table = read(shared / "data" / "laeken_eusilc.csv").select([*names, "rb050"])
-    release = Table.from_frame(Synthesizer(seed=1, weights="rb050").fit(table).sample())
+    plain = Synthesizer(seed=1, method="cart", weights="rb050")
+    release = Table.from_frame(plain.fit(table).sample())
     asked: dict[str, Any] = {"measures": ["S_pMSE", "S_pMSE logit"], "resamples": 0}
     blind = compare(table.select(names), release, **asked)
     found = compare(table, release, weights="rb050", **asked)

@@ -22,6 +22,8 @@ Generator = Synthesizer | Plan | Model | Mapping[str, Any]
 def plan_of(generator: Generator | None, original: Table) -> Plan:
     """Return the plan by which the release was made from a table.
 
+    Of a release of which nothing is known plain CART is assumed, as synthpop makes it: guarded
+    trees need a seed. Options without a method mean what they mean to a synthesiser.
     A fitted model is checked: fitted again by its plan, the table must give the same model.
     """
     if generator is None:

@@ -55,12 +55,12 @@ def filtered_posterior(
     prior
         What she believes before; as for :func:`caveat.attack.posterior`.
     options
-        Options of the synthesiser.
+        Options of the synthesiser; plain CART if there are none.
     **filter_options
         Metric and columns of :func:`caveat.protect.too_close`.
     """
     table = Table.from_frame(original)
-    plan = make_plan(table, dict(options or {}))
+    plan = make_plan(table, {"method": "cart"} if options is None else options)
     names = tuple(unknown) if unknown is not None else table.names
     worlds = Worlds(table, plan, releases_of(release, plan, table))
     worlds, rows, truth, notes = candidates_of(worlds, record, names)

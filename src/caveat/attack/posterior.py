@@ -165,7 +165,8 @@ def posterior(
     unknown
         The columns whose values in this record the attacker does not know; all by default.
     generator
-        How the release was made: a Synthesizer (by default the usual), a plan, options or a model.
+        How the release was made: a Synthesizer, a plan, options or a model. Nothing said is a
+        release of plain CART as synthpop makes it, not of the usual method.
     candidates
         The values to consider, a frame with the unknown columns. By default all combinations of
         levels, or, when these are too many, those that occur (with a warning).

@@ -245,7 +245,7 @@ def posterior_by_runs(
     check_record(record, table)
     if simulations < 2:
         raise CaveatError("the number of simulations must be 2 or more")
-    plan = make_plan(table)
+    plan = make_plan(table, {"method": "cart"})  # for its columns: nothing is fitted by it
     names = unknown_columns(unknown or table.names, table, plan)
     release = Table.from_frame(synthetic)
     worlds = Worlds(table, plan, [release])

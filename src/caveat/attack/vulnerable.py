@@ -81,7 +81,7 @@ def vulnerable(
     keys
         The columns an attacker may know; all by default.
     generator
-        How the release is made; the usual synthesiser by default.
+        How the release is made; plain CART, as synthpop has it, by default.
 
     Examples
     --------

@@ -118,7 +118,7 @@ class Worlds:
             raise CaveatError(
                 "guarded trees draw their structure, and the attacker is given it",
                 where="generator",
-                do="give the fitted model, or the synthesiser with the seed of the release",
+                do="give the fitted model (--model), or the synthesiser with its seed",
             )
         self.seed = seed or 0
 

@@ -62,7 +62,7 @@ def synth(
         bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
     ] = False,
 ) -> None:
-    """Make synthetic copies of a table by sequential CART."""
+    """Make synthetic copies of a table by guarded trees, or as the specification says."""
     targets = _targets(out, copies)
     check_outputs([*targets, model], force=force, inputs=[file, spec])
     for target in targets:

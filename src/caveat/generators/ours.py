@@ -15,7 +15,8 @@ from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.methods import Settings
-from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
+from caveat.synthesis.public import has_guard
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 
@@ -24,10 +25,10 @@ __all__ = ["Copy", "FittedSetting", "Setting", "settings_of"]
 # First words of the seeds for refilling, and for the protections of further copies.
 REFILL, PROTECT = 1_000_003, 1_000_011
 
-DIAL = ("guard", "temperature", "smallest", "backoff", "floor", "depth")
-"""Settings of guarded trees alone."""
-PLAIN = ("minbucket", "minsplit", "cp", "prune", "max_depth", "trees", "smoothing", "proper")
-"""Settings that guarded trees have not."""
+DRAWN = ("smoothing", "proper")
+"""What guarded trees do anyway."""
+OF_TREES = (*DIAL, *PLAIN, *DRAWN)
+"""Settings of trees, in the order in which one of them is the dial of a map."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,7 @@ class FittedSetting:
     @property
     def is_drawn(self) -> bool:
         """Whether another seed needs another fit: parameters or the structure are drawn."""
-        guarded = (e.settings.method == "guarded" for e in self.model.plan.columns.values())
-        return bool(self.setting.options.get("proper")) or any(guarded)
+        return bool(self.setting.options.get("proper")) or has_guard(self.model.plan.columns)
 
     def with_seed(self, seed: int) -> FittedSetting:
         """Return the same fit with another seed for its draws."""
@@ -182,17 +182,25 @@ def idle_options(options: Mapping[str, Any]) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(idle_options({"minbucket": 5, "cp": 0.01, "prune": False, "guard": "light"}))
+    >>> options = {"minbucket": 5, "cp": 0.01, "prune": False, "guard": "light"}
+    >>> sorted(idle_options({"method": "cart", **options}))
     ['cp', 'guard']
+    >>> sorted(idle_options(options))
+    ['cp', 'minbucket', 'prune']
     """
     alone = options.get("columns") or {}
-    methods = {options.get("method", Settings().method), *_each(alone, "method")}
-    methods -= set(WITHOUT_MODEL)
     unpruned = options.get("prune") is False and all(p is False for p in _each(alone, "prune"))
-    idle = set(PLAIN) if methods == {"guarded"} else {"cp"} if unpruned else set()
-    if "guarded" not in methods:
-        idle.update(DIAL)
-    return frozenset(idle.intersection(options))
+    idle = _foreign_options(options)
+    return idle | {"cp"} if unpruned and "cp" in options else idle
+
+
+def _foreign_options(options: Mapping[str, Any]) -> frozenset[str]:
+    """Return the settings of trees that none of the methods grows."""
+    methods = {options.get("method", Settings().method)}
+    methods.update(_each(options.get("columns") or {}, "method"))
+    methods.difference_update(WITHOUT_MODEL)
+    drawn = DRAWN if methods == {"guarded"} else ()
+    return frozenset(name for name in options if is_idle(name, methods) or name in drawn)
 
 
 def _each(columns: Mapping[str, Any], name: str) -> list[Any]:
@@ -203,11 +211,12 @@ def _each(columns: Mapping[str, Any], name: str) -> list[Any]:
 def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Setting]:
     """Return all combinations of a grid; ``protect`` holds alternative lists of steps.
 
-    Combinations that differ in nothing that their method uses are one setting.
+    Combinations that differ in nothing that their method uses are one setting; a setting that none
+    of the methods uses is a mistake.
 
     Examples
     --------
-    >>> [str(s) for s in settings_of({}, {"minbucket": [5, 50], "cp": [1e-8]})]
+    >>> [str(s) for s in settings_of({"method": "cart"}, {"minbucket": [5, 50], "cp": [1e-8]})]
     ['minbucket 5', 'minbucket 50']
     >>> grid = {"method": ["cart", "guarded"], "minbucket": [5, 50], "guard": ["light", "strong"]}
     >>> [str(s) for s in settings_of({}, grid)]
@@ -227,10 +236,15 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
     options = {name: values for name, values in grid.items() if name != "protect"}
     shown = tuple(name for name, values in options.items() if len(values) > 1)
     found: dict[str, Setting] = {}
+    unused = {*base, *options}
     for *values, steps in product(*options.values(), protections):
         tried = dict(zip(options, values, strict=True))
-        idle = idle_options({**base, **tried})
-        told = {name: value for name, value in tried.items() if name not in idle}
-        setting = Setting({**base, **told}, tuple(steps), shown)
+        whole = {**base, **tried}
+        idle = idle_options(whole)
+        unused &= _foreign_options(whole)
+        used = {name: value for name, value in whole.items() if name not in idle}
+        setting = Setting(used, tuple(steps), shown)
         found.setdefault(setting.key, setting)
+    for name in sorted(unused):
+        raise CaveatError(**why_idle(name), where="synthesis", entry=(name,))
     return list(found.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from caveat.generators import Setting
@@ -75,19 +75,14 @@ def _settings(spec: ReleaseSpec, wanted: MapSpec) -> tuple[list[Setting], Settin
     Protections are those of the release unless the map varies them. What the release leaves at its
     default is written out, so that the two can be compared.
     """
-    usual = Settings()
-    own = {
-        name: spec.synthesis.get(name, getattr(usual, name, None))
-        for name in wanted.settings
-        if name != "protect" and (name in spec.synthesis or hasattr(usual, name))
-    }
-    base: Mapping[str, Any] = {**spec.synthesis, **own}
+    usual = {k: v for k, v in asdict(Settings()).items() if k in wanted.settings and v is not None}
+    base: Mapping[str, Any] = {**usual, **spec.synthesis}
     steps = tuple(spec.protect)
     settings = wanted.all_settings(base)
     if "protect" not in wanted.settings:
         settings = [replace(setting, protect=steps) for setting in settings]
     shown = settings[0].shown
-    chosen = Setting(base, steps, shown)
+    chosen = Setting(Setting(base).used, steps, shown)
     if chosen.key not in {setting.key for setting in settings}:
         settings.append(chosen)
     return settings, chosen

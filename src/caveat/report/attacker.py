@@ -42,17 +42,22 @@ __all__ = ["attacker_section"]
 WHO = {
     "strong": "She knows how the release was made, with every setting but the seed; she knows "
     "every other record in full, and of the person she is after everything but the target. Few "
-    "real attackers know as much. She is computed because nobody who knows less can do better: "
-    "what she cannot learn from the modelled columns, no one can.",
+    "real attackers know as much. ",
     "ordinary": "She has the released table and ordinary tools: she trains models on it, searches "
     "it for descriptions that fit one person, or links it to what she knows. Other attacks of the "
     "same kind may do better or worse.",
     "release": "She has the released table only, takes it for the truth, and looks up a person of "
     "whom she knows the keys.",
 }
+NOBODY_BETTER = (
+    "She is computed because nobody who knows less can do better: what she cannot learn from the "
+    "modelled columns, no one can."
+)
 GIVEN = (
-    " Of the guarded trees she is also given the splits that were drawn. She is computed on these "
-    "data and is not the worst case over all data sets."
+    "Of the guarded trees she is also given the splits that were drawn. She is computed because "
+    "nobody who knows less learns more on average over the releases that could have been drawn; "
+    "about a single record, someone without the splits may happen to be surer. She is computed on "
+    "these data and is not the worst case over all data sets."
 )
 TITLES = {
     "strong": "The strong attacker",
@@ -96,8 +101,8 @@ def attacker_section(evidence: Evidence) -> Section:
 def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Iterator[Block]:
     kind = scenario["attacker"]
     yield Heading(f"{TITLES.get(kind, 'An attacker')}: {scenario['name']}", name)
-    given = GIVEN if kind == "strong" and guarded_columns(evidence) else ""
-    yield Text(WHO.get(kind, "") + given)
+    given = GIVEN if guarded_columns(evidence) else NOBODY_BETTER
+    yield Text(WHO.get(kind, "") + (given if kind == "strong" else ""))
     yield Items(list(_circumstances(scenario)))
     measured = [m for m in scenario["measurements"] if not is_reference(evidence, m["measure"])]
     worst = _worst_of_each(evidence, measured)

@@ -204,11 +204,19 @@ def _worst_without_strong(evidence: Evidence) -> str:
         if _rise(m) <= 0:
             return (
                 "No measure finds more than could be had without the release. That is no "
-                "all-clear: no strong attacker was computed."
+                f"all-clear: {_unasked(evidence)}."
             )
         text = f"Furthest above its baseline is {_named(evidence, m)} ({scenario['name']})."
     says = entry_of(evidence, m["measure"]).get("says", "")
-    return f"{text} It counts {says}. No strong attacker was computed: the worst may be worse."
+    unasked = _unasked(evidence)
+    return f"{text} It counts {says}. {unasked[0].upper()}{unasked[1:]}: the worst may be worse."
+
+
+def _unasked(evidence: Evidence) -> str:
+    """Return what is not known without the probability of a strong attacker, and why."""
+    if any(s["attacker"] == "strong" and m["value"] is not None for s, m in risks(evidence)):
+        return "the strong attacker was not asked for anybody's values"
+    return "no strong attacker was computed"
 
 
 def _rise(m: Measured) -> float:

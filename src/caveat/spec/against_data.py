@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from caveat.errors import hint
+from caveat.generators import Setting
 from caveat.spec._kinds import Many, Named, Number, Text, dotted
 from caveat.spec.document import Document
 from caveat.spec.lines import Entry
@@ -58,8 +59,16 @@ def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | Non
         for key, values in spec.map.settings.items():
             for i, value in enumerate(values if key != "protect" else ()):
                 with document.at("map", "settings", key, i):
-                    make_plan(table, {**spec.synthesis, key: value})
+                    make_plan(table, _tried(spec, key, value))
     return plan
+
+
+def _tried(spec: ReleaseSpec, key: str, value: Any) -> Mapping[str, Any]:
+    """Return options with a setting of the map, and a method of it that has a use for that."""
+    methods = spec.map.settings.get("method", ()) if spec.map and key != "method" else ()
+    tried = [{**spec.synthesis, key: value, "method": method} for method in methods]
+    settings = [Setting(options).used for options in tried or [{**spec.synthesis, key: value}]]
+    return next((used for used in settings if key in used), settings[0])
 
 
 def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[Entry, str]]) -> None:

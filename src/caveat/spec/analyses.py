@@ -163,4 +163,4 @@ def check_tried(document: Document, section: str) -> None:
         for i, value in enumerate(values):
             document.refuse(kind.problem(value, (section, "settings", name, i)))
     with document.at(section, "settings"):
-        settings_of({}, settings)
+        settings_of(document.content.get("synthesis", {}), settings)

@@ -17,17 +17,23 @@ NAMES = Many(TEXT, "column names")
 
 _METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
 _SETTINGS: dict[str, tuple[EntryKind, str]] = {
-    "method": (Choice(_METHOD_NAMES, "method"), "How columns are made."),
-    "minbucket": (Whole(1), "Records in the smallest leaf of a tree."),
-    "minsplit": (Whole(2), "Records in the smallest node that is split; three leaves if not said."),
-    "cp": (Number(0), "Complexity: what a split must gain, relative to the root."),
-    "prune": (FLAG, "Whether splits that gain less are cut away again; cp plays no part if not."),
-    "max_depth": (Whole(1), "Depth of a tree."),
+    "method": (Choice(_METHOD_NAMES, "method"), "How columns are made; cart is synthpop's way."),
+    "minbucket": (Whole(1), "Records in the smallest leaf of a tree (cart)."),
+    "minsplit": (
+        Whole(2),
+        "Records in the smallest node that is split (cart); three leaves if not said.",
+    ),
+    "cp": (Number(0), "Complexity: what a split must gain, relative to the root (cart)."),
+    "prune": (
+        FLAG,
+        "Whether splits that gain less are cut away again (cart); cp plays no part if not.",
+    ),
+    "max_depth": (Whole(1), "Depth of a tree (cart)."),
     "smoothing": (
         Choice(("", "kernel", "density", "spline"), "smoothing"),
-        "How drawn numbers are smoothed.",
+        "How drawn numbers are smoothed; not for guarded trees.",
     ),
-    "proper": (FLAG, "Whether parameters are drawn too (proper synthesis)."),
+    "proper": (FLAG, "Whether parameters are drawn too (proper synthesis); not for guarded trees."),
     "trees": (Whole(1), "Trees of a forest."),
     "within": (TEXT, "The column whose levels group this one (nested)."),
     "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),

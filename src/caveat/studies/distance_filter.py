@@ -109,7 +109,7 @@ def pipeline(
         Root of all randomness.
     """
     original = code_extremes(original, top=top).table if top else original
-    model = Synthesizer(seed=seed, minbucket=LEAF, minsplit=SPLIT).fit(original)
+    model = Synthesizer(seed=seed, method="cart", minbucket=LEAF, minsplit=SPLIT).fit(original)
 
     def refill(n: int, number: int) -> Table:
         return replace(model, seed=seed + number).tables(n)[0]

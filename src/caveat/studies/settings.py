@@ -60,8 +60,9 @@ def settings(keys: Sequence[str], target: str) -> dict[str, Setting]:
         "distance filter (gower)": {"name": "distance_filter", "metric": "gower"},
         f"PRAM of {target}, θ = 0.3": {"name": "pram", "columns": [target], "theta": 0.3},
     }
-    found = {name: Setting(chosen) for name, chosen in options.items()}
-    return found | {name: Setting({}, (step,)) for name, step in steps.items()}
+    usual = {"method": "cart"}  # plain trees, unless a setting names another method
+    found = {name: Setting({**usual, **chosen}) for name, chosen in options.items()}
+    return found | {name: Setting(usual, (step,)) for name, step in steps.items()}
 
 
 def new_keys(original: Table, keys: Sequence[str], options: Mapping[str, Any], seed: int) -> float:
@@ -131,7 +132,10 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
     output.save(found.chart("DiSCO", "S_pMSE two-way"), "settings")
     points = dict(zip(chosen, found.points, strict=True))
     fresh = {
-        leaf: [new_keys(original, keys, {"minbucket": leaf}, seed) for seed in range(SEEDS)]
+        leaf: [
+            new_keys(original, keys, {"method": "cart", "minbucket": leaf}, seed)
+            for seed in range(SEEDS)
+        ]
         for leaf in LEAVES
     }
     records = attacked_records(original, chosen, keys)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,22 @@ if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan
 
 __all__ = [
-    "TOP_LEVEL", "WITHOUT_MODEL", "check_formulas", "check_leaves", "check_predictors",
-    "check_rules", "check_settings", "check_strata", "named",
+    "DIAL", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "check_formulas", "check_leaves",
+    "check_predictors", "check_rules", "check_settings", "check_strata", "check_use", "is_idle",
+    "named", "why_idle",
 ]  # fmt: skip
 
 # Methods that the plan itself carries out: they have no model of their own.
 WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
              "special", "predictors", "keep")  # fmt: skip
+# Settings of plain trees that guarded ones have not, with the method to name; and the other way.
+PLAIN = {
+    **dict.fromkeys(("minbucket", "minsplit", "cp", "prune", "max_depth"), "cart"),
+    "trees": "forest",
+}
+DIAL = ("guard", "temperature", "smallest", "backoff", "floor", "depth")
+GROWN = ("cart", "forest")  # methods with plain trees
 MOST_WHOLE = 1 << 31  # whole numbers of the tree engine
 ROWS_FOR_FORMULAS = 100  # enough to see whether a formula can be computed
 
@@ -137,6 +145,61 @@ def check_guard(settings: Settings, column: str) -> None:
             column=column,
             do=f'leave {word} out, or use method = "cart"',
         )
+
+
+def check_use(
+    shared: Mapping[str, Any], single: Mapping[str, Mapping[str, Any]], methods: Mapping[str, str]
+) -> None:
+    """Refuse settings that somebody asks for and the trees that she gets have not.
+
+    Parameters
+    ----------
+    shared, single
+        What is said for all columns, and for single ones.
+    methods
+        The method of each column.
+    """
+    given = [(name, "", set(methods.values())) for name in shared]
+    given += [
+        (name, column, {methods[column]})
+        for column, own in single.items()
+        if column in methods
+        for name in own
+    ]
+    for name, column, used in given:
+        if is_idle(name, used):
+            entry = (column, name) if column else (name,)
+            raise CaveatError(
+                **why_idle(name), where="synthesis", column=column or None, entry=entry
+            )
+
+
+def is_idle(name: str, methods: Set[str]) -> bool:
+    """Whether a setting is one of trees that these methods do not grow, but others.
+
+    Examples
+    --------
+    >>> [is_idle("minbucket", methods) for methods in ({"guarded"}, {"guarded", "cart"}, {"cart"})]
+    [True, False, False]
+    >>> [is_idle("guard", methods) for methods in ({"guarded"}, {"guarded", "cart"}, {"cart"})]
+    [False, False, True]
+    """
+    plain = not methods.isdisjoint(GROWN)
+    guarded = "guarded" in methods
+    return (name in PLAIN and guarded and not plain) or (name in DIAL and plain and not guarded)
+
+
+def why_idle(name: str) -> dict[str, str]:
+    """Return what is wrong with a setting that is idle, and what to do about it."""
+    if name in DIAL:
+        what, method = "is for guarded trees alone", "guarded"
+    else:
+        what = "is not for guarded trees, the method of columns for which none is named"
+        method = PLAIN.get(name, "cart")
+    return {
+        "what": f"{name} {what}",
+        "do": f'name the method, method = "{method}", or leave {name} out',
+    }
 
 
 def check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -> None:

@@ -13,6 +13,8 @@ import numpy as np
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.synthesis._plan_checks import (
+    DIAL,
+    PLAIN,
     TOP_LEVEL,
     WITHOUT_MODEL,
     check_formulas,
@@ -21,7 +23,10 @@ from caveat.synthesis._plan_checks import (
     check_rules,
     check_settings,
     check_strata,
+    check_use,
+    is_idle,
     named,
+    why_idle,
 )
 from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
@@ -33,7 +38,10 @@ from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
 
-__all__ = ["TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan", "make_plan"]
+__all__ = [
+    "DIAL", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan", "is_idle",
+    "make_plan", "why_idle",
+]  # fmt: skip
 
 JOINT = ("saturated", "ipf")
 SETTINGS = tuple(item.name for item in fields(Settings))
@@ -144,10 +152,10 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     Examples
     --------
     >>> table = Table.from_frame({"sex": ["f", "m"] * 9, "age": range(18), "group": [0, 1] * 9})
-    >>> print(make_plan(table, {"minbucket": 3, "columns": {"group": {"method": "sample"}}}))
-    sex    cart (minbucket 3)
-    age    cart from sex (minbucket 3)
-    group  sample (minbucket 3)
+    >>> print(make_plan(table, {"guard": "strong", "columns": {"group": {"method": "sample"}}}))
+    sex    guarded (guard strong)
+    age    guarded from sex (guard strong; range 0 to 18, 18 cells)
+    group  sample (guard strong)
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
@@ -174,6 +182,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         elif name in judged and given.get("method") not in ("drop", "derived"):
             remarks.append(released(name, judged[name]))
         columns[name] = _column_plan(table, name, given, columns, remarks)
+    check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
     columns = with_grids(_derived_last(columns), table, single)
     check_formulas(columns, table)
     check_strata(columns, strata)

@@ -14,6 +14,7 @@ from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.model import Model
 from caveat.synthesis.plan import Plan, make_plan
+from caveat.synthesis.public import has_guard
 from caveat.table import Table
 
 __all__ = ["Synthesizer"]
@@ -33,10 +34,11 @@ class Synthesizer:
     anyway
         Whether a table is synthesised that is too small to hide anybody.
     **options
-        The plan: ``order``, ``keep``, ``drop``, ``method``, ``minbucket``, ``minsplit``, ``cp``,
-        ``prune``, ``max_depth``, ``smoothing``, ``proper``, ``special``, ``derived``,
-        ``predictors``, ``rules``, ``strata``, ``weights``, and ``columns`` with settings of single
-        columns. See :func:`caveat.synthesis.make_plan`.
+        The plan: ``order``, ``keep``, ``drop``, ``method`` (guarded trees by default; "cart" is
+        synthpop's), ``guard`` and the numbers behind it, ``minbucket``, ``minsplit``, ``cp``,
+        ``prune``, ``max_depth``, ``smoothing`` and ``proper`` of plain trees, ``special``,
+        ``derived``, ``predictors``, ``rules``, ``strata``, ``weights``, and ``columns`` with
+        settings of single columns. See :func:`caveat.synthesis.make_plan`.
 
     Examples
     --------
@@ -102,13 +104,15 @@ class Synthesizer:
 
 def _too_small(table: Table, plan: Plan, anyway: bool) -> Iterator[str]:
     """Refuse a table whose columns no tree can split; say so if it is hardly larger."""
-    drawn = [e.settings.minbucket for e in plan.columns.values() if e.settings.method != "drop"]
-    least = 2 * min(drawn, default=1)
+    drawn = [e.settings for e in plan.columns.values() if e.settings.method != "drop"]
+    least = 2 * min((settings.minbucket for settings in drawn), default=1)
     if table.n_rows < least and not anyway:
+        what, do = f"fewer than two leaves of a tree ({least})", "lower minbucket, or "
+        if has_guard(plan.columns):
+            what, do = f"fewer than {least}: nothing hides so few people", "or "
         raise CaveatError(
-            f"the table has {table.n_rows:,} rows, fewer than two leaves of a tree ({least})",
-            do="the release would be the records themselves: collect more, lower minbucket, or "
-            "use --anyway (anyway=True)",
+            f"the table has {table.n_rows:,} rows, {what}",
+            do=f"collect more, {do}use --anyway (anyway=True)",
         )
     if table.n_rows < FEW_ROWS:
         yield (

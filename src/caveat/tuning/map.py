@@ -10,7 +10,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.generators import Setting
-from caveat.generators.ours import DIAL, PLAIN
+from caveat.generators.ours import OF_TREES
 from caveat.seeds import child_seed
 from caveat.spec.question import Question
 from caveat.table import Table
@@ -89,7 +89,7 @@ class RiskUtilityMap:
 def _line(setting: Setting) -> str:
     """Return what the settings on one line have in common."""
     shown = setting.options if setting.shown is None else setting.shown
-    dial = next((n for n in (*DIAL, *PLAIN) if n in shown and n in setting.used), None)
+    dial = next((n for n in OF_TREES if n in shown and n in setting.used), None)
     return replace(setting, options={n: v for n, v in setting.used.items() if n != dial}).key
 
 

@@ -62,7 +62,7 @@ class Settings:
         :class:`caveat.tree.guarded.Guard`.
     """
 
-    method: str = "cart"
+    method: str = "guarded"
     minbucket: int = 5
     minsplit: int | None = None
     cp: float = 1e-8

@@ -260,68 +260,97 @@ def head(*cells: str) -> None:
 
 
 def report(results: Path) -> None:
-    everything = {n: list(lines(results / f"{c.file}.jsonl")) for n, c in CASES.items()}
-    for name, rows in everything.items():
-        if rows:
-            by = {t: [r for r in rows if r["trees"] == t] for t in GENERATORS}
-            by = {t: found for t, found in by.items() if found}
-            case = CASES[name]
-            print(f"\n{name}, {rows[0]['rows']:,} records, {len(case.columns)} columns, "
-                  f"target {case.target}; {rows[0]['score']} for {case.predicted}: original "
-                  f"{mean(rows, 'TRTR'):.3f}, naive {mean(rows, 'naive'):.3f}\n")  # fmt: skip
-            overview(by)
-            equal_utility(by)
-            equal_limits(by)
-    found = list(lines(results / "power.jsonl"))
-    if found:
-        print("\nTests of membership, SD2011: mean and largest share found of 20 records\n")
-        head("trees", "releases", "at 10 %", "largest", "at 0.1 %", "largest", "mean of exp(-r)")
-        for trees in dict.fromkeys(row["trees"] for row in found):
-            ratios = np.array([row["log_ratio"] for row in found if row["trees"] == trees])
-            ten, few = (np.array([hits(r, level) for r in ratios.T]) for level in (0.1, 0.001))
-            line(trees, len(ratios), *(f"{v:.3f}" for v in (ten.mean(), ten.max(), few.mean(),
-                 few.max(), np.exp(-ratios).mean())))  # fmt: skip
+    found = {name: list(lines(results / f"{case.file}.jsonl")) for name, case in CASES.items()}
+    measured = {name: grouped(rows) for name, rows in found.items() if rows}
+    for part in (overview, equal_utility, equal_limits):
+        part(measured)
+    tests(list(lines(results / "power.jsonl")))
 
 
-def overview(by: Mapping[str, Sequence[Row]]) -> None:
-    head("trees", "S_pMSE", "two-way", "worst five", "TSTR", "AUC", "overlap", "proof", "member",
-         "≥ 0.9", "≥ 0.5", "largest", "right", "before", "n")  # fmt: skip
-    for trees, rows in by.items():
-        worst = np.mean([r["worst"] for r in rows])
-        auc = f"{np.mean([r['AUC'][0] for r in rows]):.4f}" if "AUC" in rows[0] else ""
-        line(trees, *(f"{mean(rows, k):.2f}" for k in ("S_pMSE", "two-way")), f"{worst:.1f}",
-             f"{mean(rows, 'TSTR'):.3f}", auc, f"{mean(rows, 'overlap'):.2f}",
-             *(f"{100 * mean(rows, k):.2f} %" for k in ("proof", "member", "sure", "likely")),
-             f"{max(r['largest'] for r in rows):.2f}",
-             *(f"{mean(rows, k):.3f}" for k in ("right", "before")),
-             sum(r["attacked"] for r in rows))  # fmt: skip
+def grouped(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the releases of each generator, in the order of the generators."""
+    by = {trees: [row for row in rows if row["trees"] == trees] for trees in GENERATORS}
+    return {trees: rows for trees, rows in by.items() if rows}
 
 
-def equal_utility(by: Mapping[str, Sequence[Row]]) -> None:
+def percent(*shares: float) -> str:
+    return " · ".join(f"{100 * v:.{0 if v >= 0.1 or not v else 1 if v >= 0.002 else 2}f}"
+                      for v in shares) + " %"  # fmt: skip
+
+
+def overview(measured: Mapping[str, Mapping[str, Sequence[Row]]]) -> None:
+    """Print what every generator is worth and gives away."""
+    head("data", "trees", "S_pMSE", "two-way", "proof", "member", "≥ 0.9", "≥ 0.5", "right")
+    shown = {"plain": "5 20", "unpruned": "20 50 200", "guarded": "light standard strong"}
+    for data, by in measured.items():
+        rows = by["guarded standard"]
+        first = f"{data}: {rows[0]['rows']:,} × {len(CASES[data].columns)}, {CASES[data].target}"
+        for family, settings in shown.items():
+            chosen = [by[t] for s in names(settings) if (t := f"{family} {s}") in by]
+            words = [s for s in names(settings) if f"{family} {s}" in by]
+            line(first, f"{family} {' · '.join(words)}",
+                 *(" · ".join(f"{mean(r, k):.2f}" for r in chosen) for k in ("S_pMSE", "two-way")),
+                 *(percent(*(mean(r, k) for r in chosen))
+                   for k in ("proof", "member", "sure", "likely")),
+                 " · ".join(f"{mean(r, 'right'):.2f}" for r in chosen)
+                 + f" ({mean(chosen[0], 'before'):.2f})")  # fmt: skip
+            first = ""
+        counts = {trees: len(rows) for trees, rows in by.items()}
+        print(
+            f"<!-- releases {counts}; largest {[max(r['largest'] for r in by[t]) for t in by]} -->"
+        )
+
+
+def equal_utility(measured: Mapping[str, Mapping[str, Sequence[Row]]]) -> None:
     """Print guarded trees beside unpruned ones of the same two-way figure, interpolated."""
-    curve = sorted((mean(r, "two-way"), t) for t, r in by.items() if t.startswith("unpruned"))
-    if not curve:
-        return
-    places = [place for place, _ in curve]
-    for trees in [t for t in by if t.startswith("guarded")]:
-        here = mean(by[trees], "two-way")
-        where = "" if places[0] <= here <= places[-1] else " (beyond the curve: its nearest end)"
-        print(f"\n{trees} at two-way {here:.2f}{where}", end="")
-        for key in ("member", "likely"):
-            ours = mean(by[trees], key)
-            theirs = float(np.interp(here, places, [mean(by[t], key) for _, t in curve]))
-            least = max(ours, 1 / sum(r["attacked"] for r in by[trees]))
-            print(f"; {key} {100 * ours:.2f} % against {100 * theirs:.1f} %: "
-                  f"{theirs / least:.1f} times{'' if ours else ' or more'}", end="")  # fmt: skip
     print()
+    head("data", "guard", "two-way", "member: guarded, unpruned", "", "≥ 0.5", "")
+    for data, by in measured.items():
+        curve = sorted((mean(r, "two-way"), t) for t, r in by.items() if t[0] == "u")
+        places = [place for place, _ in curve]
+        for guard in ("light", "standard", "strong"):
+            rows = by[f"guarded {guard}"]
+            here, cells = mean(rows, "two-way"), []
+            for key in ("member", "likely"):
+                ours = mean(rows, key)
+                theirs = float(np.interp(here, places, [mean(by[t], key) for _, t in curve]))
+                least = max(ours, 1 / sum(r["attacked"] for r in rows))
+                cells += [percent(ours, theirs), f"{'' if ours else '> '}{theirs / least:.1f}"]
+            within = places[0] <= here <= places[-1]
+            line(data, guard, f"{here:.2f}{'' if within else ' (beyond)'}", *cells)
 
 
-def equal_limits(by: Mapping[str, Sequence[Row]]) -> None:
-    """Name the smallest leaves at which no more records exceed 0.5 than at standard, if any."""
-    if "guarded standard" in by:
+def equal_limits(measured: Mapping[str, Mapping[str, Sequence[Row]]]) -> None:
+    """Print analyses at the smallest leaves that leave as few above 0.5 as standard does."""
+    print()
+    head("data", "leaves", "score", "original", "guarded", "unpruned", "pruned 20", "overlap",
+         "unpruned", "pruned 20", "worst", "unpruned", "pruned 20")  # fmt: skip
+    for data, by in measured.items():
+        leaves = [t for t in by if t[0] == "u"]
         limit = mean(by["guarded standard"], "likely")
-        enough = [t for t, r in by.items() if t[0] == "u" and mean(r, "likely") <= limit]
-        print(f"at equal limits (≥ 0.5): {enough[0] if enough else 'none; take the largest'}")
+        enough = [t for t in leaves if mean(by[t], "likely") <= limit]
+        shown = [by[t] for t in ("guarded standard", (enough or leaves[-1:])[0], "plain 20")]
+        rows = shown[0]
+        scores = [f"{mean(r, 'TSTR'):.3f}" for r in shown]
+        original = f"{np.mean([r['TRTR'] for some in by.values() for r in some]):.3f}"
+        if "AUC" in rows[0]:
+            scores = [f"{np.mean([r['AUC'][0] for r in some]):.4f}" for some in shown]
+            original = f"{rows[0]['AUC'][1]:.4f}"
+        line(data, shown[1][0]["trees"] + ("" if enough else " (none)"),
+             "AUC" if "AUC" in rows[0] else rows[0]["score"], original, *scores,
+             *(f"{mean(r, 'overlap'):.2f}" for r in shown),
+             *(f"{np.mean([one['worst'] for one in r]):.1f}" for r in shown))  # fmt: skip
+
+
+def tests(found: Sequence[Row]) -> None:
+    """Print the power of the tests of membership."""
+    print()
+    head("trees", "releases", "at 10 %", "largest", "at 0.1 %", "largest", "mean of exp(-r)")
+    for trees in dict.fromkeys(row["trees"] for row in found):
+        ratios = np.array([row["log_ratio"] for row in found if row["trees"] == trees])
+        ten, few = (np.array([hits(r, level) for r in ratios.T]) for level in (0.1, 0.001))
+        line(trees, len(ratios), *(f"{v:.3f}" for v in (ten.mean(), ten.max(), few.mean(),
+             few.max(), np.exp(-ratios).mean())))  # fmt: skip
 
 
 def main() -> None:

@@ -5,8 +5,8 @@
     python benchmarks/guarded_everywhere.py DATA RESULTS report        print the tables
 
 DATA is the folder of the CSV files, RESULTS one outside of the project: a line of JSON for every
-release, so that a run can be stopped and taken up again. All of it takes about two hours of a
-core, which is why `run.py` leaves it out.
+release, so that a run can be stopped and taken up again. All of it took an hour on two
+busy cores, which is why `run.py` leaves it out.
 """
 
 from __future__ import annotations
@@ -359,7 +359,7 @@ def main() -> None:
     if words[:1] == ["report"]:
         report(Path(results))
     elif words[:1] == ["power"]:
-        power(Path(data), Path(results), int(words[1]) if words[1:] else 1000)
+        power(Path(data), Path(results), int(words[1]) if words[1:] else 600)
     else:
         for seed in SEEDS:
             for name in words or CASES:

@@ -42,7 +42,7 @@ attacker = "strong"
 targets = ["var4"]
 records = "all"
 prior = "uniform"
-limits = {{ strongWorst = 60 }}
+limits = {{ strongWorst = 75 }}
 
 [[scenario]]
 name = "someone who knows three variables"

@@ -118,7 +118,10 @@ def clean(path: Path) -> bool:
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_marker_leaves_by_synth(folder: Path, tmp_path: Path, form: str) -> None:
     out = tmp_path / f"out.{form}"
-    printed = caveat(folder, "synth", f"{MARK}file.sav", "-o", str(out), "--seed", "1")
+    spec = tmp_path / "cart.toml"  # plain trees release the numbers of single people
+    spec.write_text('[synthesis]\nmethod = "cart"\n', "utf-8")
+    told = ("--spec", str(spec), "--seed", "1")
+    printed = caveat(folder, "synth", f"{MARK}file.sav", "-o", str(out), *told)
     assert clean(out)
     assert MARK not in without_names(printed)
     for name in ("pid", "mail", "remark", "name"):
@@ -224,3 +227,13 @@ def test_a_small_table_is_refused_and_does_not_come_back(tmp_path: Path) -> None
     assert "note: the table has 30 rows" in said
     said = caveat(tmp_path, "synth", "one.csv", "-o", "anyway.csv", "--anyway")
     assert "note: the table has 1 rows" in said
+
+
+def test_the_usual_method_releases_hardly_a_number_of_single_people(
+    folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    printed = caveat(folder, "synth", f"{MARK}file.sav", "-o", str(out), "--seed", "1")
+    assert clean(out)
+    assert MARK not in without_names(printed)
+    assert "exactly one original record" not in printed

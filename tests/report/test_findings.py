@@ -55,6 +55,18 @@ def test_without_a_strong_attacker_the_limit_broken_by_most_is_the_worst():
     assert "No strong attacker was computed" in text
 
 
+def test_a_strong_attacker_of_members_alone_was_computed_all_the_same():
+    content = small()
+    for scenario in content["scenarios"]:
+        if scenario["attacker"] == "strong":
+            about_values = ("strongWorst", "posterior", "strongShare", "strongGain")
+            kept = [m for m in scenario["measurements"] if m["measure"] not in about_values]
+            first = {**scenario["measurements"][0], "measure": "membershipShare", "target": None}
+            scenario["measurements"] = kept or [{**first, "value": 0.1, "excess": None}]
+    text = lines(content)["The worst finding"]
+    assert "The strong attacker was not asked for anybody's values: the worst may be" in text
+
+
 def test_without_limits_the_rise_over_the_baseline_counts():
     content = without(small(), "strong")
     for scenario in content["scenarios"]:

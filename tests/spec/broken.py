@@ -86,6 +86,28 @@ LISTS = {
 
 # what is written, what stands there instead, the line, the message
 BROKEN = {
+    "guard of plain trees": (
+        "minbucket = 20\n",
+        'guard = "strong"\n',
+        16,
+        "synthesis.guard: guard is for guarded trees alone; name the method, method = "
+        '"guarded", or leave guard out',
+    ),
+    "leaves of guarded trees": (
+        'method = "cart"\ndrop',
+        "drop",
+        16,
+        "synthesis.minbucket: minbucket is not for guarded trees, the method of columns for "
+        'which none is named; name the method, method = "cart", or leave minbucket out',
+    ),
+    "leaves of one guarded column": (
+        'method = "sample"\n',
+        'method = "guarded"\nminbucket = 7\n',
+        24,
+        "synthesis.columns.friends.minbucket: minbucket is not for guarded trees, the method of "
+        'columns for which none is named; name the method, method = "cart", or leave minbucket '
+        "out",
+    ),
     "unknown section": (
         "[output]",
         "[outputs]",

@@ -143,7 +143,8 @@ BEYOND_THE_SCHEMA = {
     "map of a bad value", "map of another attacker", "pair of three",
     "groups and tolerance", "tune with a bad value", "tune with a word for a flag",
     "temperature that cannot be tried", "range without points", "data beyond the range",
-    "range of words",
+    "range of words", "guard of plain trees", "leaves of guarded trees",
+    "leaves of one guarded column",
 }  # fmt: skip
 
 

@@ -140,6 +140,8 @@ def test_a_state_of_other_data_is_refused(tmp_path):
             {"settings": {"protect": [[{"name": "label", "colour": 1}]]}},
             "'colour' is no argument of label",
         ),
+        ({"settings": {"guard": ["light"]}}, "guard is for guarded trees alone"),
+        ({"settings": {"method": ["guarded"], "cp": [0.1]}}, "cp is not for guarded trees"),
         ({"goal": 1}, "there is no key 'goal' in .tune."),
         (
             {"attacker": {"simulations": 1}},
@@ -293,6 +295,9 @@ def test_what_a_method_does_not_use_makes_no_settings():
         "smoothing": "kernel", "method": "cart", "minbucket": 5, "prune": False,
     }  # fmt: skip
     assert len({setting.key for setting in settings}) == 8
+    assert settings[-1].options == {"method": "guarded", "guard": "strong"}
+    with pytest.raises(CaveatError, match=r'minbucket is not for .*; name .*, method = "cart", or'):
+        settings_of({}, {"minbucket": [5, 50]})
     # A column of its own method needs the settings of that method.
     alone = settings_of({"columns": {"x": {"method": "cart"}}}, GRID)
     assert len(alone) == 6 + 2 * 6
@@ -426,6 +431,9 @@ def test_pareto_by_hand():
 TOML = """
 [data]
 path = "bb.csv"
+[synthesis]
+method = "cart"
+
 [tune]
 seed = 1
 seeds = 1
@@ -455,4 +463,4 @@ def test_on_the_command_line(tmp_path: Path, limit: float, code: int):
     else:
         assert "chosen: minbucket 100" in result.output
         assert "the limits cost" in result.output
-        assert content["chosen"]["options"] == {"minbucket": 100}
+        assert content["chosen"]["options"] == {"method": "cart", "minbucket": 100}

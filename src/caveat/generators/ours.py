@@ -246,5 +246,6 @@ def settings_of(base: Mapping[str, Any], grid: Mapping[str, Any]) -> list[Settin
         setting = Setting(used, tuple(steps), shown)
         found.setdefault(setting.key, setting)
     for name in sorted(unused):
-        raise CaveatError(**why_idle(name), where="synthesis", entry=(name,))
+        what, do = why_idle(name)
+        raise CaveatError(what, where="synthesis", do=do, entry=(name,))
     return list(found.values())

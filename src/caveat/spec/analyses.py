@@ -162,5 +162,8 @@ def check_tried(document: Document, section: str) -> None:
         kind = SYNTHESIS.keys[name].kind if name != "protect" else Many(PROTECT, "protections")
         for i, value in enumerate(values):
             document.refuse(kind.problem(value, (section, "settings", name, i)))
+    base = document.content.get("synthesis", {})
+    with document.at("synthesis"):
+        settings_of(base, {k: v for k, v in settings.items() if k == "method"})
     with document.at(section, "settings"):
-        settings_of(document.content.get("synthesis", {}), settings)
+        settings_of(base, settings)

@@ -168,10 +168,9 @@ def check_use(
     ]
     for name, column, used in given:
         if is_idle(name, used):
+            what, do = why_idle(name)
             entry = (column, name) if column else (name,)
-            raise CaveatError(
-                **why_idle(name), where="synthesis", column=column or None, entry=entry
-            )
+            raise CaveatError(what, where="synthesis", column=column or None, do=do, entry=entry)
 
 
 def is_idle(name: str, methods: Set[str]) -> bool:
@@ -189,17 +188,14 @@ def is_idle(name: str, methods: Set[str]) -> bool:
     return (name in PLAIN and guarded and not plain) or (name in DIAL and plain and not guarded)
 
 
-def why_idle(name: str) -> dict[str, str]:
+def why_idle(name: str) -> tuple[str, str]:
     """Return what is wrong with a setting that is idle, and what to do about it."""
     if name in DIAL:
         what, method = "is for guarded trees alone", "guarded"
     else:
         what = "is not for guarded trees, the method of columns for which none is named"
         method = PLAIN.get(name, "cart")
-    return {
-        "what": f"{name} {what}",
-        "do": f'name the method, method = "{method}", or leave {name} out',
-    }
+    return f"{name} {what}", f'name the method, method = "{method}", or leave {name} out'
 
 
 def check_predictors(chosen: Sequence[str], usable: Sequence[str], name: str) -> None:

@@ -66,7 +66,7 @@ class ColumnPlan:
     settings: Settings
     predictors: tuple[str, ...] = ()
     special: tuple[Any, ...] = ()
-    grid: Grid | None = None
+    grid: Grid | None = field(default=None, repr=False)  # may hold ends that are somebody's
 
 
 @dataclass(frozen=True)

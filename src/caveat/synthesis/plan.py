@@ -151,11 +151,12 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
 
     Examples
     --------
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 9, "age": range(18), "group": [0, 1] * 9})
+    >>> rows = {"sex": ["f", "m"] * 9, "age": range(18), "group": [0, 1] * 9}
+    >>> table = Table.from_frame({name: [*values] * 300 for name, values in rows.items()})
     >>> print(make_plan(table, {"guard": "strong", "columns": {"group": {"method": "sample"}}}))
     sex    guarded (guard strong)
-    age    guarded from sex (guard strong; range 0 to 18, 18 cells)
-    group  sample (guard strong)
+    age    guarded from sex (guard strong; range 0 to 17 by 1, even cells, assumed public)
+    group  sample (guard strong; range 0 to 1 by 1, geometric cells, assumed public)
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)

@@ -144,7 +144,7 @@ def with_guards(columns: Mapping[str, ColumnPlan], rows: int) -> dict[str, Colum
         settings = entry.settings
         if settings.method == "guarded" and factor > 1:
             dial = GUARDS[settings.guard]
-            larger = {
+            larger: dict[str, Any] = {
                 word: float(f"{factor * getattr(dial, word):.3g}")
                 for word in ("temperature", "backoff", "floor")
                 if getattr(settings, word) is None

@@ -2,8 +2,8 @@
 """The points of one roundness in one cell, found by halving their range.
 
 At every halving the share of the left half is (n_left + c g_left / g) / (n + c), with n the weight
-of the records, g the number of points, and c the records' worth of an even spread. A heap keeps its share; a number that only one person
-has is led astray a little at every step.
+of the records, g the number of points, and c the records' worth of an even spread. A heap keeps its
+share; a number that only one person has is led astray a little at every step.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from caveat.tree.guarded import Candidates, Guard, GuardedTree, Response, Sample
 __all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]
 
 GUARDS = {
-    "light": Guard(temperature=0.4, smallest=70, backoff=2, floor=0.5),
+    "light": Guard(temperature=0.5, smallest=90, backoff=3, floor=1),
     "standard": Guard(),
     "strong": Guard(temperature=2, smallest=220, backoff=10, floor=3),
 }

@@ -67,9 +67,13 @@ def _label(what: str, level: float) -> str:
     return f"{what}, false ≤ {100 * level:g} %"
 
 
+JUDGED = tuple(_label(what, LEVELS[0]) for what in (OURS, "worst record"))
+"""Labels of the attacker's own score at the usual share of false positives."""
+
+
 def is_judged(finding: Finding) -> bool:
     """Whether a limit is held against it: not against others' scores, nor rarer false positives."""
-    return finding.label in {_label(what, LEVELS[0]) for what in (OURS, "worst record")}
+    return finding.label in JUDGED
 
 
 def _both(found: PairedMembership, level: float, score: str) -> Iterator[tuple[str, Measurement]]:

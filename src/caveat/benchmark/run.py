@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from caveat.attack.by_simulation import JUDGED
 from caveat.benchmark.trial import Split, Trial, carry_out, key_of, read_trial
 from caveat.errors import CaveatError
 from caveat.progress import Progress
@@ -179,6 +180,7 @@ def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for scenario in evidence["scenarios"]
         for m in scenario["measurements"]
+        if scenario["attacker"] != "simulated" or m["label"] in JUDGED
     ]
     for m in evidence["utility"]["measurements"]:
         values = m["copies"] or [m["value"]]

@@ -21,6 +21,7 @@ from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.child import Limits
 from caveat.generators.ours import FittedSetting
 from caveat.generators.process import FittedProcess
+from caveat.notes import Note
 from caveat.progress import Progress
 from caveat.release.collect import refusal
 from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
@@ -37,6 +38,7 @@ __all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "r
 TRIAL = "trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
+ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
 SHARED = ("release", "columns", "synthesis", "scenario", "utility")
 
 
@@ -145,7 +147,8 @@ def carry_out(
 ) -> Trial:
     """Fit, draw and measure; the folder holds the tables and the evidence, or the reason."""
     with release_folder(folder, force=True) as (draft, _):
-        trial = _Trial(spec, entry, split, child_seed(seed, FITS, number), draft, threads, progress)
+        own = child_seed(seed, FITS, number)
+        trial = _Trial(spec, entry, number, split, own, draft, threads, progress)
         found = trial.run()
         content = {
             "key": key_of(spec, entry, number),
@@ -168,6 +171,7 @@ class _Trial:
 
     spec: BenchmarkSpec
     entry: GeneratorSpec
+    number: int
     split: Split
     seed: int
     draft: Path
@@ -181,6 +185,7 @@ class _Trial:
             (material, theirs), cost = measured(lambda: self._made(generator))
             if theirs is not None:
                 cost = replace(cost, megabytes=theirs)
+            material = replace(material, not_simulated=self._not_simulated(cost))
             return Trial("", None, generator.is_seeded, cost, self._measured(material))
         except CaveatError as error:
             # A generator that fails is a row of the table, not the end of the benchmark.
@@ -205,9 +210,23 @@ class _Trial:
         theirs = fitted.usage[-1].peak_megabytes if isinstance(fitted, FittedProcess) else None
         material = Material(
             split.original, split.rows, split.fitted, split.control, tuple(releases), self.seed,
-            model, copies,
+            model, copies, generator,
         )  # fmt: skip
         return material, theirs
+
+    def _not_simulated(self, cost: Cost) -> Note | None:
+        """Say why the attacker who runs the generator again and again is left out, if she is."""
+        if self.number > 1:
+            return ONCE
+        asked = [s for s in self.spec.release.scenarios if s.attacker == "simulated"]
+        runs = sum(s.simulations * (s.most + 1) for s in asked)
+        if runs * cost.wall <= 60 * self.spec.minutes:
+            return None
+        says = "{runs} runs of about {seconds:.0f} seconds are more than the {minutes:g} minutes"
+        return Note(
+            "too-many-runs", f"{says} allowed", public=True, runs=runs, seconds=cost.wall,
+            minutes=self.spec.minutes,
+        )  # fmt: skip
 
     def _measured(self, material: Material) -> dict[str, Any]:
         steps = Steps(weights_of(self.spec.release, "audit"), self.progress)

@@ -24,11 +24,15 @@ def collect_simulated(
 ) -> Collected:
     """Run the way the release was made, protections and all, with and without some records."""
     asked, limits = scenario.measures, scenario.limits
-    if not material.copies:
-        return Collected(scenario.told, without_value(asked, ELSEWHERE, limits))
+    if material.generator is None or material.not_simulated is not None:
+        why = material.not_simulated or ELSEWHERE
+        return Collected(scenario.told, without_value(asked, why, limits))
+    # Other people's generators are given what is released and nothing else.
+    ours = material.model is not None
+    known = material.fitted if ours else material.fitted.select(material.columns())
     try:
         found = simulated_membership(
-            material.fitted, material.copies[0].setting, synthetic=list(material.releases),
+            known, material.generator, synthetic=list(material.releases),
             records=scenario.most, simulations=scenario.simulations,
             seed=child_seed(material.seed, SIMULATED, number), threads=threads, done=done,
         )  # fmt: skip

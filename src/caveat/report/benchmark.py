@@ -38,8 +38,8 @@ NOTICE = "It describes the original by its distributions. Keep it as you keep th
 BEYOND = "best attack beyond control"
 # What stands in the first table, as far as it was measured; the risk axis always does.
 HEADLINES = (
-    "S_pMSE", "S_pMSE two-way", "CI overlap", "TSTR", "repU", "DiSCO", "membershipShare",
-    "strongShare", "strongWorst",
+    "S_pMSE", "S_pMSE two-way", "CI overlap", "TSTR", "repU", "DiSCO", "simulatedFound",
+    "membershipShare", "strongShare", "strongWorst",
 )  # fmt: skip
 WIDE = 30.0
 """From this ratio of the largest to the smallest utility on its axis is logarithmic."""
@@ -187,7 +187,7 @@ def _cell(content: Content, one: Summary | None) -> Any:
         return cell(UNKNOWN)
     unit = unit_of(content, one.measure)
     spread = ""
-    if one.low is not None and one.high is not None and one.n > 1:
+    if one.low is not None and one.high is not None and one.low < one.high:
         ends = [number(end, one.measure, unit) for end in (one.low, one.high)]
         spread = f"{ends[0]} to {ends[1]}"
     return cell(_text(content, one), one.mean, ", ".join(t for t in (one.about, spread) if t))
@@ -211,8 +211,8 @@ def _table(content: Content, found: Any, risk: str | None) -> Grid:
         seeded = {True: "yes", False: "no", None: UNKNOWN}[generator["seeded"]]
         rows.append([*row, cell(seeded)])
     return Grid(
-        "Means over all releases of a generator; below them the lowest and the highest, and the "
-        "target that is worst off",
+        "Means over all releases of a generator; below them the lowest and the highest (of a "
+        "single number its interval), and the target that is worst off",
         columns,
         rows,
     )

@@ -20,7 +20,7 @@ __all__ = [
 
 Content = Mapping[str, Any]
 
-AXES = ("simulatedTPR", "membershipShare", "strongShare", "DiSCO", "repU")
+AXES = ("simulatedFound", "membershipShare", "strongShare", "DiSCO", "repU")
 """Which measure of risk is drawn unless one is named: the strongest attacker known for all."""
 
 
@@ -33,7 +33,8 @@ class Summary:
     measure
         Its name.
     mean, low, high
-        Over all releases, of the target that is worst off; None if there is no value.
+        Over all releases, of the target that is worst off; None if there is no value. Of a single
+        number its own interval.
     n
         Releases.
     about
@@ -88,6 +89,8 @@ def _summary(measure: str, about: str, values: list[Any]) -> Summary:
         why = next((text for value in values for text in value["why"]), "")
         return Summary(measure, None, about=about, why=why)
     low, high = min(numbers), max(numbers)
+    if len(numbers) == 1 and values[0]["interval"] is not None:
+        low, high = values[0]["interval"]
     return Summary(measure, sum(numbers) / len(numbers), low, high, len(numbers), about)
 
 

@@ -50,7 +50,7 @@ class BenchmarkSpec:
         Data, control, copies, scenarios, utility and where to write: as for ``caveat run``.
     generators
         What is compared.
-    seeds, minutes, gigabytes, records, simulations
+    seeds, minutes, gigabytes
         As the ``[benchmark]`` part has them.
     risk, utility
         The axes of the picture; None where they are chosen from what was measured.
@@ -63,8 +63,6 @@ class BenchmarkSpec:
     gigabytes: float = 8
     risk: str | None = None
     utility: str = USUAL
-    records: int = 0
-    simulations: int = 32
 
     @classmethod
     def from_toml(cls, path: str | Path) -> BenchmarkSpec:

@@ -356,17 +356,17 @@ GENERATOR = Group(
 BENCHMARK = Group(
     {
         "seeds": Key(Whole(1), "Fits of each generator, each with a seed of its own.", 2),
-        "minutes": Key(Number(0, above=True), "The most that one fit with its copies may take.",
-                       60),
+        "minutes": Key(
+            Number(0, above=True),
+            "The most that one fit with its copies may take, in a process of its own, and all "
+            "simulations of a generator together.",
+            60,
+        ),
         "gigabytes": Key(Number(0, above=True), "The most memory of a generator that runs in a "
                          "process of its own.", 8),
         "risk": Key(RISK, "Measure of risk in the picture.",
-                    otherwise="that of the strong attacker by simulation, else the first measured "
-                    "for all"),
+                    otherwise="that of the strongest attacker who is known for most"),
         "utility": Key(UTILITY, "Measure of utility in the picture.", otherwise="S_pMSE two-way"),
-        "records": Key(Whole(0), "Most vulnerable records that the strong attacker is simulated "
-                       "for; 0 for no simulation.", 0),
-        "simulations": Key(Whole(8), "Releases with and without each of them.", 32),
     },
 )  # fmt: skip
 

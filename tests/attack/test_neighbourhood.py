@@ -33,3 +33,12 @@ def test_counts_and_distances_by_hand():
     assert found[13:16].tolist() == pytest.approx([0.0, 0.0, 0.5])
     # more often together than among the others: the record's own values
     assert found[-1] > 0 > around.features(others)[-1] - 1e-9
+
+
+def test_a_number_that_the_record_lacks_is_still_a_number():
+    original = Table.from_frame({"x": ["a", "b", "b", "b"], "y": [None, 10.0, 10.0, 5.0]})
+    seen = Seen.of(original, original)
+    record = seen.take(np.array([0]))
+    assert record.mixed.numbers.shape == (1, 1)
+    around = Neighbourhood(record, seen.take(np.array([1, 2, 3])), Kernels.of(seen.mixed))
+    assert np.isfinite(around.features(seen)).all()

@@ -46,10 +46,13 @@ class Seen:
         Row by column; values that the original has not get a code of their own.
     numbers
         In units of the range of the original; NaN for categories and missing values.
+    is_number
+        Which columns of the original are numbers, whatever is missing here.
     """
 
     codes: NDArray[np.int64]
     numbers: Floats
+    is_number: Flags
 
     __repr__ = without_values
 
@@ -58,11 +61,12 @@ class Seen:
         """Return a table as arrays, with the columns of the original in their order."""
         codes = [recode_to(table[name], original[name]) for name in original]
         numbers = [_in_ranges(table[name], original[name]) for name in original]
-        return cls(np.stack(codes, axis=1), np.stack(numbers, axis=1))
+        is_number = np.array([_has_range(original[name]) for name in original])
+        return cls(np.stack(codes, axis=1), np.stack(numbers, axis=1), is_number)
 
     def take(self, rows: NDArray[np.int64]) -> Seen:
         """Return some of the rows."""
-        return Seen(self.codes[rows], self.numbers[rows])
+        return Seen(self.codes[rows], self.numbers[rows], self.is_number)
 
     @property
     def n(self) -> int:
@@ -72,16 +76,19 @@ class Seen:
     @cached_property
     def mixed(self) -> Mixed:
         """The same for densities: a number that is missing lies far from all others."""
-        is_number = ~np.isnan(self.numbers).all(axis=0)
         filled = np.where(np.isnan(self.numbers), 10.0 + 2.0 * self.codes, self.numbers)
         return Mixed(
-            np.ascontiguousarray(filled[:, is_number]),
-            np.ascontiguousarray(self.codes[:, ~is_number].astype(np.int32)),
+            np.ascontiguousarray(filled[:, self.is_number]),
+            np.ascontiguousarray(self.codes[:, ~self.is_number].astype(np.int32)),
         )
 
 
+def _has_range(column: Column) -> bool:
+    return bool(column.kind.is_number and len(column.levels))
+
+
 def _in_ranges(column: Column, original: Column) -> Floats:
-    if not (original.kind.is_number and column.kind.is_number and len(original.levels)):
+    if not (_has_range(original) and column.kind.is_number):
         return np.full(len(column.codes), np.nan)
     span = float(np.ptp(original.numbers)) or 1.0
     return np.asarray((column.cell_numbers - original.numbers.min()) / span)

@@ -278,7 +278,10 @@ class Runner:
             if lacking:
                 raise CaveatError("a release lacks a column that others have", column=lacking[0])
         parts = [Seen.of(table, self.shown) for table in releases]
-        return Seen(*(np.concatenate([getattr(p, n) for p in parts]) for n in ("codes", "numbers")))
+        codes, numbers = (
+            np.concatenate([getattr(p, n) for p in parts]) for n in ("codes", "numbers")
+        )
+        return Seen(codes, numbers, parts[0].is_number)
 
     def around(self, record: Seen, without: int) -> Neighbourhood:
         """Return what looks at releases around a record that may be at a place in the data."""

@@ -401,7 +401,7 @@ def log_point(
         is_left = point < middle * step
         if 0 < g_left < g:
             both, left = weight(low * step, high * step), weight(low * step, middle * step)
-            share = (left + 2 * backoff * g_left / g) / (both + 2 * backoff)
+            share = (left + backoff * g_left / g) / (both + backoff)
             total += math.log(share if is_left else 1 - share)
         low, high = (low, middle) if is_left else (middle, high)
     return total

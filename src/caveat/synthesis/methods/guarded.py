@@ -28,8 +28,6 @@ GUARDS = {
     "strong": Guard(temperature=2, smallest=220, backoff=10, floor=3),
 }
 """The settings behind the three positions of the dial."""
-SPREAD = 2.0
-"""Times the backoff: records' worth of an even spread within a cell, at every halving."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Guarded:
         sample = sample_of(inputs, target)
         guard, found = guard_of(settings), candidates_of(inputs)
         tree = grow_guarded(sample, found, _response(target), guard, rng)
-        return cls(tree, _points(target, sample, SPREAD * guard.backoff))
+        return cls(tree, _points(target, sample, guard.backoff))
 
     def counted_on(self, inputs: Inputs, target: Target) -> Self:
         """Return the same structure with the counts, and the probability, of other records."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -144,8 +143,7 @@ class _Watched:
         if pid:
             self.process.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_seconds = used.ru_utime + used.ru_stime
-            unit = 1 if sys.platform == "darwin" else 1024
-            self.peak = max(self.peak, float(used.ru_maxrss * unit))
+            # Its own account of its memory begins with ours, from which it was split off.
         return bool(pid)
 
     def end(self) -> None:

@@ -62,6 +62,8 @@ def test_a_summary_is_the_mean_over_releases_of_the_target_that_is_worst_off() -
 def test_where_less_is_riskier_the_lowest_target_is_the_worst() -> None:
     found = summaries(content(a=[[value("DCR", 0.2, target="x"), value("DCR", 0.7, target="y")]]))
     assert (found["DCR"]["a"].mean, found["DCR"]["a"].about) == (0.2, "x")
+    alone = summaries(content(a=[[value("DCR", 0.2, target="x")]]))["DCR"]["a"]
+    assert alone.about == ""
 
 
 def test_what_describes_the_original_alone_is_no_comparison() -> None:

@@ -180,7 +180,7 @@ def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for scenario in evidence["scenarios"]
         for m in scenario["measurements"]
-        if scenario["attacker"] != "simulated" or m["label"] in JUDGED
+        if scenario["attacker"] != "simulated" or m["label"] in ("", *JUDGED)
     ]
     for m in evidence["utility"]["measurements"]:
         values = m["copies"] or [m["value"]]

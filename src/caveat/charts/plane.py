@@ -43,7 +43,7 @@ def risk_utility(
     limit: float | None = None,
     units: tuple[str, str] = ("score", "score"),
     *,
-    log: bool = False,
+    wide: bool = False,
 ) -> Any:
     """Draw settings: the dot is the mean over the releases, the tick the worst of them.
 
@@ -60,14 +60,18 @@ def risk_utility(
         The most risk that is allowed, a dashed line.
     units
         Of risk and utility: shares are drawn in per cent.
-    log
-        Whether the axis of utility is logarithmic; values must be above 0.
+    wide
+        Whether the axes are drawn together towards their ends: utility as its logarithm, but for
+        small values, and risk as its root. Neither may be below 0.
     """
-    rows = _rows([_as_printed(point, *units) for point in points], math.log if log else float)
+    rows = _rows([_as_printed(point, *units) for point in points], math.asinh if wide else float)
     curves = _curves(points)
-    scale = alt.Scale(nice=True, padding=24, **({"type": "log"} if log else {"zero": False}))
+    even: dict[str, Any] = {"zero": False, "padding": 24}
+    uneven: dict[str, Any] = {"type": "symlog", "constant": 1, "domainMin": 0}
+    scale = alt.Scale(nice=True, **(uneven if wide else even))
     base = draw(rows).encode(x=alt.X("utility_mean:Q", title=utility, scale=scale))
-    y = alt.Y("risk_mean:Q", title=risk, scale=alt.Scale(zero=True))
+    root: dict[str, Any] = {"type": "sqrt"} if wide else {}
+    y = alt.Y("risk_mean:Q", title=risk, scale=alt.Scale(zero=True, **root))
     tips = [
         alt.Tooltip("setting:N"),
         alt.Tooltip("sort:N", title="compared"),

@@ -42,7 +42,7 @@ HEADLINES = (
     "membershipShare", "strongShare", "strongWorst",
 )  # fmt: skip
 WIDE = 30.0
-"""From this ratio of the largest to the smallest utility on its axis is logarithmic."""
+"""From this ratio of the largest to the smallest utility on the axes are not even."""
 
 
 def benchmark_page(content: Content, *, date: str | None = None) -> str:
@@ -158,18 +158,21 @@ def _plane(content: Content, found: Any, risk: str | None) -> list[Block]:
     )
     direction = entry_of(content, utility).get("direction") or "utility"
     at = [p["utility_mean"] for p in points]
-    wide = min(at) > 0 and max(at) > WIDE * min(at)
+    some = [value for value in at if value > 0]
+    wide = min(at) >= 0 and len(some) > 1 and max(some) > WIDE * min(some)
     unit = unit_of(content, risk)
     chart = charts.risk_utility(
         points,
         f"{risk} in %" if unit == "share" else risk,
-        f"{utility} ({direction}{', logarithmic' if wide else ''})",
+        f"{utility} ({direction})",
         units=(unit, unit_of(content, utility)),
-        log=wide,
+        wide=wide,
     )
     caption = (
         "Risk against utility: dots are means over the releases of a generator, ticks the worst of "
-        "them; a line joins the generators that are not beaten. Point at a dot to see its name."
+        "them; a line joins the generators that are not beaten. "
+        + ("Both axes are drawn together towards their ends. " if wide else "")
+        + "Point at a dot to see its name."
     )
     words = "; ".join(
         f"{p['setting']}: {risk} {_text(content, found[risk][p['setting']])}, {utility} "
@@ -220,19 +223,19 @@ def _table(content: Content, found: Any, risk: str | None) -> Grid:
 
 def _without(found: Any) -> Iterator[Block]:
     """Say why a measure has no value for some generators, each reason once."""
-    reasons: dict[str, dict[str, list[str]]] = {}
+    reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for measure, by_label in found.items():
+        without: dict[str, list[str]] = {}
         for label, one in by_label.items():
             if one.why:
-                reasons.setdefault(one.why, {}).setdefault(measure, []).append(label)
+                without.setdefault(one.why, []).append(label)
+        for why, labels in without.items():
+            reasons.setdefault((why, tuple(labels)), []).append(measure)
     if reasons:
         yield Items(
             [
-                (
-                    "; ".join(f"No {name} of {and_list(of)}" for name, of in by_measure.items()),
-                    why,
-                )
-                for why, by_measure in reasons.items()
+                (f"No {and_list(measures)}", f"{and_list(labels, most=20)}: {why}.")
+                for (why, labels), measures in reasons.items()
             ]
         )
 

@@ -38,7 +38,7 @@ class Summary:
     n
         Releases.
     about
-        That target.
+        That target, if there are several.
     why
         Why there is no value.
     """
@@ -76,7 +76,8 @@ def summaries(content: Content) -> dict[str, dict[str, Summary]]:
             if entry_of(content, measure).get("direction") == "reference":
                 continue
             worse = is_worse(content, measure)
-            each = [_summary(measure, about, all_) for about, all_ in by_target.items()]
+            several = len(by_target) > 1
+            each = [_summary(measure, about * several, all_) for about, all_ in by_target.items()]
             known = [s for s in each if s.mean is not None]
             worst = max(known, key=lambda s: worse * (s.mean or 0.0), default=each[0])
             found.setdefault(measure, {})[generator["label"]] = worst

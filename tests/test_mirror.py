@@ -31,7 +31,7 @@ SEVERAL = {
 ELSEWHERE = {
     ".": "documents intervals progress seeds",
     "attack": "_lookups adjacent candidates entry figures generator strong worlds",
-    "attack/ordinary": "common",
+    "attack/ordinary": "common prediction_measures",
     "charts": "style",
     "cli": "attack commands console measures ordinary reading run study tune",
     "compiling": "announcement intrinsics",

@@ -32,16 +32,9 @@ from caveat.seeds import child_seed, rng_of
 from caveat.table import Kind, Table
 
 __all__ = [
-    "LEAST_SIMULATIONS",
-    "RECORDS",
-    "SIMULATIONS",
-    "PairedMembership",
-    "PairedRuns",
-    "Runner",
-    "fits_needed",
-    "found_at",
-    "simulated_membership",
-]
+    "LEAST_SIMULATIONS", "RECORDS", "SIMULATIONS", "PairedMembership", "PairedRuns", "Runner",
+    "fits_needed", "found_at", "simulated_membership",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Done = Callable[[float], None]

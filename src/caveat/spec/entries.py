@@ -356,14 +356,9 @@ GENERATOR = Group(
 BENCHMARK = Group(
     {
         "seeds": Key(Whole(1), "Fits of each generator, each with a seed of its own.", 2),
-        "minutes": Key(
-            Number(0, above=True),
-            "The most that one fit with its copies may take, in a process of its own, and all "
-            "simulations of a generator together.",
-            60,
-        ),
-        "gigabytes": Key(Number(0, above=True), "The most memory of a generator that runs in a "
-                         "process of its own.", 8),
+        "minutes": Key(Number(0, above=True), "The most that a fit in a process of its own may "
+                       "take, and all simulations of a generator together.", 60),
+        "gigabytes": Key(Number(0, above=True), "The most memory of such a process.", 8),
         "risk": Key(RISK, "Measure of risk in the picture.",
                     otherwise="that of the strongest attacker who is known for most"),
         "utility": Key(UTILITY, "Measure of utility in the picture.", otherwise="S_pMSE two-way"),
@@ -397,9 +392,8 @@ SPECIFICATION = Group(
         "utility": Key(UTILITY_PART, "What analysts need."),
         "map": Key(MAP, "A risk–utility map around the release."),
         "tune": Key(TUNE, "The search of `caveat tune`; `caveat run` leaves it alone."),
-        "generator": Key(Many(GENERATOR, "tables [[generator]]"),
-                         "Generators of `caveat benchmark`, each as `[[generator]]`; `caveat run` "
-                         "leaves them alone."),
+        "generator": Key(Many(GENERATOR, "tables [[generator]]"), "Generators of "
+                         "`caveat benchmark`, each as `[[generator]]`."),
         "benchmark": Key(BENCHMARK, "How `caveat benchmark` compares them."),
         "output": Key(OUTPUT, "What is written."),
     },

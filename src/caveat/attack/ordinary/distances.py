@@ -16,7 +16,7 @@ from caveat.attack.entry import Attack, Finding
 from caveat.attack.ordinary.common import CONTROL, attack_measure
 from caveat.attack.ordinary.encoding import level_values, nearest_rows, prepare
 from caveat.attack.ordinary.rates import cut_note
-from caveat.attack.ordinary.shared_neighbours import shared_neighbour_identifiability
+from caveat.attack.ordinary.shared_neighbours import SNI
 from caveat.attack.ordinary.vectors import Part, categories_first, place, whitened
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Vectors, euclid_nearest
@@ -391,24 +391,7 @@ ATTACK = Attack(
             baseline="50: about the value of independent data of the same size",
             by_size=True,
         ),
-        attack_measure(
-            "columns",
-            name="SNI",
-            function=shared_neighbour_identifiability,
-            family="diagnostics",
-            says="synthetic records in clusters of fewer than five that hold an original as well",
-            attacker="none: a diagnostic, to be read beside the control",
-            formula="100/m · #(synthetic records in clusters of < 5 records of both kinds); a "
-            "cluster: records that share 3 of their 5 nearest neighbours (MinPts 2)",
-            source="Miletic, Sariyar (2024), Shared Neighbor Identifiability; they do not print k, "
-            "the number of neighbours",
-            blind_spot="A copy of the original scores low, since few of its records are in small "
-            "clusters: 14 % on the Pima data, where a CART release has 7, and 0.7 % with 20 "
-            "neighbours. The number of neighbours decides more than the release. Never read it "
-            "alone.",
-            blind="a copy scores low; k decides; never alone",
-            by_size=True,
-        ),
+        SNI,
     ),
     example="--control control.csv",
 )

@@ -17,18 +17,21 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from caveat.attack.ordinary.common import attack_measure
 from caveat.attack.ordinary.encoding import mixed, prepare, seeds
 from caveat.errors import CaveatError
 from caveat.nearest import Ints, Mixed, gower_nearest
-from caveat.risk.measurement import Measurement, rate
+from caveat.notes import Note
+from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.table import Pair, Table
 
-__all__ = ["shared_neighbour_clusters", "shared_neighbour_identifiability"]
+__all__ = ["SNI", "shared_neighbour_clusters", "shared_neighbour_identifiability"]
 
 NEIGHBOURS = 5
 LEAST_SHARED = 3
 LEAST_SIMILAR = 2
 SMALL = 5
+FEW = Note("few-records", "there are fewer records than neighbours", public=True)
 
 
 def shared_neighbour_identifiability(
@@ -60,7 +63,7 @@ def shared_neighbour_identifiability(
     if neighbours < 1:
         raise CaveatError("records have at least one neighbour", do="give neighbours from 1 up")
     if n + len(tables.synthetic) <= neighbours:
-        raise CaveatError("there are not enough records", do="give more than there are neighbours")
+        return undefined(FEW)
     found = [_at_risk(_first(people, n), tables, neighbours, seed) for people in tables.people]
     risky, noise = found[0]
     more = {}
@@ -137,3 +140,23 @@ def shared_neighbour_clusters(
     order = order[np.argsort(shared[order], kind="stable")]
     cluster[start[order]] = label[end[order]]
     return np.asarray(cluster)
+
+
+SNI = attack_measure(
+    "columns",
+    name="SNI",
+    function=shared_neighbour_identifiability,
+    family="diagnostics",
+    says="synthetic records in clusters of fewer than five that hold an original as well",
+    attacker="none: a diagnostic, to be read beside the control",
+    formula="100/m · #(synthetic records in clusters of < 5 records of both kinds); a "
+    "cluster: records that share 3 of their 5 nearest neighbours (MinPts 2)",
+    source="Miletic, Sariyar (2024), Shared Neighbor Identifiability; they do not print k, "
+    "the number of neighbours",
+    blind_spot="A copy of the original scores low, since few of its records are in small "
+    "clusters: 14 % on the Pima data, where a CART release has 7, and 0.7 % with 20 "
+    "neighbours. The number of neighbours decides more than the release. Never read it "
+    "alone.",
+    blind="a copy scores low; k decides; never alone",
+    by_size=True,
+)

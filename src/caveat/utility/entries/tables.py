@@ -143,6 +143,33 @@ def register() -> None:
                 unit=_unit(statistic),
                 default=label in ("S_pMSE", "Hellinger") and ways < 3,
             )
+    _add_k_marginals()
+    for figure, text in (
+        ("MAE", "mean absolute error of the counts of all two-way tables"),
+        ("RMSE", "root mean squared error of these counts"),
+        ("MAPE", "mean absolute error in per cent of the original count"),
+        ("Aitchison", "distance of the centred log-ratios of these tables"),
+    ):
+        add(
+            f"{figure} two-way",
+            partial(_count_distance, figure=figure),
+            family="tables",
+            says=text,
+            formula={
+                "MAE": "mean |s n_o/n_s − o|",
+                "RMSE": "√ mean (s n_o/n_s − o)²",
+                "MAPE": "100 mean |s n_o/n_s − o| / o over cells with o > 0",
+                "Aitchison": "‖clr(o) − clr(s)‖, ½ added to all cells if one is empty",
+            }[figure],
+            source="Thees, Novak and Templ (2024)",
+            blind_spot="Small cells dominate the relative ones, large cells the absolute ones.",
+            blind="cell sizes",
+            unit=_unit(figure),
+            default=False,
+        )
+
+
+def _add_k_marginals() -> None:
     add(
         "k-marginal",
         _k_marginal,
@@ -170,26 +197,3 @@ def register() -> None:
         direction="higher is better",
         default=False,
     )
-    for figure, text in (
-        ("MAE", "mean absolute error of the counts of all two-way tables"),
-        ("RMSE", "root mean squared error of these counts"),
-        ("MAPE", "mean absolute error in per cent of the original count"),
-        ("Aitchison", "distance of the centred log-ratios of these tables"),
-    ):
-        add(
-            f"{figure} two-way",
-            partial(_count_distance, figure=figure),
-            family="tables",
-            says=text,
-            formula={
-                "MAE": "mean |s n_o/n_s − o|",
-                "RMSE": "√ mean (s n_o/n_s − o)²",
-                "MAPE": "100 mean |s n_o/n_s − o| / o over cells with o > 0",
-                "Aitchison": "‖clr(o) − clr(s)‖, ½ added to all cells if one is empty",
-            }[figure],
-            source="Thees, Novak and Templ (2024)",
-            blind_spot="Small cells dominate the relative ones, large cells the absolute ones.",
-            blind="cell sizes",
-            unit=_unit(figure),
-            default=False,
-        )

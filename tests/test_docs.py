@@ -79,6 +79,11 @@ def _report(names: dict[str, Any]) -> None:
     assert names["page"].startswith("<!doctype html>")
 
 
+def _generators(names: dict[str, Any]) -> None:
+    found = names["found"]
+    assert found["copy"] > found["sample"] > found["margins"] > found["uniform"]
+
+
 def _guarded(names: dict[str, Any]) -> None:
     certain, members = names["certain"], names["members"]
     assert 0.6 < certain["plain"] < 0.7
@@ -92,6 +97,7 @@ def _strong(names: dict[str, Any]) -> None:
 
 
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "generators.md": _generators,
     "guarded-trees.md": _guarded,
     "ordinary-attackers.md": _ordinary,
     "report.md": _report,

@@ -31,20 +31,21 @@ SEVERAL = {
 ELSEWHERE = {
     ".": "documents intervals progress seeds",
     "attack": "_lookups adjacent candidates entry figures generator strong worlds",
-    "attack/ordinary": "common",
+    "attack/ordinary": "common prediction_measures",
     "charts": "style",
     "cli": "attack commands console measures ordinary reading run study tune",
     "compiling": "announcement intrinsics",
     "datasets": "buyer_beware",
     "expressions": "formula parser tokens",
     "findings": "arithmetic catalogue codes_and_kinds identity",
-    "generators": "contract",
+    "generators/drivers": "arfpy datasynthesizer harness metasyn mostlyai sdv syndiffix synthcity "
+    "synthpop",  # in environments of their own
     "nearest": "ties",
     "protect": "_space record values",
-    "release": "at_risk collect collect_audit collect_map collect_ordinary collect_strong "
+    "release": "at_risk collect_audit collect_map collect_ordinary collect_strong "
     "collect_utility collected content material",
     "report": "account analyst attacker blocks disagreement map reading records",
-    "risk": "attribute cap_unmatched exclusions gtcap identity matching measure measurement "
+    "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "
     "schema starter toml tuning",

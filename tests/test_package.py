@@ -58,7 +58,7 @@ def test_the_demo_leaves_a_report(tmp_path: Path) -> None:
     assert worst["unique-synthpop"]["strongWorst"] == 1
     assert worst["unique-synthpop"]["DiSCO"] == worst["unique-synthpop"]["repU"] == 0
     # Two values are possible, and after guarded trees little more than that is known.
-    assert 0.5 <= worst["unique-tuned"]["strongWorst"] < 0.65
+    assert 0.5 <= worst["unique-tuned"]["strongWorst"] < 0.7
 
 
 def test_no_machine_path_or_stub_is_in_the_sources() -> None:

@@ -30,7 +30,7 @@ def test_one_default_in_python(call):
 def test_the_same_in_a_specification_and_on_the_command_line():
     assert SCENARIO.keys["prior"].default == DEFAULT_PRIOR
     assert TUNE.keys["attacker"].kind.keys["prior"].default == DEFAULT_PRIOR
-    tune = {"limits": {"posterior": 1}, "objective": "pMSE", "settings": {"cp": [0.1]}}
+    tune = {"limits": {"posterior": 1}, "objective": "pMSE", "settings": {"smallest": [50]}}
     assert TuneSpec.from_mapping({"tune": tune}).question.prior == DEFAULT_PRIOR
     option = ATTACKS["strong"].takes["prior"]
     assert option.default == DEFAULT_PRIOR

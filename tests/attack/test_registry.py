@@ -123,6 +123,6 @@ def test_a_wrong_attack_is_answered_in_a_sentence() -> None:
     for wrong in (["original.csv", "syn.csv"], ["classifier", "original.csv", "syn.csv"]):
         result = CliRunner().invoke(app, ["attack", *wrong])
         assert str(result.exception) == (
-            f"there is no attack '{wrong[0]}'; choose among strong, prediction, singling-out, "
-            "inference, outliers, linkability, membership, distances."
+            f"there is no attack '{wrong[0]}'; choose among strong, simulated, prediction, "
+            "singling-out, inference, outliers, linkability, membership, distances."
         )

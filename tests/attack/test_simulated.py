@@ -8,6 +8,7 @@ import pytest
 from caveat.attack import posterior, proper_posterior, simulated_posterior
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
+from caveat.generators import generator_of
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 
@@ -18,10 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.Cave
 PROPER = {"method": "cart", "proper": True}
 
 
-def plain(seed: int) -> Synthesizer:
-    return Synthesizer(seed=seed, method="cart", threads=1)
-
-
 def tiny() -> Table:
     return Table.from_frame({"x": ["a"] * 12 + ["b"] * 7 + ["c"], "y": ["u", "v"] * 10})
 
@@ -30,7 +27,9 @@ def test_simulated_cells_agree_with_the_exact_posterior():
     table = tiny().select(["x"])
     release = Synthesizer(seed=4, method="cart").fit(table).tables()[0]
     exact = posterior(table, release, 19)
-    found = simulated_posterior(table, release, 19, plain, simulations=200, seed=1)
+    found = simulated_posterior(
+        table, release, 19, generator_of("cart"), simulations=200, seed=1, summary="cells"
+    )
     assert not found.exact
     # with one column the counts of the candidates are sufficient; only their sum is not fixed
     assert np.all(np.abs(found.probabilities - exact.probabilities) < 4 * found.error + 0.06)
@@ -39,8 +38,8 @@ def test_simulated_cells_agree_with_the_exact_posterior():
 
 def test_simulation_finds_the_unique_record_of_buyer_beware():
     found = simulated_posterior(
-        buyer_beware(), buyer_beware(4), 999, plain,
-        simulations=25, unknown=["var4"], refit=False, seed=2,
+        buyer_beware(), buyer_beware(4), 999, generator_of("cart"),
+        simulations=25, unknown=["var4"], summary="cells", seed=2,
     )  # fmt: skip
     # three rows 1111: with rate 1/1000 likely, without it impossible up to the half count
     assert found.probability > 0.99
@@ -51,33 +50,69 @@ def test_a_summary_of_the_users_own():
     table = Table.from_frame({"x": [0] * 10 + [1] * 9 + [50]})
     release = Synthesizer(seed=8, method="cart").fit(table).tables()[0]
     found = simulated_posterior(
-        table, release, 19, plain, simulations=60, seed=3,
+        table, release, 19, generator_of("cart"), simulations=60, seed=3,
         prior="uniform", summary=lambda copy: [float(np.mean(copy["x"].numbers[copy["x"].codes]))],
     )  # fmt: skip
     has_outlier = 50 in release["x"].values
     assert (found.probability > 0.5) == has_outlier
 
 
-def test_generators_that_return_nothing_from_fit():
-    class Shuffler:
-        def __init__(self, seed):
-            self.rng = np.random.default_rng(seed)
+class Bootstrap:
+    """Rows of the original drawn with replacement, by somebody else."""
 
-        def fit(self, data):
-            self.values = Table.from_frame(data)["x"].values
+    name, is_seeded = "bootstrap", True
 
-        def sample(self, rows):
-            return {"x": self.rng.choice(self.values, rows)}
+    def fit(self, table, seed):
+        self = Bootstrap()
+        self.table, self.seed = table, seed
+        return self
 
+    def sample(self, rows=None, copies=1):
+        rng = np.random.default_rng(self.seed)
+        n = self.table.n_rows
+        return [self.table.take(rng.integers(0, n, rows or n)) for _ in range(copies)]
+
+
+def test_any_generator_that_can_be_run():
     table = tiny().select(["x"])
+    release = Table.from_frame({"x": ["a"] * 10 + ["b"] * 9 + ["c"]})
     found = simulated_posterior(
-        table, Table.from_frame({"x": ["a"] * 10 + ["b"] * 9 + ["c"]}), 19, Shuffler,
-        simulations=50, prior="uniform",
-    )  # fmt: skip
+        table, release, 19, Bootstrap(), simulations=50, prior="uniform", summary="cells"
+    )
     # "c" was drawn once; the other worlds never draw it, which 50 x 20 rows can only bound
     assert 0.9 < found.probability < 1
-    with pytest.raises(CaveatError, match="2 or more"):
-        simulated_posterior(table, table, 0, Shuffler, simulations=1)
+    for summary, least in (("around", 8), ("cells", 2)):
+        with pytest.raises(CaveatError, match=f"{least} or more"):
+            simulated_posterior(table, table, 0, Bootstrap(), simulations=1, summary=summary)
+
+
+@pytest.mark.parametrize("summary", ["around", "cells"])
+def test_buyer_beware_bootstrapped_is_proof(summary):
+    table = buyer_beware()
+    # three rows 1111, which no world without the record can give
+    release = next(
+        one for one in (Bootstrap().fit(table, seed).sample()[0] for seed in range(50))
+        if _copies(one, table) == 3
+    )  # fmt: skip
+    found = simulated_posterior(
+        table, release, 999, Bootstrap(), simulations=20, prior="uniform", summary=summary
+    )
+    assert len(found.prior) == 16
+    assert found.probability > 0.99
+    assert found.correct
+
+
+def test_margins_of_buyer_beware_say_next_to_nothing():
+    table, margins = buyer_beware(), generator_of("margins")
+    release = margins.fit(table, 0).sample()[0]
+    found = simulated_posterior(table, release, 999, margins, simulations=20, prior="uniform")
+    # the odds are fitted: what cannot be told apart gets about the sixteenth that it had
+    assert np.all(np.abs(found.probabilities - 1 / 16) < 0.05)
+
+
+def _copies(release, table):
+    same = [release[name].values == table[name].values[999] for name in table]
+    return int(np.all(same, axis=0).sum())
 
 
 class TestProper:

@@ -30,6 +30,8 @@ keys = ["a"]
 objective = "S_pMSE one-way"
 limits = { repU = 5 }
 settings = { smallest = [50] }
+[[generator]]
+name = "copy"
 """
 # Arguments of each command; all of these files are inputs. None is read before the check.
 INPUTS = {
@@ -39,6 +41,7 @@ INPUTS = {
                           "--spec", "release.toml"],
     "audit": ["data.csv", "other.csv", "--keys", "a", "--control", "control.csv",
               "--schema", "release.toml"],
+    "benchmark": ["release.toml"],
     "compare": ["data.csv", "other.csv", "--control", "control.csv", "--schema", "release.toml"],
     "init": ["data.csv"],
     "look": ["data.csv", "--schema", "release.toml"],
@@ -59,7 +62,12 @@ FILES = {
     "synth": ("--out", "--model"),
     "tune": ("--json", "--chart", "--state"),
 }
-FOLDERS = {"compare": ("--charts",), "run": ("--folder",), "study": ("--out",)}
+FOLDERS = {
+    "benchmark": ("--folder",),
+    "compare": ("--charts",),
+    "run": ("--folder",),
+    "study": ("--out",),
+}
 NAMED = ("named.csv", "theirs.csv")  # by the specification
 EVERY = ("data.csv", "other.csv", "control.csv", "model.caveat", "evidence.json", *NAMED)
 

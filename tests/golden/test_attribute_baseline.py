@@ -106,12 +106,20 @@ def test_study_puts_ours_beside_the_printed_tables(data, monkeypatch):
 def test_releases_judged_together():
     """Noise: one cell far off is found; a row in the middle is nearer than all others."""
     rng = np.random.default_rng(1)
-    case = replace(CASES[0], synthpop=tuple((50.0 + 9 * (i == 0), 1.0) for i in range(7)))
+    case = replace(
+        CASES[0],
+        rows_printed={
+            **CASES[0].rows_printed,
+            "SP": tuple((50.0 + 9 * (i == 0), 1.0) for i in range(7)),
+        },
+    )
     found = [{n: [50 + rng.normal()] for n in CLASSIFIERS} for _ in range(20)]
     printed, _, farther = _together([case], [found]).rows
     assert printed[1:3] == ("1", "1")  # NB lies nine standard deviations off
     assert farther[3] == "0 of 20"
-    case = replace(CASES[0], synthpop=tuple((50.0, 1.0) for _ in range(7)))
+    case = replace(
+        CASES[0], rows_printed={**CASES[0].rows_printed, "SP": tuple((50.0, 1.0) for _ in range(7))}
+    )
     printed, _, farther = _together([case], [found]).rows
     assert printed[1:3] == ("0", "0")
     assert farther[1:3] == ("20 of 20", "20 of 20")

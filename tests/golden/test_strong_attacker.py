@@ -104,14 +104,16 @@ def test_the_remedies_bring_fresh_releases_near_the_prior(options):
             name: table[name].with_codes(np.r_[table[name].codes[:-1], cell[j]])
             for j, name in enumerate(table)
         }
-        fitted = Synthesizer(seed=1, threads=1, **options).fit(table.with_columns(columns))
+        fitted = Synthesizer(seed=1, threads=1, method="cart", **options).fit(
+            table.with_columns(columns)
+        )
         logs[world] = fitted.log_prob(grid).rows
     p, ratio = np.exp(logs[15]), (logs[15] - logs[:15]).mean(axis=0)
     mean = 1000 * p @ ratio
     deviation = np.sqrt(1000 * (p @ ratio**2 - (p @ ratio) ** 2))
     bound = 1 / (1 + 15 * np.exp(-(mean + 4 * deviation)))
     assert bound < 0.12  # never twice the prior
-    model = Synthesizer(seed=20, **options).fit(table)
+    model = Synthesizer(seed=20, method="cart", **options).fit(table)
     for release in model.tables(copies=5):
         result = posterior(table, release, UNIQUE, generator=model, prior="uniform")
         assert 0.5 / 16 < result.probability < bound

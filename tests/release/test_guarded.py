@@ -52,16 +52,17 @@ def test_the_evidence_has_the_numbers_of_the_guard_and_what_is_assumed_public(co
     assert synthesis["assumed_public"][0].startswith("interviewed: range 20")
     by_name = {column["name"]: column for column in synthesis["guard"]["columns"]}
     assert by_name["age"]["guard"] == "standard"
+    # Of 400 rows: the dial times √(5000/400) = 3.54.
     assert by_name["marital"] == {
-        "name": "marital", "guard": "strong", "temperature": 2, "smallest": 220, "backoff": 10,
-        "floor": 3, "depth": 6,
+        "name": "marital", "guard": "strong", "temperature": 7.07, "smallest": 220,
+        "backoff": 35.4, "floor": 10.6, "depth": 6,
     }  # fmt: skip
 
 
 def test_the_worst_case_is_given_as_what_it_is(content) -> None:
     guard = content["synthesis"]["guard"]
     # depth x (2 x 2 / temperature + 1 / softness) for each tree, softness a tenth of smallest.
-    strong, standard = 6 * (4 / 2 + 1 / 22), 6 * (4 / 0.8 + 1 / 14)
+    strong, standard = 6 * (4 / 7.07 + 1 / 22), 6 * (4 / 2.47 + 1 / 12)
     assert guard["worst_case"] > 8 * standard + strong
     assert "far too large to mean anything" in guard["worst_case_says"]
     assert "not guaranteed" in guard["worst_case_says"]
@@ -87,7 +88,7 @@ def test_the_report_says_in_words_what_the_guard_does(content) -> None:
     assert "even given the splits that were drawn" in first
     assert "(interviewed, height and weight)" in first
     assert "**Records examined**: all" in text
-    assert "| marital | strong | 2 | 220 | 10 | 3 | 6 |" in text
+    assert "| marital | strong | 7.07 | 220 | 35.4 | 10.6 | 6 |" in text
     assert "is not the worst case over all data sets" in text
     assert 'method = "guarded"' not in first
     outside = markdown(content, version="external")

@@ -114,7 +114,7 @@ BROKEN = {
         61,
         "there is no section 'outputs' in a specification; perhaps output (allowed: "
         "release, data, columns, synthesis, protect, scenario, utility, map, tune, "
-        "output)",
+        "generator, benchmark, output)",
     ),
     "unknown key": (
         'access = "public"',
@@ -457,7 +457,7 @@ BROKEN = {
         'attacker = "strongest"',
         37,
         "scenario.attacker: there is no attacker 'strongest'; perhaps strong (allowed: "
-        "release, strong, ordinary)",
+        "release, strong, simulated, ordinary)",
     ),
     "keys empty": (
         'keys = ["sex", "age", "region"]',

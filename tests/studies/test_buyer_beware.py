@@ -57,6 +57,41 @@ def test_sd2011_averages_agree_with_synthpop(shared):
         assert abs(ours - mean) < 4 * sd / np.sqrt(5)
 
 
+def test_figure_1a_by_hand():
+    """Counts 69 60 79 62 68 64 60 75 | 74 63 54 69 77 59 66 1: the second half has var1 = 1."""
+    grid = study._figure_1a(buyer_beware())
+    assert grid.header == ("value", "var1", "var2", "var3", "var4")
+    first = 69 + 60 + 79 + 62 + 68 + 64 + 60 + 75
+    even = 69 + 79 + 68 + 60 + 74 + 54 + 77 + 66
+    assert (grid.rows[0][1], grid.rows[1][1]) == (str(first), str(1000 - first))
+    assert (grid.rows[0][4], grid.rows[1][4]) == (str(even), str(1000 - even))
+
+
+def test_figure_a1_shows_the_record_below_the_papers_settings(monkeypatch):
+    monkeypatch.setattr(study, "MINBUCKETS", (5, 75))
+    monkeypatch.setattr(study, "COMPLEXITIES", (0.05,))
+    tried = study.sensitivity(buyer_beware())
+    assert list(tried) == ["minbucket 5", "minbucket 75", "cp 0.05"]
+    unique = {name: [counts[15] for counts in copies] for name, copies in tried.items()}
+    assert max(unique["minbucket 5"]) <= 5  # about Poisson with mean 1
+    assert min(unique["minbucket 75"]) > 5
+    assert min(unique["cp 0.05"]) > 5
+    grid = study._figure_a1(buyer_beware(), tried)
+    costs = [float(row[3]) for row in grid.rows]
+    assert costs[0] < costs[1]  # the others pay for it
+    assert grid.rows[0][1] == f"{min(unique['minbucket 5'])}-{max(unique['minbucket 5'])}"
+
+
+def test_the_two_new_pictures(tmp_path):
+    counts = np.array([60] * 15 + [1])
+    output = Output(tmp_path / "new")
+    output.check(["margins", "sensitivity"])
+    output.save(_charts.margins(counts), "margins")
+    output.save(_charts.sensitivity({"minbucket 5": [counts, counts]}), "sensitivity")
+    assert len(output.saved) == 6
+    assert "1111 in 1 to 1 records" in (tmp_path / "new" / "sensitivity.html").read_text()
+
+
 def test_pictures_are_whole_and_not_overwritten(tmp_path):
     output = Output(tmp_path / "new")
     output.check(["chart"])

@@ -85,6 +85,7 @@ def test_names_of_levels_do_not_matter(name: str, people: Table) -> None:
 
 RELATIONS = ["pMSE", "S_pMSE", "S_pMSE pairs", "detection AUC", "S_pMSE two-way",
              "S_pMSE three-way", "Hellinger two-way", "k-marginal", "MAE two-way",
+             "joint Wasserstein", "k-marginal by subgroup",
              "JSD two-way", "TSTR",
              "correlation difference", "coefficient difference", "lack of fit",
              "rule violations"]  # fmt: skip

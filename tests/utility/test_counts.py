@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
-from caveat.utility import WeightedPair, all_tables, count_statistics, cross_table
+from caveat.utility import MEASURES, WeightedPair, all_tables, count_statistics, cross_table
 from caveat.utility.counts import STATISTICS
 from caveat.utility.distances import (
     aitchison,
     count_errors,
     hellinger,
     k_marginal,
+    k_marginal_by_group,
     subsample_equivalent,
 )
 
@@ -185,3 +186,41 @@ def test_subsample_equivalent_finds_its_own_share(people) -> None:
     rows = np.random.default_rng(8).permutation(len(people))[: round(0.5 * len(people))]
     pair = WeightedPair(people, people.take(rows))
     assert subsample_equivalent(pair, k_marginal(pair)) in (0.4, 0.5, 0.6)
+
+
+def test_k_marginal_in_each_group():
+    """By hand: women equal; of the men the tables of job differ in a half, those of age in all."""
+    people = {"sex": list("ffmm"), "job": list("abab"), "age": ["o", "y", "o", "o"]}
+    release = {"sex": list("ffmm"), "job": list("abaa"), "age": ["o", "y", "y", "y"]}
+    pair = WeightedPair.of(people, release)
+    scores, rows = k_marginal_by_group(pair, "sex", 1)
+    assert rows.tolist() == [2, 2]
+    # Σ |p − q| is 0 for the women; for the men 1 (job) and 2 (age), mean 1.5.
+    assert scores.tolist() == [1000.0, 250.0]
+    assert k_marginal_by_group(pair, "sex", 2)[0].tolist() == [1000.0, 0.0]
+
+
+def test_a_group_that_the_release_lacks_scores_nothing():
+    people = {"sex": list("ffm"), "job": list("aba")}
+    scores, rows = k_marginal_by_group(
+        WeightedPair.of(people, {"sex": list("fff"), "job": list("abb")}), "sex", 1
+    )
+    assert rows.tolist() == [2, 1]
+    assert scores.tolist() == [pytest.approx((2 - 1 / 3) * 500), 0.0]
+
+
+def test_the_measure_is_the_worst_group():
+    """The release turns the jobs of the 60 of 200 in the south around: their score is lowest."""
+    rng = np.random.default_rng(6)
+    town = np.array(["north"] * 140 + ["south"] * 60)
+    job, sex = rng.choice(["a", "b"], 200, p=[0.8, 0.2]), rng.choice(["f", "m"], 200)
+    other = np.where(town == "south", np.where(job == "a", "b", "a"), job)
+    pair = WeightedPair.of(
+        {"town": town, "job": job, "sex": sex}, {"town": town, "job": other, "sex": sex}
+    )
+    found = MEASURES["k-marginal by subgroup"](pair)
+    scores, _ = k_marginal_by_group(pair, "town")
+    assert found.value == scores.min() == scores[1] < 700
+    assert scores[0] == 1000
+    assert found.details["groups"] == 6
+    assert found.notes[0] == "lowest in a group of town"

@@ -3,6 +3,7 @@
 from caveat.attack import measures
 from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
+from caveat.attack.paired import PairedMembership, simulated_membership
 from caveat.attack.posterior import Posterior, posterior
 from caveat.attack.privacy_loss import PrivacyLoss, privacy_loss
 from caveat.attack.simulated import proper_posterior, simulated_posterior
@@ -15,6 +16,7 @@ __all__ = [
     "Attributes",
     "Membership",
     "MembershipTest",
+    "PairedMembership",
     "Posterior",
     "PrivacyLoss",
     "Vulnerable",
@@ -24,6 +26,7 @@ __all__ = [
     "posterior",
     "privacy_loss",
     "proper_posterior",
+    "simulated_membership",
     "simulated_posterior",
     "vulnerable",
 ]

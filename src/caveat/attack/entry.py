@@ -17,7 +17,7 @@ from caveat.risk.measurement import Measurement
 
 __all__ = ["Attack", "Attacker", "Finding", "Option", "OptionKind"]
 
-Attacker = Literal["strong", "ordinary"]
+Attacker = Literal["strong", "simulated", "ordinary"]
 
 OptionKind = Literal[
     "columns", "column", "whole", "number", "share", "numbers by column", "table", "flag", "text"
@@ -78,7 +78,8 @@ class Attack:
         What the attacker does, in a line of at most 60 characters.
     run
         Takes the original and the synthetic table and the options as keywords, and returns
-        findings; of the strong attacker see :func:`caveat.attack.figures.strong_figures`.
+        findings; of the strong attacker see :func:`caveat.attack.figures.strong_figures`, of the
+        simulated one :func:`caveat.attack.by_simulation.simulated_findings`.
     options
         What it can be told.
     measures

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.generators.contract import Exact
 from caveat.synthesis import Model, Plan, Synthesizer, make_plan
 from caveat.synthesis.fitting import fit_columns
 from caveat.table import Table
 
 __all__ = ["Generator", "plan_of", "releases_of", "written_columns"]
 
-Generator = Synthesizer | Plan | Model | Mapping[str, Any]
-"""How the release was made: a synthesiser, a plan, a fitted model, or the options of a plan."""
+Generator = Synthesizer | Plan | Model | Exact | Mapping[str, Any]
+"""How the release was made: a synthesiser, a plan, a fitted model or generator, or the options of a
+plan."""
 
 
 def plan_of(generator: Generator | None, original: Table) -> Plan:
@@ -30,6 +32,8 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
         return make_plan(original, {"method": "cart"})
     if isinstance(generator, Synthesizer):
         return generator.plan(original)
+    if isinstance(generator, Exact):
+        return plan_of(_known(generator), original)
     if isinstance(generator, Model):
         _check_fitted_on(generator, original)
         return generator.plan
@@ -43,6 +47,16 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
         where="generator",
         do="give a Synthesizer, a plan, its options or a fitted model",
     )
+
+
+def _known(generator: Exact) -> Model:
+    if generator.exact is None:
+        raise CaveatError(
+            "the generator does not know the probability of its releases",
+            where="generator",
+            do="attack it by simulation",
+        )
+    return generator.exact
 
 
 def _check_columns(plan: Plan, original: Table) -> None:

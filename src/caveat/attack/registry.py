@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from caveat.attack.by_simulation import ATTACK as SIMULATED
 from caveat.attack.entry import Attack, Attacker, Finding
 from caveat.attack.figures import ATTACK as STRONG
 from caveat.attack.ordinary.classifiers import ATTACK as PREDICTION
@@ -52,7 +53,7 @@ def run_attack(name: str, original: Any, synthetic: Any, **options: Any) -> tupl
     Parameters
     ----------
     name
-        One of ATTACKS but strong.
+        One of ATTACKS that needs no generator.
     original, synthetic
         Frames or tables.
     options
@@ -80,6 +81,7 @@ def _doubts(original: Any, synthetic: Any, attack: Attack, told: dict[str, Any])
 
 add(
     STRONG,
+    SIMULATED,
     PREDICTION,
     SINGLING_OUT,
     INFERENCE,

@@ -9,12 +9,13 @@ of the release is estimated from the runs. Both results carry their Monte Carlo 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
+from caveat.attack.by_candidate import around_candidates, candidate_likelihood
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.posterior import (
@@ -28,12 +29,14 @@ from caveat.attack.posterior import (
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds, in_threads
 from caveat.errors import CaveatError
+from caveat.generators import Generator as AnyGenerator
+from caveat.generators.registry import seed_by_seed
 from caveat.risk import key_cells
 from caveat.synthesis import make_plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["AnyGenerator", "Maker", "posterior_by_runs", "proper_posterior", "simulated_posterior"]
+__all__ = ["Maker", "Summary", "posterior_by_runs", "proper_posterior", "simulated_posterior"]
 
 Floats = NDArray[np.float64]
 Done = Callable[[float], None]
@@ -46,14 +49,8 @@ Maker = Callable[[Table], Callable[[int], Table]]
 """Called with the original of a world; returns a function that makes a release from a seed."""
 
 
-class AnyGenerator(Protocol):
-    """Anything that can be fitted on a frame and sampled from."""
-
-    def fit(self, data: Any) -> Any:
-        """Learn from a frame; may return the fitted generator or nothing."""
-
-    def sample(self, rows: int) -> Any:
-        """Draw a frame with this many rows."""
+Summary = Literal["around", "cells"] | Callable[[Table], Sequence[float]]
+"""What the attacker looks at."""
 
 
 def _jackknife(full: Floats, without: Sequence[Floats]) -> Floats:
@@ -157,11 +154,10 @@ def simulated_posterior(
     original: Any,
     synthetic: Any,
     record: int,
-    make: Callable[[int], AnyGenerator],
+    generator: AnyGenerator,
     *,
     simulations: int = 100,
-    summary: Literal["cells"] | Callable[[Table], Sequence[float]] = "cells",
-    refit: bool = True,
+    summary: Summary = "around",
     unknown: Sequence[str] | None = None,
     candidates: Any = None,
     prior: Prior = DEFAULT_PRIOR,
@@ -175,17 +171,17 @@ def simulated_posterior(
     ----------
     original, synthetic, record, unknown, candidates, prior, done
         As for :func:`caveat.attack.posterior`; one release.
-    make
-        Called with a seed; returns a new generator with ``fit`` and ``sample``.
+    generator
+        Anything with ``fit(table, seed)`` and ``sample(rows, copies)``, as
+        :func:`caveat.generators.generator_of` returns it.
     simulations
         Number of releases made in each world.
     summary
-        What the attacker looks at. "cells": how often each candidate's whole record occurs in the
-        release, each count taken as binomial with the share found in the runs. Or a function of a
-        release that returns numbers; their likelihood is estimated with a Gaussian kernel.
-    refit
-        Whether the generator is fitted anew for each release. Without it a world is fitted once,
-        which is right only if fitting has no randomness.
+        What the attacker looks at. "around": counts, distances and the density around each
+        candidate; half of the runs are learnt from, the other half is for the odds. "cells": how
+        often each candidate's whole record occurs in the release, each count taken as binomial with
+        the share found in the runs. Or a function of a release that returns numbers; their
+        likelihood is estimated with a Gaussian kernel.
     seed
         Seed of the runs.
 
@@ -197,17 +193,8 @@ def simulated_posterior(
     n_rows = Table.from_frame(synthetic).n_rows
 
     def maker(world: Table) -> Callable[[int], Table]:
-        frame = world.to_frame()
-        fitted: Any = None
-
-        def release(key: int) -> Table:
-            nonlocal fitted
-            if fitted is None or refit:
-                generator = make(key)
-                fitted = generator.fit(frame) or generator
-            return Table.from_frame(fitted.sample(n_rows))
-
-        return release
+        fitted = seed_by_seed(generator, world)
+        return lambda key: fitted(key).sample(n_rows)[0]
 
     return posterior_by_runs(
         original, synthetic, record, maker, simulations=simulations, summary=summary,
@@ -222,7 +209,7 @@ def posterior_by_runs(
     maker: Maker,
     *,
     simulations: int = 100,
-    summary: Literal["cells"] | Callable[[Table], Sequence[float]] = "cells",
+    summary: Summary = "cells",
     unknown: Sequence[str] | None = None,
     candidates: Any = None,
     prior: Prior = DEFAULT_PRIOR,
@@ -243,8 +230,9 @@ def posterior_by_runs(
     """
     table = Table.from_frame(original)
     check_record(record, table)
-    if simulations < 2:
-        raise CaveatError("the number of simulations must be 2 or more")
+    least = 8 if summary == "around" else 2
+    if simulations < least:
+        raise CaveatError(f"the number of simulations must be {least} or more")
     plan = make_plan(table, {"method": "cart"})  # for its columns: nothing is fitted by it
     names = unknown_columns(unknown or table.names, table, plan)
     release = Table.from_frame(synthetic)
@@ -252,7 +240,9 @@ def posterior_by_runs(
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
     beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     tables = _world_tables(worlds, record, rows)
-    measure = _cell_counts(worlds, record, rows) if summary == "cells" else summary
+    measure: Callable[[Table], Any] = _cell_counts(worlds, record, rows)
+    if summary != "cells":
+        measure = summary if callable(summary) else around_candidates(tables, record, release)
 
     def runs(world: int) -> Floats:
         again = maker(tables[world])
@@ -262,18 +252,32 @@ def posterior_by_runs(
 
     simulated = np.stack(in_threads(runs, list(range(len(tables))), threads, done))
     observed = np.asarray(measure(release), dtype=np.float64)
-    if summary == "cells" and not observed.any() and not simulated.any():
-        raise CaveatError(
-            "no candidate's record occurs in any of the releases, and there is nothing to see",
-            do="let fewer columns be released, or give a summary of your own",
-        )
-    likelihood = _binomial(release.n_rows) if summary == "cells" else _kernel(simulated)
+    if summary == "cells":
+        _refuse_nothing(observed, simulated)
+    likelihood = _likelihood(summary, release.n_rows, simulated)
     logs = likelihood(observed, simulated)
     groups = np.array_split(np.arange(simulations), min(GROUPS, simulations))
     others = [likelihood(observed, np.delete(simulated, group, axis=1)) for group in groups]
     error = _jackknife(bayes(beliefs, logs), [bayes(beliefs, other) for other in others])
     notes = (*notes, f"simulated: {simulations} releases in each world, a summary of the release")
     return Posterior(record, rows, beliefs, logs, truth, notes, error)
+
+
+def _refuse_nothing(observed: Floats, simulated: Floats) -> None:
+    if not observed.any() and not simulated.any():
+        raise CaveatError(
+            "no candidate's record occurs in any of the releases, and there is nothing to see",
+            do="let fewer columns be released, or give a summary of your own",
+        )
+
+
+def _likelihood(
+    summary: Summary, n_rows: int, simulated: Floats
+) -> Callable[[Floats, Floats], Floats]:
+    """Return what makes log-likelihoods of the worlds from observed and simulated summaries."""
+    if callable(summary):
+        return _kernel(simulated)
+    return candidate_likelihood if summary == "around" else _binomial(n_rows)
 
 
 def _cell_counts(worlds: Worlds, record: int, rows: Table) -> Callable[[Table], Sequence[float]]:

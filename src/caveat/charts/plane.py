@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -41,6 +42,8 @@ def risk_utility(
     utility: str,
     limit: float | None = None,
     units: tuple[str, str] = ("score", "score"),
+    *,
+    wide: bool = False,
 ) -> Any:
     """Draw settings: the dot is the mean over the releases, the tick the worst of them.
 
@@ -57,13 +60,18 @@ def risk_utility(
         The most risk that is allowed, a dashed line.
     units
         Of risk and utility: shares are drawn in per cent.
+    wide
+        Whether the axes are drawn together towards their ends: utility as its logarithm, but for
+        small values, and risk as its root. Neither may be below 0.
     """
-    rows = _rows([_as_printed(point, *units) for point in points])
+    rows = _rows([_as_printed(point, *units) for point in points], math.asinh if wide else float)
     curves = _curves(points)
-    base = draw(rows).encode(
-        x=alt.X("utility_mean:Q", title=utility, scale=alt.Scale(zero=False, nice=True, padding=24))
-    )
-    y = alt.Y("risk_mean:Q", title=risk, scale=alt.Scale(zero=True))
+    even: dict[str, Any] = {"zero": False, "padding": 24}
+    uneven: dict[str, Any] = {"type": "symlog", "constant": 1, "domainMin": 0}
+    scale = alt.Scale(nice=True, **(uneven if wide else even))
+    base = draw(rows).encode(x=alt.X("utility_mean:Q", title=utility, scale=scale))
+    root: dict[str, Any] = {"type": "sqrt"} if wide else {}
+    y = alt.Y("risk_mean:Q", title=risk, scale=alt.Scale(zero=True, **root))
     tips = [
         alt.Tooltip("setting:N"),
         alt.Tooltip("sort:N", title="compared"),
@@ -169,9 +177,13 @@ def _as_printed(point: Any, risk: str, utility: str) -> dict[str, Any]:
     return {**point, **at, "utility_mean": printed(point["utility_mean"], utility)}
 
 
-def _rows(points: Sequence[Any]) -> Rows:
-    """Return the points with their labels: settings that come out the same share one."""
-    at = [point["utility_mean"] for point in points]
+def _rows(points: Sequence[Any], across: Callable[[float], float]) -> Rows:
+    """Return the points with their labels: settings that come out the same share one.
+
+    ``across`` turns utility into the place on its axis.
+    """
+    points = [{**point, "across": across(point["utility_mean"])} for point in points]
+    at = [point["across"] for point in points]
     points = [{**point, "place": place} for place, point in enumerate(points)]
     rows: Rows = [
         {
@@ -180,7 +192,7 @@ def _rows(points: Sequence[Any]) -> Rows:
             if point["chosen"]
             else ("not beaten" if point["pareto"] else "beaten"),
             "label": "",
-            "inwards": point["utility_mean"] > min(at) + INWARDS * (max(at) - min(at)),
+            "inwards": point["across"] > min(at) + INWARDS * (max(at) - min(at)),
         }
         # The release last, on top of what comes out the same.
         for point in sorted(points, key=lambda point: (point["chosen"], point["pareto"]))
@@ -201,17 +213,17 @@ def _rows(points: Sequence[Any]) -> Rows:
 
 
 def _part(rows: Rows) -> None:
-    """Let labels on curves end at their dots where they would lie on the one to their left."""
-    named = [row for row in rows if row["label"] and "method" in row]
-    named.sort(key=lambda row: row["utility_mean"])
-    at = [row["utility_mean"] for row in named]
+    """Let labels end at their dots where they would lie on the one to their left."""
+    named = [row for row in rows if row["label"]]
+    named.sort(key=lambda row: row["across"])
+    at = [row["across"] for row in named]
     wide = max(at, default=0.0) - min(at, default=0.0)
     high = max((row["risk_worst"] for row in named), default=0.0)
     for left, right in pairwise(named):
-        aside = right["utility_mean"] - left["utility_mean"] < NEAR[0] * wide
+        aside = right["across"] - left["across"] < NEAR[0] * wide
         level = abs(right["risk_worst"] - left["risk_worst"]) < NEAR[1] * high
         right["inwards"] = right["inwards"] or (aside and level and not left["inwards"])
-    for row in named:
+    for row in (row for row in named if "method" in row):
         # Below its dot the name would lie on the axis.
         row["low"] = row["inwards"] and row["risk_mean"] < LOW * high
         row["inwards"] = row["inwards"] and not row["low"]

@@ -40,8 +40,8 @@ class _Attacks(TyperGroup):
 attack_app = typer.Typer(
     cls=_Attacks,
     no_args_is_help=True,
-    help="Attack a release: with the strong attacker, or with ordinary means. Each attack is a "
-    "command of its own.",
+    help="Attack a release: with the strong attacker, exact or by simulation, or with ordinary "
+    "means. Each attack is a command of its own.",
 )
 
 
@@ -56,8 +56,13 @@ def _command(attack: Attack) -> Any:
     def command(**given: Any) -> None:
         _run(attack, **given)
 
-    files = STRONG_FILES if attack.attacker == "strong" else {}
-    given = FILES | {option.name: _typed(option) for option in attack.options} | files | OUTPUTS
+    files = {"strong": STRONG_FILES, "simulated": SIMULATED_FILES}.get(attack.attacker, {})
+    given = (
+        (SIMULATED_ARGUMENTS if attack.attacker == "simulated" else FILES)
+        | {option.name: _typed(option) for option in attack.options}
+        | files
+        | OUTPUTS
+    )
     parameters = [
         Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, **default)
         for name, (kind, default) in given.items()
@@ -83,7 +88,7 @@ def _run(
     attack: Attack,
     *,
     original: Path,
-    synthetic: list[Path],
+    synthetic: list[Path] | None,
     spec: Path | None,
     json: str | None,
     force: bool,
@@ -94,6 +99,7 @@ def _run(
     read = {option.name: _read(option, given[option.name]) for option in attack.options}
     told = attack.told({name: value for name, value in read.items() if value is not None})
     tables = [option.name for option in attack.options if option.kind == "table"]
+    synthetic = synthetic or []
     outputs = [records, None if json in (None, "-") else Path(json or "")]
     inputs = [original, *synthetic, model, spec, *(told[name] for name in tables)]
     check_outputs(outputs, force=force, inputs=inputs)
@@ -106,6 +112,13 @@ def _run(
             attack, reader, original, synthetic, told,
             model=model, records=records, json=json, force=force,
         )  # fmt: skip
+        return
+    if attack.attacker == "simulated":
+        from caveat.cli.simulated import attack_by_simulation
+
+        attack_by_simulation(
+            attack, reader, original, synthetic, told, records=records, json=json, force=force
+        )
         return
     from caveat.cli.ordinary import attack_with_the_release
 
@@ -131,6 +144,13 @@ STRONG_FILES = {
     "model": _given(Path | None, typer.Option(help="The fitted model that made the release.")),
     "records": _given(
         Path | None, typer.Option(help="CONFIDENTIAL: write the result of every record here.")
+    ),
+}
+SIMULATED_FILES = {"records": STRONG_FILES["records"]}
+SIMULATED_ARGUMENTS = {
+    "original": FILES["original"],
+    "synthetic": _given(
+        list[Path] | None, typer.Argument(help="The release, or its copies; may be left out.")
     ),
 }
 OUTPUTS = {

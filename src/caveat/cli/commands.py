@@ -10,7 +10,9 @@ from caveat import __version__
 from caveat.cli import console
 from caveat.cli.attack import attack_app
 from caveat.cli.audit import audit
+from caveat.cli.benchmark import benchmark
 from caveat.cli.compare import compare
+from caveat.cli.generator import generator_app
 from caveat.cli.init import init
 from caveat.cli.look import look
 from caveat.cli.measures import measures
@@ -56,7 +58,9 @@ def _options(
 
 app.add_typer(attack_app, name="attack")
 app.command()(audit)
+app.command()(benchmark)
 app.command()(compare)
+app.add_typer(generator_app, name="generator")
 app.command()(init)
 app.command()(look)
 app.command()(measures)

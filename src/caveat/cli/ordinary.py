@@ -17,7 +17,9 @@ from caveat.table.atomic import write_text
 from caveat.table.overlap import RIGHT_FILE
 from caveat.units import printed
 
-__all__ = ["attack_with_the_release"]
+__all__ = ["attack_with_the_release", "show"]
+
+OUTSIDERS = "people who were not in the data"
 
 
 def attack_with_the_release(
@@ -36,13 +38,25 @@ def attack_with_the_release(
         for release in releases:
             found.append(run_attack(attack.name, original, release, **told))
             bar.advance(task)
+    show(attack.name, found, json=json, force=force)
+
+
+def show(
+    name: str,
+    found: Sequence[Sequence[Finding]],
+    *,
+    json: str | None,
+    force: bool,
+    control: str = OUTSIDERS,
+) -> None:
+    """Print what an attack finds in each copy, and write it; ``control`` says what that is."""
     if json is not None:
-        text = json_format.dumps(_content(attack.name, found), indent=2)
+        text = json_format.dumps(_content(name, found), indent=2)
         if json == "-":
             console.document(text)
             return
         write_text(json, text + "\n", force=force)
-    _print(attack.name, found)
+    _print(name, found, control)
 
 
 def _content(name: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
@@ -53,7 +67,7 @@ def _content(name: str, found: Sequence[Sequence[Finding]]) -> dict[str, Any]:
     return {"attack": name, "copies": copies}
 
 
-def _print(name: str, found: Sequence[Sequence[Finding]]) -> None:
+def _print(name: str, found: Sequence[Sequence[Finding]], control: str) -> None:
     for note in dict.fromkeys(n for one in found for f in one for n in f.result.notes):
         if note.endswith(RIGHT_FILE):
             console.out.print(f"WARNING: {note}", markup=False, style="bold red")
@@ -74,10 +88,11 @@ def _print(name: str, found: Sequence[Sequence[Finding]]) -> None:
         for note in finding.result.notes:
             remarks.setdefault(note, []).append(finding.label or finding.measure)
     for remark, places in remarks.items():
-        console.out.print(f"  ! {', '.join(places)}: {remark}", markup=False)
+        of_all = len(places) == len(first) > 1
+        console.out.print(f"  ! {'' if of_all else ', '.join(places) + ': '}{remark}", markup=False)
     console.out.print(
-        "baseline: without the release; original: the original itself released; control: people "
-        "who were not in the data; residual: (value − control)/(100 − control).",
+        "baseline: without the release; original: the original itself released; control: "
+        f"{control}; residual: (value − control)/(100 − control).",
         markup=False,
     )
     blind: dict[str, list[str]] = {}

@@ -21,7 +21,7 @@ from caveat.synthesis import load, make_plan
 from caveat.table import Table, write
 from caveat.table.atomic import write_text
 
-__all__ = ["attack_with_the_generator"]
+__all__ = ["attack_with_the_generator", "watched", "write_lines"]
 
 
 def attack_with_the_generator(
@@ -46,7 +46,7 @@ def attack_with_the_generator(
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]
     generator = load(model) if model else make_plan(table, reader.synthesis)
-    with _watched() as done:
+    with watched() as done:
         figures, lines = attack.run(table, releases, generator, **told, done=done)
     for name, value in figures.items():
         console.out.print(f"{name:<50} {_shown(value)}", markup=False)
@@ -57,13 +57,18 @@ def attack_with_the_generator(
         else:
             write_text(json, content + "\n", force=force)
     if records is not None:
-        with console.notes():
-            write(Table.from_frame(lines), records, force=force)
-        console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
+        write_lines(lines, records, force=force)
+
+
+def write_lines(lines: dict[str, Any], path: Path, *, force: bool) -> None:
+    """Write what was found about single records, and say that it is confidential."""
+    with console.notes():
+        write(Table.from_frame(lines), path, force=force)
+    console.remark(f"CONFIDENTIAL: single records written to {path}; not for release")
 
 
 @contextmanager
-def _watched() -> Iterator[Callable[[float], None]]:
+def watched() -> Iterator[Callable[[float], None]]:
     """Show how far the attack is, and pass warnings on as remarks."""
     with console.progress() as bar, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CaveatWarning)

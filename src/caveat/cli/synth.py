@@ -80,7 +80,10 @@ def synth(
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     n = fitted.n_rows if rows is None else rows
-    private = PrivateNumbers(table, fitted.names)
+    # Guarded trees draw from the range: what only one person has comes by chance, as any number.
+    plan = fitted.plan.columns
+    drawn = [name for name in fitted.names if plan[name].settings.method != "guarded"]
+    private = PrivateNumbers(table, drawn)
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))

@@ -162,13 +162,15 @@ def _conclusion(found: Tuning) -> list[str]:
         lines.append(f"without limits: {found.free.setting}: {free}")
         cost = _cost(found.chosen, found.free, spec.objective)
         if cost is not None:
-            lines.append(
-                f"the limits cost {_number(cost, spec.objective)} of {spec.objective} "
-                "(mean, same fresh seeds)"
-            )
+            much = f"{_number(cost, spec.objective)} of {spec.objective}" if cost > 0 else "nothing"
+            lines.append(f"the limits cost {much} (mean, same fresh seeds)")
     return lines
 
 
 def _cost(chosen: Point, free: Point, objective: str) -> float | None:
+    from caveat.utility import MEASURES
+
     mine, other = chosen.mean(objective), free.mean(objective)
-    return None if mine is None or other is None else abs(mine - other)
+    if mine is None or other is None:
+        return None
+    return other - mine if MEASURES[objective].direction == "higher is better" else mine - other

@@ -47,7 +47,8 @@ _SETTINGS = (
 )  # fmt: skip
 _GUARD = ("name", "guard", "temperature", "smallest", "backoff", "floor", "depth")
 _MAP = ("scenario", "risk", "utility", "risk_unit", "utility_unit", "limit")
-_CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership")
+_CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership", "most",
+                  "simulations")  # fmt: skip
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
 _UNSAID = Note("reason-withheld", "it could not be computed", public=True)

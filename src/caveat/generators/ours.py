@@ -14,6 +14,7 @@ from caveat.protect.pipeline import Surroundings, check_steps, protect
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
+from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
 from caveat.synthesis.public import has_guard
@@ -81,21 +82,60 @@ class Setting:
         names = set(self.options if self.shown is None else self.shown) - {"method", "guard"}
         return all(isinstance(self.options.get(name, 0), int | float) for name in names)
 
-    def fit(self, table: Table, seed: int) -> FittedSetting:
-        """Fit the synthesiser on one core, whatever the number of records."""
-        model = Synthesizer(seed=seed, threads=1, anyway=True, **self.options).fit(table)
-        return FittedSetting(self, table, model)
+    @property
+    def name(self) -> str:
+        """What it is called in tables and messages."""
+        return str(self)
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether the same seed gives the same tables: always."""
+        return True
+
+    def fit(
+        self,
+        table: Table,
+        seed: int,
+        *,
+        threads: int | None = 1,
+        anyway: bool = True,
+        done: Callable[[float], None] | None = None,
+    ) -> FittedSetting:
+        """Fit the synthesiser.
+
+        Parameters
+        ----------
+        table
+            The original.
+        seed
+            Root of all randomness.
+        threads
+            Columns fitted at the same time, all cores if None. The result does not depend on it.
+        anyway
+            Whether a table is synthesised that is too small to hide anybody.
+        done
+            Called for each column that is ready, with its share of the work.
+        """
+
+        def ready(name: str, model: ColumnModel) -> None:
+            del name, model
+            if done is not None:
+                done(1 / len(table.names))
+
+        synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **self.options)
+        return FittedSetting(self, table, synthesizer.fit(table, done=ready))
+
+    def seed_by_seed(self, table: Table) -> Callable[[int], FittedSetting]:
+        """Return fits with any seed; where a fit draws nothing the table is fitted once."""
+        first = self.fit(table, 0)
+        if first.is_drawn or self.method == "forest":
+            return lambda seed: self.fit(table, seed)
+        return first.with_seed
 
     def again(self, world: Table) -> Callable[[int], Table]:
         """Return what makes releases from another table, seed by seed."""
-        first = self.fit(world, 0)
-        refit = first.is_drawn or self.method == "forest"
-
-        def release(seed: int) -> Table:
-            fitted = self.fit(world, seed) if refit else first.with_seed(seed)
-            return fitted.sample()[0]
-
-        return release
+        fitted = self.seed_by_seed(world)
+        return lambda seed: fitted(seed).sample()[0]
 
 
 @dataclass(frozen=True)
@@ -152,10 +192,23 @@ class FittedSetting:
         """Return the same fit with another seed for its draws."""
         return replace(self, model=replace(self.model, seed=seed))
 
+    @property
+    def exact(self) -> Model | None:
+        """The model, unless its parameters are drawn or protections come after it."""
+        settings = [entry.settings for entry in self.model.plan.columns.values()]
+        drawn = any(each.proper or each.method == "forest" for each in settings)
+        return None if drawn or self.setting.protect else self.model
+
     def sample(self, rows: int | None = None, copies: int = 1) -> list[Table]:
         """Return releases: drawn, then protected."""
-        drawn = self.model.tables(rows, copies, 1)
+        drawn = self.draw(rows, copies)
         return [self.protect(table, copy).release for copy, table in enumerate(drawn)]
+
+    def draw(
+        self, rows: int | None = None, copies: int = 1, threads: int | None = 1
+    ) -> list[Table]:
+        """Return tables as they are drawn, before the protections."""
+        return self.model.tables(rows, copies, threads)
 
     def protect(self, drawn: Table, copy: int = 0) -> Copy:
         """Apply the protections to a drawn copy; fresh records for a filter come from the model."""

@@ -63,6 +63,12 @@ ELSEWHERE = Note(
     public=True,
 )
 
+ONLY_RUN = Note(
+    "can-only-be-run",
+    "the generator is not ours: it can be run, but the probability of what it makes is not known",
+    public=True,
+)
+
 
 def collect_strong(
     material: Material,
@@ -80,10 +86,11 @@ def collect_strong(
     circumstances = {**scenario.told, "membership": members}
     plan = material.plan
     if plan is None:
-        nothing = [m for t in targets for m in without_value(asked, ELSEWHERE, scenario.limits,
+        why = ELSEWHERE if material.generator is None else ONLY_RUN
+        nothing = [m for t in targets for m in without_value(asked, why, scenario.limits,
                                                               target=t)]  # fmt: skip
         if members:
-            nothing += without_value(["membershipShare"], ELSEWHERE, scenario.limits)
+            nothing += without_value(["membershipShare"], why, scenario.limits)
         return Collected(circumstances, nothing)
     run = _Run(material, spec, scenario, plan, signs, child_seed(material.seed, SAMPLE, number),
                threads, done)  # fmt: skip

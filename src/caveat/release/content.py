@@ -23,6 +23,7 @@ from caveat.synthesis.methods.cart import Cart
 from caveat.synthesis.methods.guarded import Guarded, guard_of
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.public import assumed_public
+from caveat.table import Table
 from caveat.table.identifying import CODES, Judgement
 from caveat.table.private import PrivateNumbers, share_alone
 from caveat.tree.guarded import structure_bound
@@ -56,6 +57,7 @@ def described_release(
     """Return what is released, for whom, and how many records are behind it."""
     release, control = spec.release, material.control
     columns = material.releases[0].names
+    unknown = material.model is None and control is None
     return {
         "title": release.title,
         "unit": release.unit,
@@ -67,7 +69,7 @@ def described_release(
         "columns": list(columns),
         "not_released": [name for name in material.original if name not in columns],
         "original_rows": material.original.n_rows,
-        "fitted_rows": None if material.model is None else material.fitted.n_rows,
+        "fitted_rows": None if unknown else material.fitted.n_rows,
         "control_rows": 0 if control is None else control.n_rows,
         "files": files,
         "synthesised_by": "elsewhere" if material.model is None else "caveat",
@@ -98,15 +100,15 @@ def _private_numbers(material: Material) -> list[dict[str, Any]]:
     ]
 
 
-def described_inputs(spec: ReleaseSpec, material: Material) -> dict[str, Any]:
+def described_inputs(spec: ReleaseSpec, original: Table) -> dict[str, Any]:
     """Return names and checksums of the specification and the data; no paths."""
     return {
         "spec": {"name": spec.path.name, "sha256": hashlib.sha256(spec.text).hexdigest()},
         "data": {
             "name": spec.data.path.name,
             "sha256": sha256_of(spec.data.path),
-            "rows": material.original.n_rows,
-            "columns": len(material.original.names),
+            "rows": original.n_rows,
+            "columns": len(original.names),
         },
     }
 
@@ -214,7 +216,8 @@ def described_scenario(
     """Return one attacker with what was measured."""
     targets = scenario.targets
     if targets is None:
-        targets = () if scenario.attacker == "strong" else material.columns(scenario.keys)
+        alone = scenario.attacker in ("strong", "simulated")
+        targets = () if alone else material.columns(scenario.keys)
     return {
         "name": scenario.name,
         "attacker": scenario.attacker,

@@ -25,7 +25,7 @@ from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
 
-__all__ = ["MANIFEST", "release_folder", "sha256_of", "write_manifest"]
+__all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.generators import Copy, Setting
-from caveat.generators.ours import FittedSetting
+from caveat.generators import Copy, Generator, Setting
+from caveat.notes import Note
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis import Model, Plan, Synthesizer
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis import Model, Plan
 from caveat.table import Pair, Table, align_copies
 
 __all__ = ["Material", "hold_out", "synthesise"]
@@ -45,6 +44,10 @@ class Material:
         The fitted synthesiser; None if the tables were made elsewhere.
     copies
         The same tables before and after the protections; none if they were made elsewhere.
+    generator
+        What made them, and can make others; None if that is not known.
+    not_simulated
+        Why it is not run again and again with and without a record, if it is not.
     """
 
     original: Table
@@ -55,6 +58,8 @@ class Material:
     seed: int
     model: Model | None = None
     copies: tuple[Copy, ...] = ()
+    generator: Generator | None = None
+    not_simulated: Note | None = None
 
     __repr__ = without_values
 
@@ -115,20 +120,16 @@ def synthesise(
     step("hold out")
     rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed)
     ready = step("fit")
-
-    def done(name: str, model: ColumnModel) -> None:
-        del name, model
-        ready(1 / len(table.names))
-
-    synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **spec.synthesis)
-    model = synthesizer.fit(fitted, done=done)
+    setting = Setting(spec.synthesis, tuple(spec.protect))
+    made = setting.fit(fitted, seed, threads=threads, anyway=anyway, done=ready)
     step("draw")
-    drawn = model.tables(spec.release.rows, spec.release.copies, threads)
+    drawn = made.draw(spec.release.rows, spec.release.copies, threads)
     ready = step("protect")
     copies = []
-    setting = FittedSetting(Setting(spec.synthesis, tuple(spec.protect)), fitted, model)
     for number, table_drawn in enumerate(drawn):
-        copies.append(setting.protect(table_drawn, number))
+        copies.append(made.protect(table_drawn, number))
         ready(1 / len(drawn))
     releases = tuple(copy.release for copy in copies)
-    return Material(table, rows, fitted, control, releases, seed, model, tuple(copies))
+    return Material(
+        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting
+    )

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from caveat import evidence
+from caveat.attack.paired import fits_needed
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
@@ -21,6 +22,7 @@ from caveat.release.collect import Done
 from caveat.release.collect_audit import collect_audit
 from caveat.release.collect_map import collect_map
 from caveat.release.collect_ordinary import collect_ordinary
+from caveat.release.collect_simulated import collect_simulated
 from caveat.release.collect_strong import collect_strong
 from caveat.release.collect_utility import collect_utility
 from caveat.release.collected import Collected
@@ -40,7 +42,7 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.table import Table, write
 from caveat.table.identifying import Judgement, judge
 
-__all__ = ["Outcome", "Release"]
+__all__ = ["Outcome", "Release", "Run", "Steps", "weights_of"]
 
 ELSEWHERE = (
     "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
@@ -139,7 +141,7 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            run = _Run(self.spec, draft, threads, _Steps(_weights(self.spec, only), progress))
+            run = Run(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
             content = run.audit(synthetic) if only else run.whole(anyway)
             run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
@@ -147,7 +149,7 @@ class Release:
         return Outcome(target, content)
 
 
-class _Steps:
+class Steps:
     """Turns the progress of steps into that of the run.
 
     Parameters
@@ -185,13 +187,15 @@ class _Steps:
             self.tell(name, min(done / self.total, 1.0))
 
 
-def _weights(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
+def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
     """Return the steps of a run with about the seconds that each takes."""
     weights = {"read": 2.0}
     if not only:
         weights |= {"hold out": 0.1, "fit": 5.0, "draw": 1.0, "protect": 1.0 + len(spec.protect)}
     for scenario in spec.scenarios:
-        seconds = {"release": 1.0, "strong": 60.0, "ordinary": 4.0 * len(scenario.attacks)}
+        runs = fits_needed(scenario.simulations, scenario.most)
+        seconds = {"release": 1.0, "strong": 60.0, "simulated": 0.2 * runs,
+                   "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         weights[_title(scenario)] = seconds[scenario.attacker]
     weights["utility"] = 15.0
     if spec.map is not None and not only:
@@ -203,10 +207,10 @@ def _title(scenario: ScenarioSpec) -> str:
     return f"scenario: {scenario.name}"
 
 
-class _Run:
+class Run:
     """One run; the folder it writes to is a draft."""
 
-    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: _Steps) -> None:
+    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: Steps) -> None:
         self.spec = spec
         self.draft = draft
         self.threads = threads
@@ -254,6 +258,13 @@ class _Run:
         material = Material(table, np.arange(table.n_rows), table, None, releases, self.seed)
         return self._content(material, list(ELSEWHERE), None)
 
+    def measure(
+        self, material: Material, judged: Mapping[str, Judgement], remarks: list[str]
+    ) -> dict[str, Any]:
+        """Measure tables that a generator made from the fitted records."""
+        self.judged = dict(judged)
+        return self._content(material, remarks, None)
+
     def _map(self, material: Material) -> Callable[[], dict[str, Any] | None]:
         wanted = self.spec.map
         if wanted is None:
@@ -281,7 +292,7 @@ class _Run:
             "format": evidence.FORMAT,
             "release": described_release(self.spec, material, self.files, self.judged),
             "software": software(),
-            "inputs": described_inputs(self.spec, material),
+            "inputs": described_inputs(self.spec, material.original),
             "seed": str(self.seed),
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
@@ -299,6 +310,8 @@ class _Run:
         done = self.steps.step(_title(scenario))
         if scenario.attacker == "strong":
             return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
+        if scenario.attacker == "simulated":
+            return collect_simulated(material, scenario, number, self.threads, done)
         if scenario.attacker == "ordinary":
             return collect_ordinary(material, scenario, number, done)
         return collect_audit(material, scenario, signs, done)
@@ -322,7 +335,7 @@ class _Run:
         self.steps.step("write")
         confidential: dict[str, bool] = {}
         escape = self.spec.output.escape_formulas
-        if content["synthesis"] is not None:
+        if not self.files:  # they were made here
             for copy, table in enumerate(self.material.releases, 1):
                 for form in self.spec.output.formats:
                     name = f"synthetic-{copy}.{form}"

@@ -43,6 +43,11 @@ WHO = {
     "strong": "She knows how the release was made, with every setting but the seed; she knows "
     "every other record in full, and of the person she is after everything but the target. Few "
     "real attackers know as much. ",
+    "simulated": "She knows how the release was made and every other record, as the strong "
+    "attacker does, and asks whether a record was in the data. What she can find out is not "
+    "computed but tried: the generator is run again and again with the record and without it, and "
+    "she learns to tell the releases apart. Somebody else may find a better way: her numbers are a "
+    "lower bound.",
     "ordinary": "She has the released table and ordinary tools: she trains models on it, searches "
     "it for descriptions that fit one person, or links it to what she knows. Other attacks of the "
     "same kind may do better or worse.",
@@ -61,6 +66,7 @@ GIVEN = (
 )
 TITLES = {
     "strong": "The strong attacker",
+    "simulated": "The strong attacker by simulation",
     "ordinary": "An ordinary attacker",
     "release": "An attacker with the table only",
 }
@@ -129,6 +135,10 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
 
 def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     given = scenario["circumstances"]
+    if scenario["attacker"] == "simulated":
+        yield "Records examined", f"up to {given['most']:,} that look most vulnerable"
+        runs = f"{given['simulations']:,} on the data, and as many without each record"
+        yield "Runs of the generator", runs
     if scenario["attacker"] != "strong" and scenario["keys"]:
         yield "She knows", and_list(scenario["keys"], most=12)
     if scenario["targets"]:

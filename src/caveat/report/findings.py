@@ -301,7 +301,7 @@ def _general(evidence: Evidence) -> str:
 def _uncovered(evidence: Evidence) -> str:
     kinds = {s["attacker"] for s in scenarios(evidence)}
     parts = []
-    if "strong" not in kinds:
+    if not kinds & {"strong", "simulated"}:
         parts.append("the strong attacker")
     if "ordinary" not in kinds:
         parts.append("ordinary attacks (prediction, singling out, linkage)")

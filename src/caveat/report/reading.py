@@ -30,7 +30,7 @@ __all__ = [
 
 Evidence = Mapping[str, Any]
 # The strongest attacker is read first, the weakest last.
-ORDER = {"strong": 0, "ordinary": 1, "release": 2}
+ORDER = {"strong": 0, "simulated": 1, "ordinary": 2, "release": 3}
 
 
 def entry_of(evidence: Evidence, measure: str) -> Mapping[str, Any]:

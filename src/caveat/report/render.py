@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -22,9 +23,14 @@ from caveat.report.map import map_section
 from caveat.report.reading import Evidence
 from caveat.report.records import records_section
 
-__all__ = ["Version", "markdown", "render"]
+__all__ = ["Version", "markdown", "page", "render"]
 
 Version = Literal["internal", "external"]
+
+NAMES_ROWS = (
+    "It names rows of the original and shows its distributions. Keep it as you keep the data."
+)
+NO_VALUE = "It holds nothing about single records and no value of the original."
 
 
 def render(evidence: Evidence, *, version: Version = "internal", date: str | None = None) -> str:
@@ -42,6 +48,47 @@ def render(evidence: Evidence, *, version: Version = "internal", date: str | Non
         bytes.
     """
     content, sections = _sections(evidence, version)
+    internal = version == "internal"
+    return page(
+        content["release"]["title"],
+        sections,
+        kind=f"Disclosure report · {version} version",
+        notice=NAMES_ROWS if internal else NO_VALUE,
+        source="the evidence of this release",
+        software=content["software"],
+        version=version,
+        date=date,
+    )
+
+
+def page(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    kind: str,
+    notice: str,
+    source: str,
+    software: Mapping[str, Any],
+    version: Version = "internal",
+    date: str | None = None,
+) -> str:
+    """Return sections as one HTML page that needs nothing else.
+
+    Parameters
+    ----------
+    title, kind, notice
+        What stands at its head: its name, what sort of page it is, and how it is to be kept.
+    sections
+        What it says.
+    source
+        What it was written from.
+    software
+        Versions; that of Caveat is printed.
+    version
+        "internal" pages are confidential and say so.
+    date
+        The date to print, if any.
+    """
     figures = [b for section in sections for b in section.blocks if isinstance(b, Figure)]
     charts = {
         f"{figure.id}-{i}": on_page(chart)
@@ -52,7 +99,15 @@ def render(evidence: Evidence, *, version: Version = "internal", date: str | Non
         _environment(html=True)
         .get_template("report.html.j2")
         .render(
-            **_common(content, sections, version, date),
+            title=title,
+            kind=kind,
+            notice=notice,
+            source=source,
+            software=software,
+            sections=sections,
+            version=version,
+            date=date,
+            headings=_headings(sections),
             charts=charts,
             config=CONFIG,
             style=Markup(_file("style.css")),
@@ -119,11 +174,12 @@ def _common(
         "sections": sections,
         "version": version,
         "date": date,
-        "headings": {
-            section.id: [b for b in section.blocks if isinstance(b, Heading)]
-            for section in sections
-        },
+        "headings": _headings(sections),
     }
+
+
+def _headings(sections: Sequence[Section]) -> dict[str, list[Heading]]:
+    return {s.id: [b for b in s.blocks if isinstance(b, Heading)] for s in sections}
 
 
 @cache

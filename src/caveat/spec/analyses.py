@@ -124,7 +124,7 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
     if "map" not in document.content:
         return None
     given = dict(document.content["map"])
-    named = {s.name: s for s in scenarios if s.attacker != "ordinary"}
+    named = {s.name: s for s in scenarios if s.attacker in ("release", "strong")}
     if not named:
         document.fail(
             ("map",), "map: no scenario can be drawn", "add one whose attacker is release or strong"
@@ -132,7 +132,7 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
     name = given.setdefault("scenario", next(iter(named)))
     if name not in named:
         known = name in [s.name for s in scenarios]
-        what = "has an ordinary attacker, who is too slow for a map" if known else "is not there"
+        what = "has an attacker who is too slow for a map" if known else "is not there"
         document.fail(
             ("map", "scenario"), f"map.scenario: the scenario {name!r} {what}",
             hint(name, tuple(named)),

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Literal
 
-from caveat.attack.entry import Option
+from caveat.attack.entry import Attacker, Option
 from caveat.attack.registry import ATTACKS, attacks_of
 from caveat.risk import MEASURES
 
 __all__ = ["ATTACKERS", "default_measures", "measures_of", "own_options"]
 
-ATTACKERS = ("release", "strong", "ordinary")
+ATTACKERS: tuple[Attacker | Literal["release"], ...] = (
+    "release",
+    "strong",
+    "simulated",
+    "ordinary",
+)
 
 _TWO_TABLES = frozenset({"keys", "target", "tolerance", "columns"})
 # What a scenario says about every attacker, or a specification about the release.
 _COMMON = frozenset({"keys", "target", "tolerance", "control", "seed"})
 
 
-def measures_of(attacker: str) -> tuple[str, ...]:
+def measures_of(attacker: Attacker | Literal["release"]) -> tuple[str, ...]:
     """Return the measures that an attacker can have."""
     if attacker != "release":
-        attacks = attacks_of("strong" if attacker == "strong" else "ordinary")
+        attacks = attacks_of(attacker)
         return tuple(measure.name for attack in attacks.values() for measure in attack.measures)
     others = {measure.name for attack in ATTACKS.values() for measure in attack.measures}
     return tuple(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from caveat.attack.paired import LEAST_SIMULATIONS, RECORDS, SIMULATIONS
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
 from caveat.attack.registry import attacks_of
 from caveat.protect.pipeline import PROTECTIONS
@@ -166,6 +167,7 @@ PROTECT = Group(
 )  # fmt: skip
 
 BOTH, TABLES, STRONG, ORDINARY = ("release", "ordinary"), ("release",), ("strong",), ("ordinary",)
+SIMULATED = ("simulated",)
 PER_COLUMN = "columns with numbers"
 
 
@@ -219,14 +221,15 @@ _SCENARIO = {
     "attacker": Key(
         Choice(ATTACKERS, "attacker"),
         "What she has: the released table only (measures of agreement); also the generator and all "
-        "other records (strong: exact); or the released table and ordinary means (attacks).",
+        "other records (strong: exact; simulated: by running the generator with and without a "
+        "record); or the released table and ordinary means (attacks).",
         "release",
     ),
     "keys": Key(SOME_NAMES, "Columns she knows about a person. The strong attacker knows all but "
-                "the target.", otherwise="must be named, but for the strong attacker"),
+                "the target, the simulated one all.", otherwise="must be named, but for these two"),
     "targets": Key(SOME_NAMES, "Columns she wants to learn.",
                    otherwise="every released column that is no key; none for the strong "
-                   "attacker, who then asks about membership only"),
+                   "attacker, who then asks about membership only, as the simulated one does"),
     "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
                   "shares in per cent, as they are printed.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
@@ -251,6 +254,10 @@ _SCENARIO = {
     "prior": Key(Choice(PRIORS, "prior"), "What she believes before the release.",
                  DEFAULT_PRIOR, only=STRONG),
     "membership": Key(FLAG, "Whether she also asks who was in the data.", True, only=STRONG),
+    "most": Key(Whole(1), "Records attacked: the so many most vulnerable.", RECORDS,
+                only=SIMULATED),
+    "simulations": Key(Whole(LEAST_SIMULATIONS), "Runs of the generator on the data, and as many "
+                       "without each record.", SIMULATIONS, only=SIMULATED),
     "attacks": Key(Many(Choice(tuple(attacks_of("ordinary")), "attack"), "attacks", least=1),
                    "Attacks that are tried.", only=ORDINARY, otherwise=_usual_attacks()),
     **_keys_of_attacks(),
@@ -337,6 +344,27 @@ TUNE = Group(
     },
 )  # fmt: skip
 
+GENERATOR = Group(
+    {
+        "name": Key(FILLED, "The generator, as `caveat generator list` names it: a method of ours, "
+                    "a reference, or other people's.", required=True),
+        "label": Key(FILLED, "What the table calls it.", otherwise="its name and settings"),
+        "settings": Key(Named(Either((Plain(), VALUES)), "settings with values"),
+                        "Its settings.", otherwise="its own"),
+    },
+)  # fmt: skip
+BENCHMARK = Group(
+    {
+        "seeds": Key(Whole(1), "Fits of each generator, each with a seed of its own.", 2),
+        "minutes": Key(Number(0, above=True), "The most that a fit in a process of its own may "
+                       "take, and all simulations of a generator together.", 60),
+        "gigabytes": Key(Number(0, above=True), "The most memory of such a process.", 8),
+        "risk": Key(RISK, "Measure of risk in the picture.",
+                    otherwise="that of the strongest attacker who is known for most"),
+        "utility": Key(UTILITY, "Measure of utility in the picture.", otherwise="S_pMSE two-way"),
+    },
+)  # fmt: skip
+
 OUTPUT = Group(
     {
         "folder": Key(FILLED, "Folder of the release, beside the specification unless absolute.",
@@ -364,6 +392,9 @@ SPECIFICATION = Group(
         "utility": Key(UTILITY_PART, "What analysts need."),
         "map": Key(MAP, "A risk–utility map around the release."),
         "tune": Key(TUNE, "The search of `caveat tune`; `caveat run` leaves it alone."),
+        "generator": Key(Many(GENERATOR, "tables [[generator]]"), "Generators of "
+                         "`caveat benchmark`, each as `[[generator]]`."),
+        "benchmark": Key(BENCHMARK, "How `caveat benchmark` compares them."),
         "output": Key(OUTPUT, "What is written."),
     },
 )  # fmt: skip

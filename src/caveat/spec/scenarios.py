@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from caveat.attack.entry import Attack
+from caveat.attack.paired import RECORDS, SIMULATIONS
 from caveat.attack.priors import DEFAULT_PRIOR, NamedPrior
 from caveat.attack.registry import attacks_of
 from caveat.errors import hint
@@ -31,9 +32,11 @@ class ScenarioSpec:
         What the report calls her.
     attacker
         "release": has the released table only; "strong": knows the generator and all other records
-        too; "ordinary": has the released table and ordinary means.
+        too; "simulated": the same, found by running the generator; "ordinary": has the released
+        table and ordinary means.
     keys
-        Columns she knows; may be empty for a strong attacker, who knows all but the target.
+        Columns she knows; may be empty for a strong attacker, who knows all but the target, and
+        are so for a simulated one.
     targets
         Columns she wants to learn; None for every released column that is no key, and for a strong
         attacker who asks about membership only.
@@ -46,12 +49,14 @@ class ScenarioSpec:
         Further arguments of :class:`caveat.risk.Scenario`.
     records, prior, membership
         Of the strong attacker.
+    most, simulations
+        Of the simulated attacker.
     attacks, options
         Of the ordinary attacker: what she tries, and what was said of it.
     """
 
     name: str
-    attacker: Literal["release", "strong", "ordinary"] = "release"
+    attacker: Literal["release", "strong", "simulated", "ordinary"] = "release"
     keys: tuple[str, ...] = ()
     targets: tuple[str, ...] | None = None
     limits: tuple[Limit, ...] = ()
@@ -60,6 +65,8 @@ class ScenarioSpec:
     records: int | Literal["all"] = 200
     prior: NamedPrior = DEFAULT_PRIOR
     membership: bool = True
+    most: int = RECORDS
+    simulations: int = SIMULATIONS
     attacks: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -185,6 +192,12 @@ class _Reading:
         return {*self.given, "keys", "target", *(["control"] if self.has_control else [])}
 
     def _check_columns(self) -> None:
+        if self.attacker == "simulated":
+            for name in ("keys", "targets"):
+                if name in self.given:
+                    self._fail(name, "this attacker knows all and asks about membership",
+                               "remove it, or choose another attacker")  # fmt: skip
+            return
         if self.attacker != "strong" and "keys" not in self.given:
             self._fail("keys", "no key is named", "say which columns an attacker may know")
         keys = self.given.get("keys", ())
@@ -219,6 +232,8 @@ class _Reading:
                 for name in measures_of("strong")
                 if (has_target if "target" in MEASURES[name].needs else asks)
             )
+        if self.attacker == "simulated":
+            return measures_of("simulated")
         given = {"keys", "target", "columns", *(["tolerance"] if "tolerance" in self.given else [])}
         return tuple(name for name in measures_of("release") if MEASURES[name].needs <= given)
 

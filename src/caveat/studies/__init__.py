@@ -6,6 +6,7 @@ from caveat.studies import (
     distance_filter,
     guarded,
     settings,
+    three_generators,
     weights,
 )
 from caveat.studies.study import Grid, Study, StudyResult
@@ -20,6 +21,7 @@ STUDIES: dict[str, Study] = {
         distance_filter.STUDY,
         guarded.STUDY,
         settings.STUDY,
+        three_generators.STUDY,
         weights.STUDY,
     )
 }

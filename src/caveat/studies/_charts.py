@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from caveat.charts import COLOURS, Rows, titled
 from caveat.charts.style import GREY, PALE, dashed, draw
 
-__all__ = ["frequencies", "remedies", "sweeps", "worlds"]
+__all__ = ["frequencies", "margins", "remedies", "sensitivity", "sweeps", "worlds"]
 
 CELLS = ["".join(map(str, cell)) for cell in product((0, 1), repeat=4)]
 UNIQUE = "1111"
@@ -65,6 +65,58 @@ def frequencies(original: Counts, copies: Sequence[Counts]) -> Any:
     )
 
 
+def margins(original: Counts) -> Any:
+    """Draw the two values of each of the four variables (Figure 1a)."""
+    rows: Rows = [
+        {"variable": name, "value": str(value), "count": count}
+        for name, both in margin_counts(original).items()
+        for value, count in enumerate(both)
+    ]
+    bars = (
+        draw(rows)
+        .mark_bar(color=PALE)
+        .encode(
+            x=alt.X("value:N", title=None, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("count:Q", title="records"),
+            column=alt.Column("variable:N", title=None),
+        )
+    )
+    return titled(
+        bars.properties(width=110, height=180),
+        "Records by value of each variable: nothing is to be seen of the unique record",
+    )
+
+
+def margin_counts(counts: Counts) -> dict[str, tuple[int, int]]:
+    """Return how many records have 0 and 1 in each of the four variables."""
+    cells = np.array([[int(value) for value in cell] for cell in CELLS])
+    return {
+        f"var{j + 1}": (int(counts[cells[:, j] == 0].sum()), int(counts[cells[:, j] == 1].sum()))
+        for j in range(4)
+    }
+
+
+def sensitivity(releases: Mapping[str, Sequence[Counts]]) -> Any:
+    """Draw ten releases for each setting as small multiples (Figure A.1)."""
+    panels = []
+    for name, copies in releases.items():
+        unique = [int(counts[15]) for counts in copies]
+        title = alt.TitleParams(
+            name,
+            subtitle=f"1111 in {min(unique)} to {max(unique)} records",
+            fontSize=11,
+            subtitleFontSize=9,
+            subtitleColor=GREY,
+        )
+        panel = _bars_and_points(list(copies))
+        panels.append(panel.properties(width=165, height=95, title=title))
+    return titled(
+        alt.concat(*panels, columns=3),
+        "Ten releases for each setting: below minbucket 75 and cp 0.05 the record stands out",
+        "bars: mean; points: single releases",
+    )
+
+
 def worlds(counts: Counts, released: Sequence[Counts]) -> Any:
     """Draw ten releases from each of the 16 worlds as small multiples (Figure 3)."""
     panels = []
@@ -98,7 +150,7 @@ def remedies(original: Counts, releases: Mapping[str, Sequence[Counts]]) -> Any:
 
 
 def sweeps(rows: Sequence[tuple[str, float, float, float, float]]) -> Any:
-    """Draw the posterior of 1111 over minbucket and over cp (Figure A.1)."""
+    """Draw the posterior of 1111 over minbucket and over cp, beside Figure A.1."""
     panels = []
     for name in ("minbucket", "cp"):
         part: Rows = [

@@ -33,7 +33,7 @@ from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, r
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
 from caveat.synthesis.predictors import MOST_CLASSES, all_that_fit
-from caveat.synthesis.public import weight_unit, with_grids
+from caveat.synthesis.public import weight_unit, with_grids, with_guards
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
@@ -151,11 +151,12 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
 
     Examples
     --------
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 9, "age": range(18), "group": [0, 1] * 9})
+    >>> rows = {"sex": ["f", "m"] * 9, "age": range(18), "group": [0, 1] * 9}
+    >>> table = Table.from_frame({name: [*values] * 300 for name, values in rows.items()})
     >>> print(make_plan(table, {"guard": "strong", "columns": {"group": {"method": "sample"}}}))
     sex    guarded (guard strong)
-    age    guarded from sex (guard strong; range 0 to 18, 18 cells)
-    group  sample (guard strong)
+    age    guarded from sex (guard strong; range 0 to 17 by 1, even cells, assumed public)
+    group  sample (guard strong; range 0 to 1 by 1, geometric cells, assumed public)
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
@@ -183,7 +184,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
             remarks.append(released(name, judged[name]))
         columns[name] = _column_plan(table, name, given, columns, remarks)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_grids(_derived_last(columns), table, single)
+    columns = with_guards(with_grids(_derived_last(columns), table, single), table.n_rows)
     check_formulas(columns, table)
     check_strata(columns, strata)
     check_rules(rules, columns, table, remarks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError, about, hint
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import SCALES, Grid, assumed_grid, declared_grid
+from caveat.synthesis.methods.guarded import GUARDS
 from caveat.table import Column, Kind, Table
 from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
@@ -27,6 +29,7 @@ __all__ = [
     "tree_fits",
     "weight_unit",
     "with_grids",
+    "with_guards",
 ]
 
 Floats = NDArray[np.float64]
@@ -37,6 +40,8 @@ HEAP = 0.25
 """Share of records at the lowest value from which on it is modelled apart unless declared."""
 FEW_VALUES = 20
 """Numbers with fewer values have no heap."""
+USUAL_ROWS = 5_000
+"""Rows from which on the dial is as it is."""
 MOST_SPLIT = 1_000
 """Levels without an order that guarded trees split."""
 
@@ -123,6 +128,28 @@ def with_grids(
             if grid is not None and heap:
                 grid = replace(grid, heap=True)
             found[name] = replace(entry, grid=grid)
+    return found
+
+
+def with_guards(columns: Mapping[str, ColumnPlan], rows: int) -> dict[str, ColumnPlan]:
+    """Write the numbers behind the dial into the plan of a small table, as far as none are given.
+
+    A record weighs more among few. Below 5,000 rows temperature, backoff and floor are therefore
+    those of the dial times √(5000/rows): about as many records then show as in larger tables. The
+    number of rows is public, and so is the rule.
+    """
+    factor = max(1.0, sqrt(USUAL_ROWS / max(rows, 1)))
+    found = dict(columns)
+    for name, entry in columns.items():
+        settings = entry.settings
+        if settings.method == "guarded" and factor > 1:
+            dial = GUARDS[settings.guard]
+            larger: dict[str, Any] = {
+                word: float(f"{factor * getattr(dial, word):.3g}")
+                for word in ("temperature", "backoff", "floor")
+                if getattr(settings, word) is None
+            }
+            found[name] = replace(entry, settings=replace(settings, **larger))
     return found
 
 

@@ -151,7 +151,7 @@ class Workbench:
             if self.stopped.is_set():
                 raise CaveatError("it was stopped", where=str(setting))
             try:
-                copy = fitted.protect(fitted.model.tables(threads=1)[0])
+                copy = fitted.protect(fitted.draw()[0])
             except CaveatError as error:  # a filter that leaves nothing, say: others may do
                 found.append(_Found.nothing(self.question.measures, str(error)))
                 continue

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.seeds import rng_of
+from caveat.table.column import Codes
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables
-from caveat.utility.weighting import redraw
+from caveat.utility.weighting import Weights, redraw
 
 __all__ = [
     "aitchison",
     "count_errors",
     "hellinger",
     "k_marginal",
+    "k_marginal_by_group",
     "k_marginal_score",
     "subsample_equivalent",
 ]
@@ -99,6 +103,62 @@ def k_marginal(pair: WeightedPair, ways: int = 2, by: str | None = None) -> floa
         A variable that is in every table, such as the region (NIST's score: three ways, by PUMA).
     """
     return k_marginal_score(all_tables(pair, ways, groups=20, by=by))
+
+
+def k_marginal_by_group(
+    pair: WeightedPair, by: str, ways: int = 2
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the k-marginal score within each group of records, and how many originals it has.
+
+    Shares are those of the group. A group that the release lacks scores 0, one that the original
+    lacks has no score (not a number). Numbers are cut in 20 groups over all records.
+
+    Parameters
+    ----------
+    pair
+        The two tables.
+    by
+        The variable whose levels are the groups; a number is cut in 5 groups.
+    ways
+        Number of variables in each table, beside the one that makes the groups.
+
+    Examples
+    --------
+    >>> people = {"sex": list("ffmm"), "ill": list("nynn")}
+    >>> release = {"sex": list("ffmm"), "ill": list("nyny")}
+    >>> k_marginal_by_group(WeightedPair.of(people, release), "sex", 1)[0].tolist()
+    [1000.0, 500.0]
+    """
+    groups = pair.categories(5)[pair.choose([by])[0]]
+    columns = [column for name, column in pair.categories(20).items() if name != by]
+    size, sides = groups.n_levels, (groups.original, groups.synthetic)
+    there = np.bincount(groups.original, minlength=size)
+    gap, tables = np.zeros(size), 0
+    for chosen in combinations(columns, ways):
+        cells = _cells([c.original for c in chosen], [c.synthetic for c in chosen])
+        n = int(max(part.max() for part in cells)) + 1
+        p, q = (
+            _within(group * n + cell, size, n, weights)
+            for group, cell, weights in zip(sides, cells, (pair.weights, None), strict=True)
+        )
+        gap += np.where(q.any(axis=1), np.abs(p - q).sum(axis=1), 2.0)
+        tables += 1
+    if not tables:
+        return np.full(size, np.nan), there
+    return np.where(there > 0, (2 - gap / tables) * 500, np.nan), there
+
+
+def _cells(ours: Sequence[Codes], theirs: Sequence[Codes]) -> list[NDArray[np.int64]]:
+    """Return the number of each row's combination of codes, of those that occur."""
+    both = [np.concatenate(sides).astype(np.int64) for sides in zip(ours, theirs, strict=True)]
+    _, cells = np.unique(np.stack(both, axis=1), axis=0, return_inverse=True)
+    return np.split(cells.ravel(), [len(ours[0])])
+
+
+def _within(cells: NDArray[np.int64], groups: int, n: int, weights: Weights) -> NDArray[np.float64]:
+    """Return the shares of each group's cells."""
+    counts = np.bincount(cells, weights, groups * n).reshape(groups, n).astype(np.float64)
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300))
 
 
 def subsample_equivalent(

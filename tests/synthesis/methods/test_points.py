@@ -34,7 +34,7 @@ def counted(draw: st.DrawFn) -> tuple[Grid, np.ndarray, np.ndarray]:
 @given(counted())
 def test_shares_are_those_of_the_formulas_and_sum_to_one_in_every_cell(problem):
     grid, values, weights = problem
-    points = Points.of(grid, values, weights)
+    points = Points.of(grid, values, weights, 4.0)
     everything = grid.values_of(points_of(grid))
     logs = points.log_prob(everything)
     assert np.array_equal(np.isneginf(logs), grid.is_special(points_of(grid)))
@@ -45,7 +45,7 @@ def test_shares_are_those_of_the_formulas_and_sum_to_one_in_every_cell(problem):
     held = list(zip(grid.point_of(values).tolist(), weights.tolist(), strict=True))
     for i in range(0, len(everything), max(1, len(everything) // 25)):
         if not np.isneginf(logs[i]):
-            assert math.isclose(logs[i], log_point(declared, held, float(everything[i])),
+            assert math.isclose(logs[i], log_point(declared, held, float(everything[i]), 4.0),
                                 rel_tol=1e-9, abs_tol=1e-9)  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_shares_are_those_of_the_formulas_and_sum_to_one_in_every_cell(problem):
 @given(counted(), st.integers(0, 2**20))
 def test_draws_are_ordinary_points_of_their_cells(problem, seed):
     grid, values, weights = problem
-    points = Points.of(grid, values, weights)
+    points = Points.of(grid, values, weights, 4.0)
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, grid.n_cells, 500)
     drawn = points.draw(cells, rng)
@@ -68,8 +68,8 @@ def test_draws_come_as_often_as_their_probability_says():
     rng = np.random.default_rng(0)
     grid = Grid(0, 1200, 1, "geometric", (100.0, 1003.0))
     values = np.concatenate([rng.integers(0, 1200, 80), [1000] * 30, [1150, 1151]]).astype(float)
-    points = Points.of(grid, values[~np.isin(values, [100, 1003])], np.ones(int(
-        (~np.isin(values, [100, 1003])).sum())))  # fmt: skip
+    kept = values[~np.isin(values, [100, 1003])]
+    points = Points.of(grid, kept, np.ones(len(kept)), 4.0)
     last, n = grid.n_cells - 1, 20_000
     inside = np.arange(grid.edges[-2], grid.edges[-1])
     for cell in (int(grid.cell_of(np.array([1000.0]))[0]), last):
@@ -94,7 +94,7 @@ def test_a_record_that_goes_and_one_that_comes_are_counted_again(problem, seed):
     ordinary = points_of(grid)[~grid.is_special(points_of(grid))]
     released = grid.values_of(rng.choice(ordinary, 40))
     released[:10] = rng.choice(values, 10)
-    points = Points.of(grid, values, weights)
+    points = Points.of(grid, values, weights, 4.0)
     base = points.log_prob(released).sum()
     gone = rng.integers(0, len(values), 12)
     come = grid.values_of(rng.choice(ordinary, 12))
@@ -109,6 +109,6 @@ def test_a_record_that_goes_and_one_that_comes_are_counted_again(problem, seed):
             continue
         left = np.delete(weights, gone[i]) if down[i] else weights
         kept = np.delete(values, gone[i]) if down[i] else values
-        other = Points.of(grid, np.append(kept, come[i]), np.append(left, up[i]))
+        other = Points.of(grid, np.append(kept, come[i]), np.append(left, up[i]), 4.0)
         np.testing.assert_allclose(changes[i], other.log_prob(released).sum() - base, rtol=1e-9,
                                    atol=1e-9)  # fmt: skip

@@ -229,7 +229,7 @@ class Design:
                           True, ours, theirs)  # fmt: skip
             if "points" in self.parts:
                 counted = [(declared.point(r[name]), self._weight(r)) for r in ours]
-                terms += [log_point(declared, counted, r[name]) for r in theirs]
+                terms += [log_point(declared, counted, r[name], settings.backoff) for r in theirs]
         return terms
 
     @property
@@ -376,7 +376,9 @@ def roundness(point: int) -> int:
     return max(r for r, step in enumerate(LADDER) if point % step == 0)
 
 
-def log_point(declared: Declared, counted: Sequence[tuple[int, float]], value: float) -> float:
+def log_point(
+    declared: Declared, counted: Sequence[tuple[int, float]], value: float, backoff: float
+) -> float:
     """Return the log probability of a number in its cell."""
     point, cell = declared.point(value), declared.cells[declared.cell(value)]
     if point in declared.apart or abs(point * declared.step - value) > declared.step / 2:
@@ -399,7 +401,7 @@ def log_point(declared: Declared, counted: Sequence[tuple[int, float]], value: f
         is_left = point < middle * step
         if 0 < g_left < g:
             both, left = weight(low * step, high * step), weight(low * step, middle * step)
-            share = (left + 4 * g_left / g) / (both + 4)
+            share = (left + backoff * g_left / g) / (both + backoff)
             total += math.log(share if is_left else 1 - share)
         low, high = (low, middle) if is_left else (middle, high)
     return total

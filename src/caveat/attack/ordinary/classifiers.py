@@ -8,9 +8,9 @@ are the control.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +22,22 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from caveat.attack.entry import Attack, Finding, Option
-from caveat.attack.ordinary.common import (
-    CONTROL,
-    KEYS,
-    SEED,
-    TARGET,
-    TARGET_TOLERANCE,
-    attack_measure,
-)
+from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, TARGET, TARGET_TOLERANCE
+from caveat.attack.ordinary.confusion import confusion, confusion_of_shares, macro_f1, matthews
 from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.frnn import frnn
+from caveat.attack.ordinary.prediction_measures import measures_of
 from caveat.attack.ordinary.regressors import within_tolerance
 from caveat.errors import CaveatError
 from caveat.nearest import Floats
-from caveat.risk.measurement import Measurement, rate
+from caveat.notes import Note
+from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.table import Table
 
 __all__ = ["ATTACK", "CLASSIFIERS", "Prediction", "Scores", "accuracies", "majority", "prediction"]
 
 Ints = NDArray[np.int64]
+Figure = Literal["accuracy", "f1", "mcc"]
 
 NAMES = {
     "NB": "naive Bayes: normal numbers, categories with one added to each count",
@@ -67,11 +64,18 @@ class Scores:
         ``CLASSIFIERS``.
     zero_rule
         The accuracy of naming the commonest target of the training table for everybody.
+    f1, mcc
+        F1 macro and Matthews' correlation by classifier; empty where numbers are predicted.
+    zero_f1
+        F1 macro of the zero rule; its correlation is 0.
     """
 
     keys: tuple[str, ...]
     accuracy: Mapping[str, float]
     zero_rule: float
+    f1: Mapping[str, float] = field(default_factory=dict)
+    mcc: Mapping[str, float] = field(default_factory=dict)
+    zero_f1: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,11 @@ class Prediction:
     n: int
     n_control: int | None
 
-    def summary(self, name: str, which: str = "attack") -> tuple[float, float]:
+    def summary(
+        self, name: str, which: str = "attack", figure: Figure = "accuracy"
+    ) -> tuple[float, float]:
         """Return mean and (population) standard deviation over the sets of keys."""
-        values = [scores.accuracy[name] for scores in getattr(self, which)]
+        values = [getattr(scores, figure)[name] for scores in getattr(self, which)]
         return float(np.mean(values)), float(np.std(values))
 
     @property
@@ -118,6 +124,24 @@ class Prediction:
             reference=self.summary(name, "reference")[0],
             control=control,
             control_n=self.n_control,
+            details={"sets of keys": len(self.attack), "sd over sets of keys": sd},
+        )
+
+    def score(self, figure: Literal["f1", "mcc"], name: str = "ENS") -> Measurement:
+        """Return F1 macro or Matthews' correlation of one model, a mean over the sets of keys."""
+        if not getattr(self.attack[0], figure):
+            numbers = Note("numbers", "it is for classes; the target is a number with a tolerance")
+            return undefined(numbers, n=self.n)
+        mean, sd = self.summary(name, figure=figure)
+        by_rule = [scores.zero_f1 if figure == "f1" else 0.0 for scores in self.attack]
+        control = None if self.control is None else self.summary(name, "control", figure)[0]
+        return Measurement(
+            mean,
+            baseline=float(np.mean(by_rule)),
+            reference=self.summary(name, "reference", figure)[0],
+            control=control,
+            control_n=self.n_control,
+            n=self.n,
             details={"sets of keys": len(self.attack), "sd over sets of keys": sd},
         )
 
@@ -202,6 +226,8 @@ def accuracies(
         name: np.asarray(guess)
         for name, guess in _guesses(train, people, keys, learnt, trees, int(forest_seed)).items()
     }
+    found = {name: confusion(truth, guess, n_targets) for name, guess in named.items()}
+    found["FR-NN"] = confusion_of_shares(truth, shares)
     ordered = {name: float(np.mean(named[name] == truth)) for name in named}
     ordered["FR-NN"] = _shared(shares, truth)
     rng = np.random.default_rng(vote_seed)
@@ -211,9 +237,16 @@ def accuracies(
     )
     votes = majority([named[name] for name in NAMES], n_targets)
     ordered["ENS"] = float(np.mean(votes == truth))
-    counts = train[target].counts.astype(np.float64)[None]
-    zero_rule = _shared(np.repeat(counts, len(people), axis=0), truth)
-    return Scores(tuple(keys), {name: ordered[name] for name in CLASSIFIERS}, zero_rule)
+    found["ENS"] = confusion(truth, votes, n_targets)
+    counts = np.repeat(train[target].counts.astype(np.float64)[None], len(people), axis=0)
+    return Scores(
+        tuple(keys),
+        {name: ordered[name] for name in CLASSIFIERS},
+        _shared(counts, truth),
+        {name: macro_f1(found[name]) for name in CLASSIFIERS},
+        {name: matthews(found[name]) for name in CLASSIFIERS},
+        macro_f1(confusion_of_shares(truth, counts)),
+    )
 
 
 def _guesses(
@@ -298,9 +331,20 @@ def _prediction(original: Any, synthetic: Any, **more: Any) -> Measurement:
     return prediction(original, synthetic, **more).measurement("ENS")
 
 
+def _f1(original: Any, synthetic: Any, **more: Any) -> Measurement:
+    return prediction(original, synthetic, **more).score("f1")
+
+
+def _mcc(original: Any, synthetic: Any, **more: Any) -> Measurement:
+    return prediction(original, synthetic, **more).score("mcc")
+
+
 def _run(original: Any, synthetic: Any, *, subsets: int | None, **told: Any) -> list[Finding]:
     found = prediction(original, synthetic, size=subsets, **told)
-    return [Finding("prediction", name, found.measurement(name)) for name in found.names]
+    right = [Finding("prediction", name, found.measurement(name)) for name in found.names]
+    f1 = [Finding("predictionF1", name, found.score("f1", name)) for name in found.names]
+    mcc = [Finding("predictionMCC", name, found.score("mcc", name)) for name in found.names]
+    return [*right, *f1, *mcc]
 
 
 ATTACK = Attack(
@@ -317,22 +361,6 @@ ATTACK = Attack(
         CONTROL,
         SEED,
     ),
-    measures=(
-        attack_measure(
-            "keys",
-            "target",
-            name="prediction",
-            function=_prediction,
-            says="people whose target a vote of six models trained on the release names rightly",
-            attacker="trains naive Bayes, SVM, nearest neighbours, forest, logistic regression and "
-            "FR-NN on the release, and knows the keys of people in the original",
-            formula="100/n · #(majority vote = t_j), in a tie the one named first; mean over keys",
-            source="Hittmeir, Mayer, Ekelhart (2020), section 4, Tables 6 to 11",
-            blind_spot="An average over all records: the few for whom the release is decisive "
-            "vanish in it. High accuracy may be true of the population: compare with the control.",
-            blind="an average; may be true of the population: see the control",
-            baseline="the commonest target of the release, named for everybody",
-        ),
-    ),
+    measures=measures_of(_prediction, _f1, _mcc),
     example="--keys age,sex,region --target income --subsets 2 --control control.csv",
 )

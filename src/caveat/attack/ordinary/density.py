@@ -24,7 +24,7 @@ from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table
 
-__all__ = ["ATTACK", "MembershipScores", "density_scores", "membership_scores"]
+__all__ = ["ATTACK", "Kernels", "MembershipScores", "density_scores", "membership_scores"]
 
 # The bandwidth as a part of Scott's.
 NARROW = 0.1
@@ -180,13 +180,13 @@ def density_scores(people: Table, release: Table, reference: Table) -> Floats:
     ratio of two nearly empty tails says nothing and would be huge.
     """
     ours, *known = mixed([people, release, reference], people.names, release)
-    kernels = _Kernels.of(known[0])
+    kernels = Kernels.of(known[0])
     floor = kernels.peak - np.log(known[0].n)
     high, low = (np.logaddexp(kernels.log_mean(ours, data), floor) for data in known)
     return np.asarray(high - low)
 
 
-class _Kernels(NamedTuple):
+class Kernels(NamedTuple):
     """Widths of the kernels: of the numbers, and log weights of categories that agree or not."""
 
     bandwidth: Floats
@@ -194,7 +194,8 @@ class _Kernels(NamedTuple):
     differ: Floats
 
     @classmethod
-    def of(cls, data: Mixed) -> _Kernels:
+    def of(cls, data: Mixed) -> Kernels:
+        """Return the widths that suit a table: a tenth of Scott's."""
         width = data.numbers.shape[1]
         shrink = NARROW * data.n ** (-1 / (width + 4))
         bandwidth = data.numbers.std(axis=0) * shrink

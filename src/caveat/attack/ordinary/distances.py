@@ -16,6 +16,7 @@ from caveat.attack.entry import Attack, Finding
 from caveat.attack.ordinary.common import CONTROL, attack_measure
 from caveat.attack.ordinary.encoding import level_values, nearest_rows, prepare
 from caveat.attack.ordinary.rates import cut_note
+from caveat.attack.ordinary.shared_neighbours import SNI
 from caveat.attack.ordinary.vectors import Part, categories_first, place, whitened
 from caveat.errors import CaveatError
 from caveat.nearest import Floats, Vectors, euclid_nearest
@@ -390,6 +391,7 @@ ATTACK = Attack(
             baseline="50: about the value of independent data of the same size",
             by_size=True,
         ),
+        SNI,
     ),
     example="--control control.csv",
 )

@@ -2,8 +2,8 @@
 """The points of one roundness in one cell, found by halving their range.
 
 At every halving the share of the left half is (n_left + c g_left / g) / (n + c), with n the weight
-of the records and g the number of points. A heap keeps its share; a number that only one person
-has is led astray a little at every step.
+of the records, g the number of points, and c the records' worth of an even spread. A heap keeps its
+share; a number that only one person has is led astray a little at every step.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import numpy as np
 from caveat.compiling import inner, kernel
 
 __all__ = ["changed_points", "draw_points", "log_points"]
-
-SPREAD = 4.0
-"""c: records' worth of an even spread at every halving."""
 
 
 @inner
@@ -60,15 +57,15 @@ def weight(low, high, degree, ladder, points, upto, points_at):
 
 
 @inner
-def left_share(left, both, g_left, g):
+def left_share(left, both, g_left, g, spread):
     """Return the share of the left half."""
-    return (left + SPREAD * g_left / g) / (both + SPREAD)
+    return (left + spread * g_left / g) / (both + spread)
 
 
 @kernel
 def log_points(values, cells, degrees, grid, held):
     """Return the log probability of each point, given its cell and roundness."""
-    edges, ladder, apart, apart_at = grid
+    edges, ladder, apart, apart_at, spread = grid
     points, upto, points_at = held
     logs = np.zeros(len(values))
     for i in range(len(values)):
@@ -81,7 +78,7 @@ def log_points(values, cells, degrees, grid, held):
             g_left = size(low, middle, d, ladder, apart, apart_at)
             both = weight(low, high, d, ladder, points, upto, points_at)
             left = weight(low, middle, d, ladder, points, upto, points_at)
-            p = left_share(left, both, g_left, g)
+            p = left_share(left, both, g_left, g, spread)
             if values[i] < middle * step:
                 high = middle
             else:
@@ -95,7 +92,7 @@ def log_points(values, cells, degrees, grid, held):
 @kernel
 def draw_points(cells, degrees, numbers, grid, held):
     """Return a point for each cell and roundness, by one uniform number."""
-    edges, ladder, apart, apart_at = grid
+    edges, ladder, apart, apart_at, spread = grid
     points, upto, points_at = held
     drawn = np.zeros(len(cells), np.int64)
     for i in range(len(cells)):
@@ -114,7 +111,7 @@ def draw_points(cells, degrees, numbers, grid, held):
                 continue
             both = weight(low, high, d, ladder, points, upto, points_at)
             left = weight(low, middle, d, ladder, points, upto, points_at)
-            p = left_share(left, both, g_left, g)
+            p = left_share(left, both, g_left, g, spread)
             if u < p:
                 high = middle
                 u = u / p
@@ -133,7 +130,7 @@ def path_change(value, cell, degree, w, other, other_w, skip, grid, held, releas
     with the same roundness (else its weight is 0). With ``skip`` halvings that have both values are
     left out.
     """
-    edges, ladder, apart, apart_at = grid
+    edges, ladder, apart, apart_at, spread = grid
     points, upto, points_at = held
     theirs, seen, seen_at = released
     step = ladder[degree]
@@ -150,13 +147,13 @@ def path_change(value, cell, degree, w, other, other_w, skip, grid, held, releas
                 z_left = weight(low, middle, degree, ladder, theirs, seen, seen_at)
                 both = weight(low, high, degree, ladder, points, upto, points_at)
                 left = weight(low, middle, degree, ladder, points, upto, points_at)
-                p = left_share(left, both, g_left, g)
+                p = left_share(left, both, g_left, g, spread)
                 if shared:
                     both += other_w
                     left += other_w if other < middle * step else 0.0
                 both += w
                 left += w if value < middle * step else 0.0
-                q = left_share(max(left, 0.0), max(both, 0.0), g_left, g)
+                q = left_share(max(left, 0.0), max(both, 0.0), g_left, g, spread)
                 total += z_left * (math.log(q) - math.log(p))
                 total += (z - z_left) * (math.log1p(-q) - math.log1p(-p))
         if value < middle * step:

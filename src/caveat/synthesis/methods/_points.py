@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.synthesis.grid import Grid
-from caveat.synthesis.methods._checks import check_codes, check_numbers
+from caveat.synthesis.methods._checks import check_codes, check_number, check_numbers
 from caveat.synthesis.methods._halving import changed_points, draw_points, log_points
 
 __all__ = ["AT_DEGREE", "Points"]
@@ -38,23 +38,32 @@ class Points:
         The grid.
     points, weights
         The points that occur, rising, and the weight of their records.
+    spread
+        Records' worth of an even spread at every halving.
     """
 
     grid: Grid
     points: Ints
     weights: Floats
+    spread: float
 
     __repr__ = without_values
 
     @classmethod
-    def of(cls, grid: Grid, values: Floats, weights: Floats) -> Points:
+    def of(cls, grid: Grid, values: Floats, weights: Floats, spread: float) -> Points:
         """Count the points of values."""
         points, place = np.unique(grid.point_of(values), return_inverse=True)
-        return cls(grid, points, np.bincount(place, weights, len(points)).astype(np.float64))
+        counts = np.bincount(place, weights, len(points)).astype(np.float64)
+        return cls(grid, points, counts, spread)
 
     def state(self) -> dict[str, Any]:
         """Return what a file has to hold."""
-        return {"grid": self.grid.state(), "points": self.points, "weights": self.weights}
+        return {
+            "grid": self.grid.state(),
+            "points": self.points,
+            "weights": self.weights,
+            "spread": self.spread,
+        }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Points:
@@ -62,7 +71,8 @@ class Points:
         grid, points = Grid.from_state(state["grid"]), state["points"]
         check_numbers(state["weights"], points.shape, low=0.0)
         check_codes(points - grid.first, grid.n_points, rising=True)
-        return cls(grid, points, state["weights"])
+        check_number(state["spread"], low=0.0)
+        return cls(grid, points, state["weights"], float(state["spread"]))
 
     @cached_property
     def by_degree(self) -> Floats:
@@ -78,9 +88,10 @@ class Points:
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), AT_DEGREE))
 
     @cached_property
-    def _grid(self) -> Arrays:
+    def _grid(self) -> tuple[Any, ...]:
         """What the kernels know of the grid: cells, round numbers, special values by roundness."""
-        return (self.grid.edges, self.grid.ladder, *self._by_roundness(self.grid.special_points))
+        special = self._by_roundness(self.grid.special_points)
+        return (self.grid.edges, self.grid.ladder, *special, self.spread)
 
     @cached_property
     def _held(self) -> Arrays:

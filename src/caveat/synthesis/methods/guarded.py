@@ -23,7 +23,7 @@ from caveat.tree.guarded import Candidates, Guard, GuardedTree, Response, Sample
 __all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]
 
 GUARDS = {
-    "light": Guard(temperature=0.4, smallest=70, backoff=2, floor=0.5),
+    "light": Guard(temperature=0.5, smallest=90, backoff=3, floor=1),
     "standard": Guard(),
     "strong": Guard(temperature=2, smallest=220, backoff=10, floor=3),
 }
@@ -57,12 +57,14 @@ class Guarded:
         sample = sample_of(inputs, target)
         guard, found = guard_of(settings), candidates_of(inputs)
         tree = grow_guarded(sample, found, _response(target), guard, rng)
-        return cls(tree, _points(target, sample))
+        return cls(tree, _points(target, sample, guard.backoff))
 
     def counted_on(self, inputs: Inputs, target: Target) -> Self:
         """Return the same structure with the counts, and the probability, of other records."""
         sample = sample_of(inputs, target)
-        return replace(self, tree=self.tree.counted_on(sample), points=_points(target, sample))
+        spread = 0.0 if self.points is None else self.points.spread
+        points = _points(target, sample, spread)
+        return replace(self, tree=self.tree.counted_on(sample), points=points)
 
     def draw(self, inputs: Inputs, rng: np.random.Generator) -> NDArray[Any]:
         """Draw a code for each row, or a number."""
@@ -108,12 +110,12 @@ def _response(target: Target) -> Response:
     return Response(target.grid.n_cells, is_number=True, has_order=True)
 
 
-def _points(target: Target, sample: Sample) -> Points | None:
+def _points(target: Target, sample: Sample, spread: float) -> Points | None:
     if target.grid is None:
         return None
     assert target.numbers is not None
     rows = slice(None) if target.rows is None else target.rows
-    return Points.of(target.grid, target.numbers[target.codes[rows]], sample.weights)
+    return Points.of(target.grid, target.numbers[target.codes[rows]], sample.weights, spread)
 
 
 def sample_of(inputs: Inputs, target: Target) -> Sample:

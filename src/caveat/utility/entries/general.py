@@ -19,6 +19,7 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
+from caveat.utility.transport import ROWS, transport
 
 __all__ = ["cart_of", "register"]
 
@@ -119,6 +120,12 @@ def _auc(pair: WeightedPair) -> Measurement:
     return Measurement(found.auc, n=rows_of(pair), notes=notes)
 
 
+def _wasserstein(pair: WeightedPair) -> Measurement:
+    found = transport(pair)
+    details = {"rows": found.rows, "root": found.cost**0.5}
+    return Measurement(found.cost, n=rows_of(pair), details=details)
+
+
 def register() -> None:
     """Add the entries of this family to the table of measures."""
     _register_ratios()
@@ -134,6 +141,22 @@ def register() -> None:
         "with the measures of risk.",
         blind="copies look good",
         best=0.5,
+    )
+    add(
+        "joint Wasserstein",
+        _wasserstein,
+        family="general",
+        says="how far rows must be moved to turn one table into the other, squared",
+        formula=f"min over pairings π of mean ‖x_i − z_π(i)‖² over at most {ROWS:,} rows of each; "
+        "numbers 0 to 1, categories as 0/1 columns",
+        source="Miletic and Sariyar (2024), Table 2; they name neither cost nor sample: squared "
+        "Euclidean is what their sizes point to",
+        blind_spot="Never 0 for another sample of the same people, and larger for fewer rows and "
+        "more columns: read it beside the resample of the original. Categories with many levels "
+        "count as much as numbers at their ends.",
+        blind="fresh data are not 0; depends on rows and columns",
+        default=False,
+        weighted=False,
     )
 
 

@@ -9,7 +9,12 @@ import numpy as np
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
 from caveat.units import Unit
-from caveat.utility.distances import aitchison, count_errors, k_marginal_score
+from caveat.utility.distances import (
+    aitchison,
+    count_errors,
+    k_marginal_by_group,
+    k_marginal_score,
+)
 from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables, cross_table
@@ -17,6 +22,8 @@ from caveat.utility.tables import Tables, all_tables, cross_table
 __all__ = ["register", "tables_of"]
 
 SYNTHPOP = "Raab, Nowok and Dibben (2021), synthpop's utility.tab and utility.tables"
+LEAST_ROWS = 50  # of the original in a group of records; smaller ones differ by chance
+MOST_GROUPS = 30
 PAIRS_ONLY = "What needs three or more variables to be seen."
 
 
@@ -51,6 +58,30 @@ def _k_marginal(pair: WeightedPair) -> Measurement:
         return _too_few(pair, "two")
     found = tables_of(pair, 2, groups=20)
     return Measurement(k_marginal_score(found), n=len(found))
+
+
+def _k_marginal_worst(pair: WeightedPair) -> Measurement:
+    """Return the score of the group of records that is met worst, and say of which variable."""
+    if len(pair.names) < 3:
+        return _too_few(pair, "three")
+    found: list[tuple[float, str]] = []
+    for name in pair.names:
+        if pair.categories(5)[name].n_levels > MOST_GROUPS:
+            continue
+        scores, rows = k_marginal_by_group(pair, name)
+        found += [(float(score), name) for score in scores[rows >= LEAST_ROWS]]
+    if not found:
+        few = Note(
+            "small-groups", "no variable has groups of {rows} records or more", rows=str(LEAST_ROWS)
+        )
+        return undefined(few, n=rows_of(pair))
+    worst, name = min(found)
+    return Measurement(
+        worst,
+        n=len(found),
+        details={"median": float(np.median([score for score, _ in found])), "groups": len(found)},
+        notes=(Note("lowest-for", "lowest in a group of {columns}", columns=name),),
+    )
 
 
 def _count_distance(pair: WeightedPair, figure: str) -> Measurement:
@@ -112,18 +143,7 @@ def register() -> None:
                 unit=_unit(statistic),
                 default=label in ("S_pMSE", "Hellinger") and ways < 3,
             )
-    add(
-        "k-marginal",
-        _k_marginal,
-        family="tables",
-        says="overlap of all two-way tables: 1000 if all are equal, 0 if none overlaps",
-        formula="(2 − mean Σ |p − q|) · 500, numbers in 20 groups",
-        source="NIST's SDNist; Francis (2024)",
-        blind_spot="Scores with different numbers of columns or levels cannot be compared.",
-        blind="not comparable",
-        best=1000.0,
-        direction="higher is better",
-    )
+    _add_k_marginals()
     for figure, text in (
         ("MAE", "mean absolute error of the counts of all two-way tables"),
         ("RMSE", "root mean squared error of these counts"),
@@ -147,3 +167,33 @@ def register() -> None:
             unit=_unit(figure),
             default=False,
         )
+
+
+def _add_k_marginals() -> None:
+    add(
+        "k-marginal",
+        _k_marginal,
+        family="tables",
+        says="overlap of all two-way tables: 1000 if all are equal, 0 if none overlaps",
+        formula="(2 − mean Σ |p − q|) · 500, numbers in 20 groups",
+        source="NIST's SDNist; Francis (2024)",
+        blind_spot="Scores with different numbers of columns or levels cannot be compared.",
+        blind="not comparable",
+        best=1000.0,
+        direction="higher is better",
+    )
+    add(
+        "k-marginal by subgroup",
+        _k_marginal_worst,
+        family="tables",
+        says="the k-marginal score of the subgroup that is met worst: 0 if the release lacks it",
+        formula="min over variables and their levels with 50 originals or more of (2 − mean Σ |p − "
+        "q|) · 500, shares within the subgroup; variables with more than 30 levels make no groups",
+        source="NIST's SDNist, score in each PUMA; Francis (2024)",
+        blind_spot="Subgroups of fewer than 50, and those of two variables together. Small "
+        "subgroups score lower by chance: read it beside the resample of the original.",
+        blind="groups below 50; low by chance in small ones",
+        best=1000.0,
+        direction="higher is better",
+        default=False,
+    )

@@ -1,0 +1,224 @@
+"""``caveat benchmark``: generators on one split, resumable, with one page at the end."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from caveat.attack.by_simulation import JUDGED
+from caveat.benchmark.trial import Split, Trial, carry_out, key_of, read_trial
+from caveat.errors import CaveatError
+from caveat.progress import Progress
+from caveat.release.collect import entries_of
+from caveat.release.content import described_inputs, software
+from caveat.release.material import hold_out
+from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
+from caveat.table.atomic import write_text
+from caveat.table.identifying import judge
+
+__all__ = ["Benchmark", "Comparison"]
+
+FORMAT = 1
+# Of a measurement of risk, as the evidence has it.
+TAKEN = ("measure", "label", "target", "copy", "value", "interval", "baseline", "control")
+RESULT, PAGE = "benchmark.json", "benchmark.html"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a benchmark leaves.
+
+    Parameters
+    ----------
+    folder
+        Where everything is.
+    content
+        What ``benchmark.json`` holds.
+    """
+
+    folder: Path
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Generators that can be compared.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    """
+
+    spec: BenchmarkSpec
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Benchmark:
+        """Read the specification; the data are read by the run."""
+        return cls(BenchmarkSpec.from_toml(path))
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        force: bool = False,
+        threads: int | None = None,
+        date: str | None = None,
+        progress: Progress | None = None,
+    ) -> Comparison:
+        """Carry out the trials that are not there yet, and write the comparison of all.
+
+        Parameters
+        ----------
+        folder
+            Where it goes; ``[output]`` says it otherwise. Each trial has a folder in it, and what
+            an earlier run has left there is taken as it is if nothing that matters has changed.
+        force
+            Whether everything is carried out again.
+        threads
+            Threads; all cores by default. The result does not depend on it.
+        date
+            The date on the page; none otherwise.
+        progress
+            Hears of the trials.
+        """
+        spec, release = self.spec, self.spec.release
+        target = Path(folder) if folder is not None else release.output.folder
+        _check_folder(target)
+        split, seed = self._split()
+        target.mkdir(parents=True, exist_ok=True)
+        trials: dict[str, list[Trial]] = {}
+        work = [(entry, i) for entry in spec.generators for i in range(1, spec.seeds + 1)]
+        for place, (entry, i) in enumerate(work):
+            tell = _told(progress, entry.label, place, len(work))
+            at = target / f"{entry.slug}-{i}"
+            found = None if force else read_trial(at, key_of(spec, entry, i))
+            if found is None:
+                found = carry_out(
+                    spec, entry, i, split, seed, at, threads=threads, progress=tell
+                )  # fmt: skip
+            trials.setdefault(entry.label, []).append(found)
+        content = self._content(split, trials)
+        _write(target, content, date)
+        return Comparison(target, content)
+
+    def _split(self) -> tuple[Split, int]:
+        release = self.spec.release
+        table = release.read_data()
+        judged = judge(table)
+        plan = release.check(table)
+        assert plan is not None  # it is made for tables that are synthesised here
+        out = {n for n, e in plan.columns.items() if e.settings.method == "drop"}
+        released = tuple(n for n in table if n in plan.columns and n not in {*out, plan.weights})
+        # One seed for all, so that every generator sees the same records; it has to be said to be
+        # known when the benchmark goes on later.
+        seed = release.release.seed
+        if seed is None:
+            release.document.fail(
+                ("release",), "a benchmark needs a seed, or it could not be resumed",
+                f"add seed = {secrets.randbits(31)} to [release]",
+            )  # fmt: skip
+        held = hold_out(table, release.release.held_out(table.n_rows), seed)
+        return Split(table, *held, released, judged), seed
+
+    def _content(self, split: Split, trials: Mapping[str, Sequence[Trial]]) -> dict[str, Any]:
+        spec, release = self.spec, self.spec.release
+        generators = [_generator(entry, trials[entry.label]) for entry in spec.generators]
+        names = [v["measure"] for g in generators for t in g["trials"] for v in t["values"]]
+        return {
+            "format": FORMAT,
+            "title": release.release.title,
+            "software": software(),
+            "inputs": described_inputs(release, split.original),
+            "fitted_rows": split.fitted.n_rows,
+            "control_rows": 0 if split.control is None else split.control.n_rows,
+            "columns": list(split.released),
+            "copies": release.release.copies,
+            "seeds": spec.seeds,
+            "measures": entries_of(names),
+            "scenarios": [
+                {"name": s.name, "attacker": s.attacker, "keys": list(s.keys)}
+                for s in release.scenarios
+            ],
+            "risk": spec.risk,
+            "utility": spec.utility,
+            "generators": generators,
+        }
+
+
+def _generator(entry: GeneratorSpec, trials: Sequence[Trial]) -> dict[str, Any]:
+    return {
+        "label": entry.label,
+        "name": entry.name,
+        "settings": dict(entry.settings),
+        "seeded": next((t.seeded for t in trials if t.seeded is not None), None),
+        "trials": [
+            {
+                "folder": trial.folder,
+                "failed": trial.failed,
+                "advice": trial.advice,
+                "cost": None if trial.cost is None else asdict(trial.cost),
+                "values": [] if trial.evidence is None else _values(trial.evidence),
+                "rules": [] if trial.evidence is None else trial.evidence["utility"]["rules"],
+            }
+            for trial in trials
+        ],
+    }
+
+
+def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what was measured, one entry a number; the evidence itself stays in its folder."""
+    found = [
+        {
+            "scenario": scenario["name"],
+            **{name: m.get(name) for name in TAKEN},
+            "why": [note["text"] for note in m["notes"]] if m["value"] is None else [],
+        }
+        for scenario in evidence["scenarios"]
+        for m in scenario["measurements"]
+        if scenario["attacker"] != "simulated" or m["label"] in ("", *JUDGED)
+    ]
+    for m in evidence["utility"]["measurements"]:
+        values = m["copies"] or [m["value"]]
+        found += [
+            {"scenario": None, "measure": m["measure"], "label": m["label"], "target": m["model"],
+             "copy": i, "value": value, "interval": None, "baseline": m["resample"],
+             "control": m["control"], "why": []}
+            for i, value in enumerate(values, 1)
+        ]  # fmt: skip
+    return found
+
+
+def _check_folder(target: Path) -> None:
+    """Refuse a folder of something else before any work is done."""
+    if target.is_dir() and any(target.iterdir()) and not _is_benchmark(target):
+        raise CaveatError(
+            "the folder holds something that no benchmark has written",
+            where=str(target),
+            do="choose another folder",
+        )
+    if target.exists() and not target.is_dir():
+        raise CaveatError("the output is a file, not a folder", where=str(target))
+
+
+def _is_benchmark(target: Path) -> bool:
+    return (target / RESULT).exists() or any(target.glob("*/trial.json"))
+
+
+def _told(tell: Progress | None, label: str, place: int, n: int) -> Progress | None:
+    if tell is None:
+        return None
+    tell(label, place / n)
+    return lambda step, share: tell(f"{label}: {step}", (place + share) / n)
+
+
+def _write(target: Path, content: dict[str, Any], date: str | None) -> None:
+    from caveat.report.benchmark import benchmark_page  # the charts' library takes long to load
+
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(target / RESULT, text, force=True)
+    write_text(target / PAGE, benchmark_page(content, date=date), force=True)

@@ -1,0 +1,241 @@
+"""One generator and one seed: fitted, drawn, attacked, measured; or the reason why not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat import __version__
+from caveat.benchmark.meter import Cost, measured
+from caveat.discreet import without_values
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.generators import Copy, Generator, generator_of
+from caveat.generators.child import Limits
+from caveat.generators.ours import FittedSetting
+from caveat.generators.process import FittedProcess
+from caveat.notes import Note
+from caveat.progress import Progress
+from caveat.release.collect import refusal
+from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
+from caveat.release.material import Material
+from caveat.release.run import Run, Steps, weights_of
+from caveat.seeds import child_seed
+from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
+from caveat.synthesis.methods import METHODS
+from caveat.table import Table
+from caveat.table.identifying import Judgement
+
+__all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "read_trial"]
+
+TRIAL = "trial.json"
+FITS = 1_000_020  # first word of the seeds
+OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
+ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
+SHARED = ("release", "columns", "synthesis", "scenario", "utility")
+
+
+@dataclass(frozen=True)
+class Split:
+    """The data as all generators get them.
+
+    Parameters
+    ----------
+    original
+        The whole table.
+    rows, fitted, control
+        Positions of the records that are fitted, these records, and those held out.
+    released
+        The columns that a generator is to make.
+    judged
+        What was found about columns that name people.
+    """
+
+    original: Table
+    rows: NDArray[np.int64]
+    fitted: Table
+    control: Table | None
+    released: tuple[str, ...]
+    judged: Mapping[str, Judgement]
+
+    __repr__ = without_values
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one fit ended.
+
+    Parameters
+    ----------
+    folder
+        Name of its folder.
+    failed
+        Why there is no table; None if there is.
+    seeded
+        Whether the same seed gives the same tables.
+    cost
+        What it took.
+    evidence
+        What was measured; None if it failed.
+    advice
+        What to do about a failure; it may name files of this machine.
+    """
+
+    folder: str
+    failed: str | None
+    seeded: bool | None
+    cost: Cost | None
+    evidence: Mapping[str, Any] | None = None
+    advice: str | None = None
+
+
+def key_of(spec: BenchmarkSpec, entry: GeneratorSpec, number: int) -> str:
+    """Return what tells whether a trial that is there is the one that is asked for."""
+    content = spec.release.document.content
+    asked = {
+        "caveat": __version__,
+        "data": sha256_of(spec.release.data.path),
+        "shared": {name: content.get(name) for name in SHARED},
+        "generator": [entry.name, entry.settings],
+        "number": number,
+    }
+    text = json.dumps(asked, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_trial(folder: Path, key: str) -> Trial | None:
+    """Return a trial that ended well earlier; None if it has to be carried out."""
+    from caveat import evidence
+
+    try:
+        found = json.loads((folder / TRIAL).read_text("utf-8"))
+        if found["key"] != key or found["failed"] is not None:
+            return None
+        content = evidence.read(folder / "evidence.json")
+        return Trial(folder.name, None, found["seeded"], Cost(**found["cost"]), content)
+    except (OSError, ValueError, KeyError, TypeError, CaveatError):
+        return None
+
+
+def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Generator:
+    """Return a generator; ours take over what the specification says about the synthesis."""
+    settings = dict(entry.settings)
+    if entry.name in METHODS:
+        shared = {k: v for k, v in spec.release.synthesis.items() if k != "method"}
+        settings = {**shared, "judged": split.judged, **settings}
+    limits = Limits(60 * spec.minutes, 1000 * spec.gigabytes)
+    return generator_of(entry.name, settings, limits)
+
+
+def carry_out(
+    spec: BenchmarkSpec,
+    entry: GeneratorSpec,
+    number: int,
+    split: Split,
+    seed: int,
+    folder: Path,
+    *,
+    threads: int | None,
+    progress: Progress | None,
+) -> Trial:
+    """Fit, draw and measure; the folder holds the tables and the evidence, or the reason."""
+    with release_folder(folder, force=True) as (draft, _):
+        own = child_seed(seed, FITS, number)
+        trial = _Trial(spec, entry, number, split, own, draft, threads, progress)
+        found = trial.run()
+        content = {
+            "key": key_of(spec, entry, number),
+            "failed": found.failed,
+            "advice": found.advice,
+            "seeded": found.seeded,
+            "cost": None if found.cost is None else asdict(found.cost),
+        }
+        (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        written = (
+            path.name for path in sorted(draft.iterdir()) if path.name not in (LOCK, MANIFEST)
+        )
+        write_manifest(draft, {name: not name.startswith("synthetic-") for name in written})
+    return replace(found, folder=folder.name)
+
+
+@dataclass
+class _Trial:
+    """A trial while it goes on."""
+
+    spec: BenchmarkSpec
+    entry: GeneratorSpec
+    number: int
+    split: Split
+    seed: int
+    draft: Path
+    threads: int | None
+    progress: Progress | None
+
+    def run(self) -> Trial:
+        generator = None
+        try:
+            generator = generator_for(self.entry, self.spec, self.split)
+            (material, theirs), cost = measured(lambda: self._made(generator))
+            if theirs is not None:
+                cost = replace(cost, megabytes=theirs)
+            material = replace(material, not_simulated=self._not_simulated(cost))
+            return Trial("", None, generator.is_seeded, cost, self._measured(material))
+        except CaveatError as error:
+            # A generator that fails is a row of the table, not the end of the benchmark.
+            seeded = None if generator is None else generator.is_seeded
+            return Trial("", refusal(error), seeded, None, advice=error.do)
+
+    def _made(self, generator: Generator) -> tuple[Material, float | None]:
+        """Return the tables, and the megabytes of the process that made them, if another did."""
+        wanted, split = self.spec.release.release, self.split
+        ours = self.entry.name in METHODS
+        # Ours may need columns that are not released: weights, or what others are derived from.
+        table = split.fitted if ours else split.fitted.select(split.released)
+        fitted = generator.fit(table, self.seed)
+        copies: tuple[Copy, ...] = ()
+        if isinstance(fitted, FittedSetting):
+            drawn = fitted.draw(wanted.rows, wanted.copies)
+            copies = tuple(fitted.protect(each, i) for i, each in enumerate(drawn))
+            releases = [copy.release for copy in copies]
+        else:
+            releases = fitted.sample(wanted.rows, wanted.copies)
+        model = fitted.model if isinstance(fitted, FittedSetting) else None
+        theirs = fitted.usage[-1].peak_megabytes if isinstance(fitted, FittedProcess) else None
+        material = Material(
+            split.original, split.rows, split.fitted, split.control, tuple(releases), self.seed,
+            model, copies, generator,
+        )  # fmt: skip
+        return material, theirs
+
+    def _not_simulated(self, cost: Cost) -> Note | None:
+        """Say why the attacker who runs the generator again and again is left out, if she is."""
+        if self.number > 1:
+            return ONCE
+        asked = [s for s in self.spec.release.scenarios if s.attacker == "simulated"]
+        runs = sum(s.simulations * (s.most + 1) for s in asked)
+        if runs * cost.wall <= 60 * self.spec.minutes:
+            return None
+        says = "{runs} runs of about {seconds:.0f} seconds are more than the {minutes:g} minutes"
+        return Note(
+            "too-many-runs", f"{says} allowed", public=True, runs=runs, seconds=cost.wall,
+            minutes=self.spec.minutes,
+        )  # fmt: skip
+
+    def _measured(self, material: Material) -> dict[str, Any]:
+        steps = Steps(weights_of(self.spec.release, "audit"), self.progress)
+        run = Run(self.spec.release, self.draft, self.threads, steps)
+        remarks = [f"made by {self.entry.label} in a benchmark"]
+        if material.model is None:
+            remarks.append(OTHERS)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CaveatWarning)
+            content = run.measure(material, self.split.judged, remarks)
+            run.write(content, caught, "")
+        return content

@@ -1,0 +1,84 @@
+"""``caveat benchmark``: which generator, on these data, at what risk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+
+from caveat.cli import console
+
+if TYPE_CHECKING:
+    from caveat.benchmark.run import Comparison
+
+__all__ = ["benchmark"]
+
+
+def benchmark(
+    spec: Annotated[Path, typer.Argument(help="A specification with [[generator]] (bench.toml).")],
+    folder: Annotated[
+        Path | None, typer.Option(help="Where it goes [folder in the specification].")
+    ] = None,
+    date: Annotated[str | None, typer.Option(help="The date on the page [none].")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run everything again, also what is there already.")
+    ] = False,
+) -> None:
+    """Compare generators on your data: the same records, attackers and analysts for all.
+
+    A run that was stopped goes on where it was. A generator that fails is a row with its reason.
+    """
+    from caveat.benchmark import Benchmark
+
+    with console.notes(), console.progress() as bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def show(step: str, share: float) -> None:
+            bar.update(task, description=step, completed=share)
+
+        found = Benchmark.from_toml(spec).run(
+            folder, force=force, threads=threads, date=date, progress=show
+        )
+    _print(found)
+
+
+def _print(found: Comparison) -> None:
+    from caveat.report.comparing import risk_axis, summaries
+    from caveat.report.numbers import number
+    from caveat.report.reading import unit_of
+
+    content = found.content
+    every = summaries(content)
+    shown = [name for name in (content["utility"], risk_axis(content, every)) if name in every]
+    grid = Grid(box=None, title="generators", title_justify="left", title_style="bold")
+    grid.add_column("", header_style="dim")
+    for name in (*shown, "CPU s"):
+        grid.add_column(name, justify="right", header_style="dim")
+
+    def value(name: str, label: str) -> str:
+        one = every[name].get(label)
+        return number(None if one is None else one.mean, name, unit_of(content, name))
+
+    for generator in content["generators"]:
+        costs = [t["cost"]["cpu"] for t in generator["trials"] if t["cost"] is not None]
+        cpu = f"{sum(costs) / len(costs):.1f}" if costs else "–"
+        label = generator["label"]
+        grid.add_row(label, *(value(name, label) for name in shown), cpu)
+    console.out.print(grid, markup=False)
+    for generator, why in dict.fromkeys(_failed(content)):
+        console.out.print(f"{generator} failed: {why}", markup=False, soft_wrap=True)
+    page = found.folder / "benchmark.html"
+    words = f"\n{page}: the whole comparison; evidence of each fit beside it"
+    console.out.print(words, markup=False, soft_wrap=True)
+
+
+def _failed(content: Any) -> list[tuple[str, str]]:
+    return [
+        (g["label"], "; ".join(part for part in (t["failed"], t["advice"]) if part))
+        for g in content["generators"]
+        for t in g["trials"]
+        if t["failed"] is not None
+    ]

@@ -1,0 +1,63 @@
+"""``caveat attack simulated``: any generator, run with and without a record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from caveat.attack.entry import Attack
+from caveat.attack.paired import fits_needed
+from caveat.cli import console
+from caveat.cli.ordinary import show
+from caveat.cli.reading import Reader
+from caveat.cli.strong import watched, write_lines
+from caveat.errors import CaveatError
+from caveat.generators import Generator, Setting, generator_of
+
+__all__ = ["attack_by_simulation"]
+
+
+def attack_by_simulation(
+    attack: Attack,
+    reader: Reader,
+    original: Path,
+    synthetic: list[Path],
+    told: dict[str, Any],
+    *,
+    records: Path | None,
+    json: str | None,
+    force: bool,
+) -> None:
+    """Run the attack, print and write what it finds."""
+    table = reader.original(original)
+    releases = [reader.release(path) for path in synthetic]
+    generator = _generator(told.pop("generator"), reader)
+    n = 1 if told["record"] is not None else min(told["most"], table.n_rows)
+    console.remark(
+        f"{generator.name}: {fits_needed(told['simulations'], n):,} runs, "
+        f"{told['simulations']} on the data and as many without each of {n} "
+        f"record{'s' if n > 1 else ''}"
+    )
+    with watched() as done:
+        found, lines = attack.run(table, releases, generator, **told, done=done)
+    show(
+        attack.name, [found], json=json, force=force,
+        control="releases without the record that are taken for releases with it",
+    )  # fmt: skip
+    if records is not None:
+        write_lines(lines, records, force=force)
+
+
+def _generator(name: str | None, reader: Reader) -> Generator:
+    """Return the generator that is named, with what a specification says about ours."""
+    if name is None and reader.document is None:
+        raise CaveatError(
+            "the attacker knows how the release was made",
+            do="name a generator with --generator, or give --spec FILE.toml",
+        )
+    if name is None:
+        return Setting(dict(reader.synthesis))
+    generator = generator_of(name)
+    if isinstance(generator, Setting) and reader.synthesis:
+        return Setting({**reader.synthesis, **generator.options})
+    return generator

@@ -1,0 +1,108 @@
+"""What ``caveat benchmark`` takes from a specification: generators, and how they are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from caveat.spec.document import Document
+from caveat.spec.spec import ReleaseSpec
+
+__all__ = ["BenchmarkSpec", "GeneratorSpec"]
+
+USUAL = "S_pMSE two-way"
+
+
+@dataclass(frozen=True)
+class GeneratorSpec:
+    """One ``[[generator]]``.
+
+    Parameters
+    ----------
+    name
+        As :func:`caveat.generators.generator_of` knows it.
+    label
+        What the table calls it.
+    settings
+        Its settings.
+    """
+
+    name: str
+    label: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def slug(self) -> str:
+        """The label as the name of a folder."""
+        return re.sub(r"[^a-z0-9.]+", "-", self.label.lower()).strip("-.") or "generator"
+
+
+@dataclass(frozen=True)
+class BenchmarkSpec:
+    """Generators, the attackers and analysts that judge them, and the means.
+
+    Parameters
+    ----------
+    release
+        Data, control, copies, scenarios, utility and where to write: as for ``caveat run``.
+    generators
+        What is compared.
+    seeds, minutes, gigabytes
+        As the ``[benchmark]`` part has them.
+    risk, utility
+        The axes of the picture; None where they are chosen from what was measured.
+    """
+
+    release: ReleaseSpec
+    generators: tuple[GeneratorSpec, ...]
+    seeds: int = 2
+    minutes: float = 60
+    gigabytes: float = 8
+    risk: str | None = None
+    utility: str = USUAL
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> BenchmarkSpec:
+        """Read a specification; the data need not be there yet."""
+        path = Path(path)
+        release = ReleaseSpec.from_toml(path)
+        document = release.document
+        if release.protect:
+            document.fail(
+                ("protect", 0),
+                "protect: a benchmark compares generators as they are",
+                "remove it, or give a generator of ours settings with protect",
+            )
+        written = document.content.get("output", {})
+        output = replace(
+            release.output,
+            folder=path.parent / written.get("folder", "benchmark"),
+            reports=tuple(written.get("reports", ())),
+        )
+        given = document.content.get("benchmark", {})
+        return cls(replace(release, output=output), _generators(document), **given)
+
+
+def _generators(document: Document) -> tuple[GeneratorSpec, ...]:
+    entries = document.content.get("generator", ())
+    if not entries:
+        document.fail(
+            (), "no generator is named", 'add [[generator]] and below it name = "guarded"'
+        )
+    found: list[GeneratorSpec] = []
+    for i, entry in enumerate(entries):
+        settings = entry.get("settings", {})
+        words = (f"{key} {value}" for key, value in settings.items())
+        label = entry.get("label", ", ".join([entry["name"], *words]))
+        made = GeneratorSpec(entry["name"], label, settings)
+        if made.slug in [other.slug for other in found]:
+            document.fail(
+                ("generator", i, "name"),
+                f"generator: two are called {label!r}",
+                "give each a label of its own",
+            )
+        found.append(made)
+    return tuple(found)

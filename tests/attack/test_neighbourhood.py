@@ -1,0 +1,44 @@
+"""What a release shows around a record, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.attack.neighbourhood import Neighbourhood, Seen
+from caveat.attack.ordinary.density import Kernels
+from caveat.table import Table
+
+
+def test_values_of_others_get_a_code_of_their_own_and_their_number():
+    original = Table.from_frame({"x": ["a", "b", "a"], "y": [0, 5, 10]})
+    seen = Seen.of(Table.from_frame({"x": ["b", "c"], "y": [5, 20]}), original)
+    assert seen.codes.tolist() == [[1, 1], [2, 3]]
+    assert np.isnan(seen.numbers[:, 0]).all()
+    assert seen.numbers[:, 1].tolist() == [0.5, 2.0]
+
+
+def test_counts_and_distances_by_hand():
+    original = Table.from_frame({"x": ["a", "b", "b", "b"], "y": [0, 10, 10, 5]})
+    seen = Seen.of(original, original)
+    others = seen.take(np.array([1, 2, 3]))
+    around = Neighbourhood(seen.take(np.array([0])), others, Kernels.of(seen.mixed))
+    assert around.radii.tolist() == [0.75, 1.0, 1.0, 1.0]
+    release = Seen.of(Table.from_frame({"x": ["a", "a", "b"], "y": [0, 10, 10]}), original)
+    found = around.features(release)
+    # rows that differ in no column, in one, in two, in three at most
+    assert (found[1:5] ** 2).tolist() == pytest.approx([1, 2, 3, 3])
+    # rows within the radii: (a, 0) and (a, 10) lie within 0.75, all within 1
+    assert (found[9:13] ** 2).tolist() == pytest.approx([2, 3, 3, 3])
+    assert found[13:16].tolist() == pytest.approx([0.0, 0.0, 0.5])
+    # more often together than among the others: the record's own values
+    assert found[-1] > 0 > around.features(others)[-1] - 1e-9
+
+
+def test_a_number_that_the_record_lacks_is_still_a_number():
+    original = Table.from_frame({"x": ["a", "b", "b", "b"], "y": [None, 10.0, 10.0, 5.0]})
+    seen = Seen.of(original, original)
+    record = seen.take(np.array([0]))
+    assert record.mixed.numbers.shape == (1, 1)
+    around = Neighbourhood(record, seen.take(np.array([1, 2, 3])), Kernels.of(seen.mixed))
+    assert np.isfinite(around.features(seen)).all()

@@ -1,0 +1,78 @@
+"""Generators side by side: the same split, resumable, and failures that stop nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.benchmark.conftest import SPEC
+
+from caveat import evidence
+from caveat.benchmark import Benchmark
+from caveat.errors import CaveatError
+
+
+def values(content: Any, label: str) -> dict[str, float]:
+    generator = next(g for g in content["generators"] if g["label"] == label)
+    return {v["measure"]: v["value"] for v in generator["trials"][0]["values"]}
+
+
+def test_all_get_the_same_records_and_a_failure_is_a_row(spec: Path) -> None:
+    found = Benchmark.from_toml(spec).run()
+    assert found.folder == spec.parent / "benchmark"
+    content = found.content
+    assert (content["fitted_rows"], content["control_rows"]) == (160, 40)
+    # A copy reads every unique key and every target that its keys determine, by definition.
+    copied = evidence.read(found.folder / "copy-1" / "evidence.json")
+    unique = {m["measure"]: m["value"] for m in copied["scenarios"][0]["measurements"]}
+    assert values(content, "copy")["repU"] == unique["repU"] > 0
+    assert values(content, "copy")["S_pMSE two-way"] == 0
+    assert values(content, "margins")["repU"] < values(content, "copy")["repU"]
+    failed = content["generators"][1]["trials"]
+    assert [t["failed"] for t in failed] == [
+        "synthesis, column sex: minbucket must be a whole number, 1 or more"
+    ] * 2
+    assert failed[0]["values"] == []
+    assert failed[0]["cost"] is None
+    page = (found.folder / "benchmark.html").read_text("utf-8")
+    assert "no such leaf" in page
+    assert "margins" in page
+
+
+def test_the_same_seed_gives_the_same_tables(spec: Path, tmp_path: Path) -> None:
+    benchmark = Benchmark.from_toml(spec)
+    one = benchmark.run(tmp_path / "one", threads=1)
+    other = benchmark.run(tmp_path / "other", threads=2)
+    for name in ("copy-1", "copy-2", "margins-1"):
+        tables = [(at.folder / name / "synthetic-1.csv").read_bytes() for at in (one, other)]
+        assert tables[0] == tables[1]
+    assert (one.folder / "margins-1" / "synthetic-1.csv").read_bytes() != (
+        one.folder / "margins-2" / "synthetic-1.csv"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("seed = 1\n", "", "a benchmark needs a seed"),
+        ('label = "no such leaf"', 'label = "copy"', "two are called 'copy'"),
+        ("[benchmark]", '[[protect]]\nname = "label"\n[benchmark]', "as they are"),
+        ("seeds = 2", "seeds = 0", "benchmark.seeds"),
+    ],
+)
+def test_mistakes_are_named_with_their_line(spec: Path, old: str, new: str, says: str) -> None:
+    spec.write_text(SPEC.replace(old, new))
+    with pytest.raises(CaveatError, match=says) as caught:
+        Benchmark.from_toml(spec).run()
+    assert "bench.toml, line" in str(caught.value)
+    assert not (spec.parent / "benchmark").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(spec: Path) -> None:
+    mine = spec.parent / "benchmark"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("mine")
+    with pytest.raises(CaveatError, match="no benchmark has written"):
+        Benchmark.from_toml(spec).run()
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]

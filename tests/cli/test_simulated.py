@@ -1,0 +1,47 @@
+"""``caveat attack simulated``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from caveat.cli import app
+from caveat.datasets import buyer_beware
+from caveat.errors import CaveatError
+from caveat.table import read, write
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write(buyer_beware(), tmp_path / "data.csv")
+    return tmp_path / "data.csv"
+
+
+def test_a_copy_is_found_and_the_number_of_runs_is_said_before(data: Path) -> None:
+    lines = data.parent / "lines.csv"
+    told = ["--generator", "copy", "--record", "1000", "--simulations", "20"]
+    result = CliRunner().invoke(
+        app, ["attack", "simulated", str(data), str(data), *told, "--records", str(lines)]
+    )
+    assert result.exit_code == 0, result.output
+    assert "copy: 40 runs, 20 on the data and as many without each of 1 record" in result.output
+    assert "100.0" in result.output
+    assert "CONFIDENTIAL" in result.output
+    assert read(lines)["row"].values.tolist() == [1000]
+
+
+def test_without_a_release_and_as_json(data: Path) -> None:
+    told = ["--generator", "uniform", "--most", "1", "--simulations", "20", "--json", "-"]
+    result = CliRunner().invoke(app, ["attack", "simulated", str(data), *told])
+    found = json.loads(result.stdout)
+    assert found["attack"] == "simulated"
+    assert found["copies"][0][0]["value"] == 0.0
+
+
+def test_a_generator_is_named(data: Path) -> None:
+    result = CliRunner().invoke(app, ["attack", "simulated", str(data)])
+    assert isinstance(result.exception, CaveatError)
+    assert "name a generator with --generator" in str(result.exception)

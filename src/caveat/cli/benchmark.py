@@ -13,7 +13,7 @@ from caveat.cli import console
 if TYPE_CHECKING:
     from caveat.benchmark.run import Comparison
 
-__all__ = ["benchmark"]
+__all__ = ["benchmark", "show"]
 
 
 def benchmark(
@@ -36,16 +36,17 @@ def benchmark(
     with console.notes(), console.progress() as bar:
         task = bar.add_task("starting", total=1.0)
 
-        def show(step: str, share: float) -> None:
+        def tell(step: str, share: float) -> None:
             bar.update(task, description=step, completed=share)
 
         found = Benchmark.from_toml(spec).run(
-            folder, force=force, threads=threads, date=date, progress=show
+            folder, force=force, threads=threads, date=date, progress=tell
         )
-    _print(found)
+    show(found)
 
 
-def _print(found: Comparison) -> None:
+def show(found: Comparison) -> None:
+    """Print the comparison in short."""
     from caveat.report.comparing import risk_axis, summaries
     from caveat.report.numbers import number
     from caveat.report.reading import unit_of

@@ -45,3 +45,16 @@ def test_a_generator_is_named(data: Path) -> None:
     result = CliRunner().invoke(app, ["attack", "simulated", str(data)])
     assert isinstance(result.exception, CaveatError)
     assert "name a generator with --generator" in str(result.exception)
+
+
+def test_settings_come_from_the_generator_of_this_label(data: Path) -> None:
+    spec = data.parent / "bench.toml"
+    entry = '[[generator]]\nname = "sample"\nlabel = "a hundredth"\nsettings = { share = 0.01 }\n'
+    spec.write_text(f'[data]\npath = "data.csv"\n{entry}')
+    told = ["--spec", str(spec), "--most", "1", "--simulations", "20", "--json", "-"]
+    command = ["attack", "simulated", str(data), *told, "--generator", "a hundredth"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    # One record in a hundred is released: whoever is not is as good as absent.
+    found = json.loads(result.stdout)["copies"][0][0]
+    assert found["value"] < 0.5

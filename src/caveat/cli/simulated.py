@@ -48,6 +48,16 @@ def attack_by_simulation(
         write_lines(lines, records, force=force)
 
 
+def _described(name: str, reader: Reader) -> tuple[str, dict[str, Any]]:
+    """Return name and settings as a ``[[generator]]`` of this label has them, or the name alone."""
+    if reader.document is not None:
+        reader.document.check(("generator",))
+        for entry in reader.document.content.get("generator", ()):
+            if name == entry.get("label", entry["name"]):
+                return entry["name"], entry.get("settings", {})
+    return name, {}
+
+
 def _generator(name: str | None, reader: Reader) -> Generator:
     """Return the generator that is named, with what a specification says about ours."""
     if name is None and reader.document is None:
@@ -57,7 +67,7 @@ def _generator(name: str | None, reader: Reader) -> Generator:
         )
     if name is None:
         return Setting(dict(reader.synthesis))
-    generator = generator_of(name)
+    generator = generator_of(*_described(name, reader))
     if isinstance(generator, Setting) and reader.synthesis:
         return Setting({**reader.synthesis, **generator.options})
     return generator

@@ -37,6 +37,10 @@ PUBLIC = {
     "attacker knows it",
     "too-few-simulations": "so few false positives can only be seen with {n} simulations or more",
     "with-most-vulnerable": "of these and the {n:,} most vulnerable records",
+    "simulated-once": "its releases are simulated once, with the first fit",
+    "few-records": "there are fewer records than neighbours",
+    "can-only-be-run": "the generator is not ours: it can be run, but the probability of what it "
+    "makes is not known",
 }
 """What the external version may say: whoever adds a note to it has it read here by a second."""
 

@@ -224,7 +224,7 @@ class _Trial:
             return None
         says = "{runs} runs of about {seconds:.0f} seconds are more than the {minutes:g} minutes"
         return Note(
-            "too-many-runs", f"{says} allowed", public=True, runs=runs, seconds=cost.wall,
+            "too-many-runs", f"{says} allowed", runs=runs, seconds=cost.wall,
             minutes=self.spec.minutes,
         )  # fmt: skip
 

@@ -41,7 +41,7 @@ def test_what_is_left_out_stands_beside_every_number():
     )
     for one in found:
         assert [n.code for n in one.result.notes][-2:] == ["paired-fits", "recovered"]
-    assert "with 32 simulations finds 32 % of what the exact one finds" in found[0].result.notes[1]
+    assert "with 16 simulations finds 30 % of what the exact one finds" in found[0].result.notes[1]
 
 
 def test_clopper_pearson_by_its_closed_forms():

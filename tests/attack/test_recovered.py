@@ -8,8 +8,8 @@ from caveat.attack.recovered import RECOVERED, recovered_at, recovered_note
 def test_shares_are_those_of_the_next_smaller_number():
     assert recovered_at(64) == (64, {"plain": 0.335, "guarded": 0.159})
     assert recovered_at(1000)[0] == 128
-    assert recovered_at(20)[0] == 32
-    assert {tuple(shares) for shares in RECOVERED.values()} == {(32, 64, 128)}
+    assert recovered_at(20)[0] == 16
+    assert {tuple(shares) for shares in RECOVERED.values()} == {(16, 32, 64, 128)}
 
 
 def test_the_note_is_public_and_says_both():

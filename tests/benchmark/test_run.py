@@ -11,6 +11,7 @@ from tests.benchmark.conftest import SPEC
 from caveat import evidence
 from caveat.benchmark import Benchmark
 from caveat.errors import CaveatError
+from caveat.table import drafts
 
 
 def values(content: Any, label: str) -> dict[str, float]:
@@ -76,3 +77,26 @@ def test_a_folder_of_something_else_is_left_alone(spec: Path) -> None:
     with pytest.raises(CaveatError, match="no benchmark has written"):
         Benchmark.from_toml(spec).run()
     assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+
+
+def test_what_can_be_named_and_said(spec: Path) -> None:
+    """The 40 % sample is no method of ours; what one method has no use for is left out."""
+    text = SPEC.replace('name = "copy"', 'name = "sample"').replace(
+        "[[generator]]", '[synthesis]\nguard = "strong"\n[[generator]]', 1
+    )
+    spec.write_text(text.replace("{ minbucket = 0 }", "{ minbucket = 20, seed = 1 }"))
+    content = Benchmark.from_toml(spec).run().content
+    reasons = {g["label"]: g["trials"][0]["failed"] for g in content["generators"]}
+    assert reasons == {
+        "sample": None,
+        "no such leaf": "generator cart: seed is no setting of a generator",
+        "margins": None,
+    }
+    spec.write_text(text.replace("{ minbucket = 0 }", "{ minbucket = 20 }"))
+    content = Benchmark.from_toml(spec).run().content
+    assert [g["trials"][0]["failed"] for g in content["generators"]] == [None, None, None]
+
+
+def test_what_a_killed_run_has_left_is_no_hindrance(spec: Path) -> None:
+    (spec.parent / "benchmark" / f"{drafts.PREFIX}left").mkdir(parents=True)
+    assert Benchmark.from_toml(spec).run().content["generators"][0]["trials"][0]["failed"] is None

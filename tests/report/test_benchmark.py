@@ -54,3 +54,10 @@ def test_best_safest_unbeaten_failed_and_contradicting() -> None:
 
 def test_the_same_results_give_the_same_bytes() -> None:
     assert benchmark_page(made(), date="2024-05-01") == benchmark_page(made(), date="2024-05-01")
+
+
+def test_a_generator_without_a_value_has_no_dot_but_a_row() -> None:
+    content = made()
+    for trial in content["generators"][0]["trials"]:
+        trial["values"] = [v | {"value": None} for v in trial["values"]]
+    assert "plain" in benchmark_page(content)

@@ -253,7 +253,7 @@ def guarded(**options: object) -> dict[str, object]:
         ({"temperature": float("nan")}, "temperature must be a number above 0"),
         ({"smallest": 0}, "smallest must be a number above 0"),
         ({"floor": 0}, "floor must be a number above 0"),
-        ({"backoff": -1}, "backoff must be a number, 0 or more"),
+        ({"backoff": -1}, "backoff must be a number above 0"),
         ({"depth": 2.5}, "depth must be a whole number, 0 or more"),
         ({"guard": "strng"}, r"there is no guard 'strng'; perhaps strong \(allowed: light, st"),
         ({"proper": True}, "proper is not for guarded trees"),
@@ -334,7 +334,7 @@ def test_weights_of_zero_count_nobody() -> None:
     with pytest.raises(CaveatError, match="all weights are zero"):
         make_plan(nobody, {"method": "guarded", "weights": "w"})
     some = Table({**people.columns, **Table.from_frame({"w": [0, 3] * 60}).columns})
-    model = Synthesizer(seed=1, method="guarded", weights="w", backoff=0, floor=1e-9).fit(some)
+    model = Synthesizer(seed=1, method="guarded", weights="w", backoff=1e-9, floor=1e-9).fit(some)
     # A root is (n + 1/2)/(n + 1), so that a woman comes once in a hundred draws or so.
     sexes = list(model.tables()[0]["sex"].values)
     assert sexes.count("m") > 110

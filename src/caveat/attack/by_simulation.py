@@ -210,7 +210,8 @@ ATTACK = Attack(
     does="runs any generator with and without a record: membership",
     run=simulated_findings,
     options=(
-        Option("generator", "text", "Name of the generator, as in caveat.generators.",
+        Option("generator", "text", "One of 'caveat generator list', or the label of a "
+               "[[generator]] in --spec.",
                otherwise="as --spec says"),
         Option("record", "whole", "Attack this row, counted from 1.", otherwise="see --most"),
         Option("most", "whole", "Attack so many of the most vulnerable records.", RECORDS),

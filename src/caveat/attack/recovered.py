@@ -22,8 +22,8 @@ from caveat.notes import Note
 __all__ = ["RECOVERED", "recovered_at", "recovered_note"]
 
 RECOVERED: Mapping[str, Mapping[int, float]] = {
-    "plain": {32: 0.320, 64: 0.335, 128: 0.375},
-    "guarded": {32: 0.190, 64: 0.159, 128: 0.190},
+    "plain": {16: 0.300, 32: 0.320, 64: 0.335, 128: 0.375},
+    "guarded": {16: 0.196, 32: 0.190, 64: 0.159, 128: 0.190},
 }
 """Share of the exact by kind of trees and number of simulations."""
 

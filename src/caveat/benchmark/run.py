@@ -17,6 +17,7 @@ from caveat.release.collect import entries_of
 from caveat.release.content import described_inputs, software
 from caveat.release.material import hold_out
 from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
+from caveat.table import drafts
 from caveat.table.atomic import write_text
 from caveat.table.identifying import judge
 
@@ -195,7 +196,10 @@ def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _check_folder(target: Path) -> None:
     """Refuse a folder of something else before any work is done."""
-    if target.is_dir() and any(target.iterdir()) and not _is_benchmark(target):
+    there = target.iterdir() if target.is_dir() else ()
+    # What a killed run has left is cleared up by the next one.
+    held = [path for path in there if not path.name.startswith(drafts.PREFIX)]
+    if held and not _is_benchmark(target):
         raise CaveatError(
             "the folder holds something that no benchmark has written",
             where=str(target),
@@ -219,6 +223,6 @@ def _told(tell: Progress | None, label: str, place: int, n: int) -> Progress | N
 def _write(target: Path, content: dict[str, Any], date: str | None) -> None:
     from caveat.report.benchmark import benchmark_page  # the charts' library takes long to load
 
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
     write_text(target / RESULT, text, force=True)
     write_text(target / PAGE, benchmark_page(content, date=date), force=True)

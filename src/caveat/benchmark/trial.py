@@ -19,8 +19,9 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.child import Limits
-from caveat.generators.ours import FittedSetting
+from caveat.generators.ours import FittedSetting, idle_options
 from caveat.generators.process import FittedProcess
+from caveat.generators.reference import REFERENCES
 from caveat.notes import Note
 from caveat.progress import Progress
 from caveat.release.collect import refusal
@@ -39,7 +40,7 @@ TRIAL = "trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
-SHARED = ("release", "columns", "synthesis", "scenario", "utility")
+SHARED = ("release", "data", "columns", "synthesis", "scenario", "utility")
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def key_of(spec: BenchmarkSpec, entry: GeneratorSpec, number: int) -> str:
         "caveat": __version__,
         "data": sha256_of(spec.release.data.path),
         "shared": {name: content.get(name) for name in SHARED},
+        "limits": [spec.minutes, spec.gigabytes],
         "generator": [entry.name, entry.settings],
         "number": number,
     }
@@ -124,11 +126,19 @@ def read_trial(folder: Path, key: str) -> Trial | None:
         return None
 
 
+def _is_ours(entry: GeneratorSpec) -> bool:
+    named = entry.name in METHODS and entry.name not in REFERENCES
+    return named and "command" not in entry.settings
+
+
 def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Generator:
     """Return a generator; ours take over what the specification says about the synthesis."""
     settings = dict(entry.settings)
-    if entry.name in METHODS:
-        shared = {k: v for k, v in spec.release.synthesis.items() if k != "method"}
+    if _is_ours(entry):
+        given = {**spec.release.synthesis, "method": entry.name}
+        # What is said about one method is nothing to another.
+        idle = {"method", *idle_options(given)}
+        shared = {name: value for name, value in given.items() if name not in idle}
         settings = {**shared, "judged": split.judged, **settings}
     limits = Limits(60 * spec.minutes, 1000 * spec.gigabytes)
     return generator_of(entry.name, settings, limits)
@@ -195,9 +205,8 @@ class _Trial:
     def _made(self, generator: Generator) -> tuple[Material, float | None]:
         """Return the tables, and the megabytes of the process that made them, if another did."""
         wanted, split = self.spec.release.release, self.split
-        ours = self.entry.name in METHODS
         # Ours may need columns that are not released: weights, or what others are derived from.
-        table = split.fitted if ours else split.fitted.select(split.released)
+        table = split.fitted if _is_ours(self.entry) else split.fitted.select(split.released)
         fitted = generator.fit(table, self.seed)
         copies: tuple[Copy, ...] = ()
         if isinstance(fitted, FittedSetting):

@@ -13,6 +13,7 @@ from caveat.cli.reading import Reader
 from caveat.cli.strong import watched, write_lines
 from caveat.errors import CaveatError
 from caveat.generators import Generator, Setting, generator_of
+from caveat.spec.benchmark import GeneratorSpec
 
 __all__ = ["attack_by_simulation"]
 
@@ -52,9 +53,9 @@ def _described(name: str, reader: Reader) -> tuple[str, dict[str, Any]]:
     """Return name and settings as a ``[[generator]]`` of this label has them, or the name alone."""
     if reader.document is not None:
         reader.document.check(("generator",))
-        for entry in reader.document.content.get("generator", ()):
-            if name == entry.get("label", entry["name"]):
-                return entry["name"], entry.get("settings", {})
+        for entry in map(GeneratorSpec.of, reader.document.content.get("generator", ())):
+            if name == entry.label:
+                return entry.name, dict(entry.settings)
     return name, {}
 
 
@@ -66,8 +67,9 @@ def _generator(name: str | None, reader: Reader) -> Generator:
             do="name a generator with --generator, or give --spec FILE.toml",
         )
     if name is None:
-        return Setting(dict(reader.synthesis))
+        assert reader.document is not None
+        return Setting(dict(reader.synthesis), tuple(reader.document.content.get("protect", ())))
     generator = generator_of(*_described(name, reader))
     if isinstance(generator, Setting) and reader.synthesis:
-        return Setting({**reader.synthesis, **generator.options})
+        return Setting({**reader.synthesis, **generator.options}, generator.protect)
     return generator

@@ -84,7 +84,9 @@ def process_of(
     folder = folder_of(source)
     python = Path(sys.executable) if source.program else _python(folder)
     command = (str(python), "-P", "-s", str(DRIVERS / "harness.py"), str(recipe.script))
-    places = {} if source.program else {"MPLCONFIGDIR": str(folder / "cache")}
+    # R finds the packages of a user below her own folder.
+    home = {"HOME": str(Path.home())}
+    places = home if source.program else {"MPLCONFIGDIR": str(folder / "cache")}
     return ProcessGenerator(
         name,
         command,

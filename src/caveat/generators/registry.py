@@ -20,6 +20,10 @@ from caveat.table import Table
 __all__ = ["generator_names", "generator_of", "seed_by_seed"]
 
 
+RUNS = ("seed", "threads", "anyway")
+"""Options of a synthesis that are a matter of the run."""
+
+
 def generator_names() -> list[str]:
     """Return the names of all generators.
 
@@ -68,6 +72,13 @@ def generator_of(
     if name in REFERENCES:
         return reference(name, given)
     if name in METHODS:
+        for key in RUNS:
+            if key in given:
+                raise CaveatError(
+                    f"{key} is no setting of a generator",
+                    where=f"generator {name}",
+                    do="leave it out",
+                )
         steps = given.pop("protect", [])
         check_steps(steps)
         return Setting({"method": name, **given}, tuple(steps))

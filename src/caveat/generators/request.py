@@ -53,7 +53,9 @@ def write_request(
         "out": outputs(copies),
     }
     path = folder / "request.json"
-    path.write_text(json.dumps(request, ensure_ascii=False, indent=1), encoding="utf-8")
+    path.write_text(
+        json.dumps(request, ensure_ascii=False, indent=1, default=str), encoding="utf-8"
+    )
     return path
 
 

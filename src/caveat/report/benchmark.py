@@ -143,7 +143,8 @@ def _plane(content: Content, found: Any, risk: str | None) -> list[Block]:
             "chosen": False,
         }
         for label, ours in found[risk].items()
-        if label in found.get(utility, {})
+        if (other := found.get(utility, {}).get(label)) is not None
+        and None not in (ours.mean, other.mean)
     ]
     if len(points) < 2:
         return [Text("Fewer than two generators have both values.")]

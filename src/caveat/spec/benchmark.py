@@ -34,6 +34,14 @@ class GeneratorSpec:
     label: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> GeneratorSpec:
+        """Return what an entry says; without a label its name and settings are one."""
+        settings = entry.get("settings", {})
+        words = (f"{key} {value}" for key, value in settings.items())
+        label = entry.get("label", ", ".join([entry["name"], *words]))
+        return cls(entry["name"], label, settings)
+
     @property
     def slug(self) -> str:
         """The label as the name of a folder."""
@@ -94,14 +102,11 @@ def _generators(document: Document) -> tuple[GeneratorSpec, ...]:
         )
     found: list[GeneratorSpec] = []
     for i, entry in enumerate(entries):
-        settings = entry.get("settings", {})
-        words = (f"{key} {value}" for key, value in settings.items())
-        label = entry.get("label", ", ".join([entry["name"], *words]))
-        made = GeneratorSpec(entry["name"], label, settings)
+        made = GeneratorSpec.of(entry)
         if made.slug in [other.slug for other in found]:
             document.fail(
                 ("generator", i, "name"),
-                f"generator: two are called {label!r}",
+                f"generator: two are called {made.label!r}",
                 "give each a label of its own",
             )
         found.append(made)

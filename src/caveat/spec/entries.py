@@ -349,7 +349,7 @@ GENERATOR = Group(
         "name": Key(FILLED, "The generator, as `caveat generator list` names it: a method of ours, "
                     "a reference, or other people's.", required=True),
         "label": Key(FILLED, "What the table calls it.", otherwise="its name and settings"),
-        "settings": Key(Named(Either((Plain(), VALUES)), "settings with values"),
+        "settings": Key(Named(Either((Plain(), VALUES, Many(PROTECT, "protections"))), "settings"),
                         "Its settings.", otherwise="its own"),
     },
 )  # fmt: skip

@@ -52,7 +52,10 @@ _SETTINGS: dict[str, tuple[EntryKind, str]] = {
         Number(0, above=True),
         "Records at which a node is split in half of the cases (guarded).",
     ),
-    "backoff": (Number(0), "Records' worth that a node borrows from the node above (guarded)."),
+    "backoff": (
+        Number(0, above=True),
+        "Records' worth that a node borrows from the node above (guarded).",
+    ),
     "floor": (
         Number(0, above=True),
         "Records of the rarer half that a node borrows from the node above at least (guarded).",

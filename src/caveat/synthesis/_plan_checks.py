@@ -126,7 +126,7 @@ def check_guard(settings: Settings, column: str) -> None:
     for name in ("temperature", "smallest", "backoff", "floor", "depth"):
         value = getattr(settings, name)
         kinds = int if name == "depth" else int | float
-        least = ", 0 or more" if name in ("backoff", "depth") else " above 0"
+        least = ", 0 or more" if name == "depth" else " above 0"
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, kinds) or not (

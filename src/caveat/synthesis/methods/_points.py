@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.synthesis.grid import Grid
-from caveat.synthesis.methods._checks import check_codes, check_number, check_numbers
+from caveat.synthesis.methods._checks import check_codes, check_number, check_numbers, need
 from caveat.synthesis.methods._halving import changed_points, draw_points, log_points
 
 __all__ = ["AT_DEGREE", "Points"]
@@ -72,6 +72,7 @@ class Points:
         check_numbers(state["weights"], points.shape, low=0.0)
         check_codes(points - grid.first, grid.n_points, rising=True)
         check_number(state["spread"], low=0.0)
+        need(state["spread"] > 0, "no spread")
         return cls(grid, points, state["weights"], float(state["spread"]))
 
     @cached_property

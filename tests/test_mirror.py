@@ -20,6 +20,7 @@ SEVERAL = {
     "risk": "common properties wrong_file",
     "spec": "new_entry",
     "synthesis": "parity guarded",
+    "synthesis/linked": "stages",
     "synthesis/methods": "conformance in_a_table tables",
     "table": "formulas",
     "tree": "bad_input reference",

@@ -20,7 +20,6 @@ SEVERAL = {
     "risk": "common properties wrong_file",
     "spec": "new_entry",
     "synthesis": "parity guarded",
-    "synthesis/linked": "stages",
     "synthesis/methods": "conformance in_a_table tables",
     "table": "formulas",
     "tree": "bad_input reference",
@@ -54,6 +53,7 @@ ELSEWHERE = {
     "synthesis": "_plan_checks archive cells column_model derived dictionary fitting "
     "leaving_out predictors public "
     "model rules",
+    "synthesis/linked": "stages",
     "synthesis/methods": "_checks _crosstab _linear base cart ipf logistic lookup multinomial "
     "_halving "
     "nested normrank ordinal sample saturated stratified",

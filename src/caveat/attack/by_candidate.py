@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.neighbourhood import Neighbourhood, Seen
-from caveat.attack.ordinary.density import Kernels
 from caveat.attack.scores import FREE, STRENGTH, log_odds
 from caveat.table import Kind, Table
 
@@ -46,9 +45,8 @@ def around_candidates(
     shown = worlds[0].select(names)
     here = np.array([record])
     others = Seen.of(shown.take(np.delete(np.arange(shown.n_rows), record)), shown)
-    kernels = Kernels.of(others.mixed)
     places = [
-        Neighbourhood(Seen.of(world.select(names).take(here), shown), others, kernels)
+        Neighbourhood(Seen.of(world.select(names).take(here), shown), others, others.kernels)
         for world in worlds
     ]
 

@@ -119,11 +119,11 @@ def _counts(margin: TargetMargin, n: int, name: str) -> csr_array:
         raise CaveatError(
             "targets are numbers from 0 up, and not all of them 0", where=f"margin {name}"
         )
-    if len(codes) and not (0 <= codes.min() and codes.max() < len(targets)):
+    if len(codes) and not (codes.min() >= 0 and codes.max() < len(targets)):
         raise CaveatError(
             "a code has no target", where=f"margin {name}", do="give one target for each cell"
         )
-    if len(unit) and not (0 <= unit.min() and unit.max() < n):
+    if len(unit) and not (unit.min() >= 0 and unit.max() < n):
         raise CaveatError("a member belongs to no unit", where=f"margin {name}")
     return csr_array((np.ones(len(codes)), (unit, codes)), shape=(n, len(targets)))
 
@@ -209,7 +209,7 @@ def _newton(start: Floats, matrix: csr_array, targets: Floats, tolerance: float)
         power, log = power + scale * step, log + scale * moved
         weights = np.exp(np.minimum(log, 700.0))
         lack = _off(matrix, weights, targets)
-    return best if least <= lack else weights
+    return best if least <= lack else np.asarray(weights)
 
 
 def _off(matrix: csr_array, weights: Floats, targets: Floats) -> float:

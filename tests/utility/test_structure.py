@@ -312,11 +312,28 @@ def test_training_and_test_records_are_of_different_households() -> None:
     assert 0.2 < len(test) / held.sum() < 0.4
 
 
+def test_folds_hold_whole_households() -> None:
+    from caveat.utility.detection import _folds, detection
+
+    pair = WeightedPair.of(HOMES, RELEASE, groups="home")
+    response = np.arange(pair.n_synthetic + pair.n_original) < pair.n_synthetic
+    home = np.concatenate([np.char.add("s", RELEASE["home"]), HOMES["home"]])
+    tested = []
+    for train, test in _folds(pair, response, 3, 0):
+        assert not set(home[train]) & set(home[test])
+        assert len(train) + len(test) == len(home)
+        tested += test.tolist()
+    assert sorted(tested) == list(range(len(home)))
+    assert 0.5 < detection(pair).auc < 1
+
+
 def test_groups_of_one_and_one_group_give_a_number_or_a_reason() -> None:
     single = {"home": list(range(30)), "sex": list("fm" * 15), "age": list(range(30))}
     whole = single | {"home": [1] * 30}
     for original, release in ((single, single), (whole, whole), (single, whole), (whole, single)):
-        found = compare(original, release, groups="home", measures=NAMES, resamples=1)
+        found = compare(
+            original, release, groups="home", measures=[*NAMES, "detection AUC"], resamples=1
+        )
         for result in found.results:
             assert result.value is not None or result.measurement.notes, result.label
 

@@ -49,6 +49,11 @@ class Members:
         """Number of rows of each group."""
         return np.bincount(self.group, minlength=self.n_groups)
 
+    @property
+    def n_filled(self) -> int:
+        """Number of groups with a row."""
+        return int((self.sizes > 0).sum())
+
     @cached_property
     def order(self) -> Ints:
         """The rows, group by group, within a group as they stand in the table."""

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.table.align import align_copies
+from caveat.table.align import Pair, align_copies
 from caveat.table.column import Column, Kind
 from caveat.table.groups import breaks, cut, interval_labels
 from caveat.table.members import Members, constant_columns, members_of
 from caveat.table.table import Table
 
-__all__ = ["SIZE", "group_table", "group_tables", "joined_tables"]
+__all__ = ["SIZE", "group_pairs", "group_table", "group_tables", "joined_tables"]
 
 SIZE = "number of members"
 BANDS = 4  # that a number is cut into
@@ -89,6 +89,23 @@ def group_tables(
                 hits = np.bincount(who.group[of_row == code], minlength=who.n_groups)
                 columns[f"number of {name} {label}"] = _whole(hits)
     return [Table(columns, first.backend) for columns in made]
+
+
+def group_pairs(
+    pairs: Sequence[Pair],
+    key: str,
+    constant: Sequence[str] | None = None,
+    counted: Sequence[str] | None = None,
+) -> tuple[Pair, ...]:
+    """Return pairs of tables as pairs of their groups, for measures of risk that are about groups.
+
+    The arguments are those of :func:`group_table`.
+    """
+    original, *control = pairs[0].people
+    tables = [original, *(pair.synthetic for pair in pairs), *control]
+    ours, *others = group_tables(tables, key, constant, counted)
+    outside = others.pop() if control else None
+    return align_copies(ours, others, outside)
 
 
 def joined_tables(

@@ -109,6 +109,10 @@ def _auc(pair: WeightedPair) -> Measurement:
         return undefined(
             Note("few-rows", "there are too few rows for three folds"), n=rows_of(pair)
         )
+    groups = pair.groups
+    if groups is not None and min(groups.original.n_filled, groups.synthetic.n_filled) < 3:
+        few = Note("few-groups", "there are too few groups for three folds")
+        return undefined(few, n=rows_of(pair))
     found: Detection = pair.once("detection", lambda: detection(pair))
     notes: tuple[Note, ...] = ()
     if found.leaks:

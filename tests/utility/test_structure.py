@@ -343,7 +343,10 @@ def test_groups_of_one_and_one_group_give_a_number_or_a_reason() -> None:
     [
         (lambda: WeightedPair.of(TINY | {"home": [1, 1, None, 2, 2]}, OTHER, groups="home"),
          "1 rows have no key"),
-        (lambda: WeightedPair.of(TINY, OTHER, groups="house"), "no column 'house'"),
+        (lambda: WeightedPair.of(TINY, OTHER, groups="house"),
+         "house: the original does not say which rows belong together"),
+        (lambda: compare(TINY, {"sex": ["f"]}, groups="home"),
+         "home: the synthetic table does not say which rows belong together"),
         (lambda: compare_children((PATIENTS, PATIENTS), (VISITS, ORPHANS),
                                   key="id", column="patient"),
          "2 rows name a parent that is not there"),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
+from caveat.errors import CaveatError
 from caveat.table import Pair, Table, align_copies
 from caveat.table.members import Members, children_of, members_of
 from caveat.utility.weighting import Weights
@@ -76,6 +77,17 @@ class PairGroups:
 def groups_of(pair: Pair, said: Grouped) -> tuple[Pair, PairGroups]:
     """Take the key out of a pair: the pair without it, and who belongs together."""
     key, outside = said.key, pair.control
+    for what, table in (
+        ("the original", pair.original),
+        ("the synthetic table", pair.synthetic),
+        ("the control", outside),
+    ):
+        if table is not None and key not in table:
+            raise CaveatError(
+                f"{what} does not say which rows belong together: it lacks the key",
+                column=key,
+                do="check its name, or release it with fresh keys",
+            )
     found = PairGroups(
         said,
         members_of(pair.original, key),

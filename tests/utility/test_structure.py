@@ -10,23 +10,24 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.table import Table
+from caveat.table.grouping import Groups
+from caveat.table.linked import Link, Linked
 from caveat.utility import (
     BEST,
     MEASURES,
     Composition,
     EditRule,
-    Grouped,
     WeightedPair,
     compare,
-    compare_children,
+    compare_linked,
     count_groups,
     within_groups,
 )
 from caveat.utility.edits import check_rules
-from caveat.utility.structure import compositions, group_counts, one_value
+from caveat.utility.structure import compositions, group_counts, joined_pair, one_value
 
 NAMES = [name for name, measure in MEASURES.items() if measure.family == "structure"]
-ORDER = Grouped("home", order="-age")
+ORDER = Groups("home", order="-age")
 
 
 def households(seed: int, n: int = 300, alike: float = 1.0) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def test_partners_by_hand() -> None:
     """The two oldest: (44, 40), (30, 20), (70, 60), and the correlation of these three."""
     ours = {"home": [1, 1, 1, 2, 2, 3, 3], "age": [40, 44, 3, 30, 20, 70, 60]}
     theirs = {"home": [1, 1, 2, 2, 3, 3, 3], "age": [50, 20, 40, 30, 60, 10, 9]}
-    pair = WeightedPair.of(ours, theirs, groups=Grouped("home", order="-age"))
+    pair = WeightedPair.of(ours, theirs, groups=Groups("home", order="-age"))
     found = within_groups(pair)["age"]
     expected = (
         np.corrcoef([44, 30, 70], [40, 20, 60])[0, 1],
@@ -202,33 +203,64 @@ def test_without_an_order_every_two_members_are_compared() -> None:
     assert found["job"] == pytest.approx((v, v))
 
 
+def test_an_order_that_is_not_compared_is_no_order() -> None:
+    ours = WeightedPair.of(HOMES, RELEASE, groups="home")
+    other = WeightedPair.of(HOMES, RELEASE, groups=Groups("home", ("region", "gone"), "person"))
+    assert within_groups(other).keys() == within_groups(ours).keys()
+    assert one_value(other).keys() == {"region"}
+
+
 PATIENTS = {"id": [1, 2, 3, 4], "sex": list("ffmm")}
-VISITS = {"patient": [1, 1, 2, 4], "day": [3, 9, 4, 5], "cost": [10, 20, 5, 5]}
-ORPHANS = VISITS | {"patient": [1, 1, 8, 9]}
+VISITS = {"of": [1, 1, 2, 4], "day": [3, 9, 4, 5], "cost": [10, 20, 5, 5]}
+
+
+def linked(patients: dict[str, Any], visits: dict[str, Any]) -> Linked:
+    tables = {"patients": Table.from_frame(patients), "visits": Table.from_frame(visits)}
+    link = Link("visits", "of", "patients")
+    return Linked(tables, {"patients": "id"}, (link,), order={"visits": "day"})
 
 
 def test_children_of_parents() -> None:
     """Numbers of visits 2, 1, 0, 1 become 1, 1, 1, 1: half of the patients change theirs."""
-    visits = {"patient": [14, 13, 12, 11], "day": [3, 9, 4, 5], "cost": [10, 20, 5, 5]}
-    patients = {"id": [11, 12, 13, 14], "sex": list("ffmm")}
-    found = compare_children(
-        (PATIENTS, patients), (VISITS, visits), key="id", column="patient", resamples=1
-    )
-    result = found["group sizes"].copies[0]
+    release = linked(PATIENTS | {"id": [11, 12, 13, 14]}, VISITS | {"of": [14, 13, 12, 11]})
+    found = compare_linked(linked(PATIENTS, VISITS), release, resamples=1)
+    assert list(found) == ["patients", "visits"]
+    assert found["patients"].first.names == ("sex",)
+    assert found["visits"].first.names == ("day", "cost")
+    result = found["visits"]["group sizes"].copies[0]
     assert result.value == 0.5
     assert result.details["without members, original"] == 1
     assert result.details["without members, synthetic"] == 0
-    assert found["group count"].value == 0
-    json.dumps(found.to_dict(), allow_nan=False)
+    assert found["visits"]["group count"].value == 0
+    for one in found.values():
+        json.dumps(one.to_dict(), allow_nan=False)
+
+
+def test_copies_of_linked_tables_give_the_best_values() -> None:
+    rng = np.random.default_rng(8)
+    n = 200
+    size = rng.integers(0, 4, n)
+    patients = {"id": np.arange(n), "sex": rng.choice(["f", "m"], n)}
+    visits = {"of": np.repeat(np.arange(n), size), "cost": rng.integers(1, 30, size.sum())}
+    visits["day"] = rng.integers(1, 365, size.sum())
+    fresh = linked(
+        {name: cells[::-1] for name, cells in (patients | {"id": 9000 + patients["id"]}).items()},
+        {name: cells[::-1] for name, cells in (visits | {"of": 9000 + visits["of"]}).items()},
+    )
+    found = compare_linked(linked(patients, visits), [fresh, fresh], measures=NAMES, resamples=1)
+    assert found["patients"].results == ()
+    for name in NAMES:
+        result = found["visits"][name]
+        if name in ("one value per group", "size column"):
+            assert result.value is None
+        else:
+            assert result.value == pytest.approx(BEST[name], abs=1e-12)
+            assert result.references.second_copy == pytest.approx(BEST[name], abs=1e-12)
 
 
 def test_joined_parents_and_children() -> None:
-    from caveat.utility.grouping import groups_of_children
-    from caveat.utility.structure import joined_pair
-
-    pair, groups = groups_of_children((PATIENTS, PATIENTS), (VISITS, VISITS), "id", "patient")
-    joined = joined_pair(WeightedPair(pair.original, pair.synthetic, groups=groups))
-    frame = joined.original.to_frame("dict")
+    found = compare_linked(linked(PATIENTS, VISITS), linked(PATIENTS, VISITS), measures=[])
+    frame = joined_pair(found["visits"].first).original.to_frame("dict")
     assert frame["sex"].tolist() == list("ffmm")
     assert frame["number of members"].tolist() == [2, 1, 0, 1]
     assert frame["largest cost"].tolist()[:2] == [20, 5]
@@ -240,29 +272,33 @@ def test_relations_of_parents_and_children_are_seen() -> None:
     """Children swapped among parents change nothing but the tables of both.
 
     Of sick and visits (n/2, 0, 0, n/2) becomes about (n/4, n/4, n/4, n/4): VW is 4 n / 3, on three
-    degrees of freedom.
-    A tree sees nothing, for no single column differs: its entry says so.
+    degrees of freedom. A tree sees nothing, for no single column differs: its entry says so.
     """
     rng = np.random.default_rng(5)
     n = 400
     sick = rng.random(n) < 0.5
-    visits = 1 + 3 * sick
+    size = 1 + 3 * sick
     patients = {"id": np.arange(n), "sick": sick}
-    release = patients | {"sick": rng.permutation(sick)}
-    children = {
-        "patient": np.repeat(np.arange(n), visits),
-        "cost": rng.integers(1, 9, visits.sum()),
-    }
+    visits = {"of": np.repeat(np.arange(n), size), "cost": rng.integers(1, 9, size.sum())}
+    visits["day"] = np.arange(size.sum())
+    release = linked(patients | {"sick": rng.permutation(sick)}, visits)
     names = ["group sizes", "pMSE joined", "S_pMSE two-way joined"]
-    found = compare_children(
-        (patients, release), (children, children), key="id", column="patient", measures=names
-    )
+    found = compare_linked(linked(patients, visits), release, measures=names)["visits"]
     assert found["group sizes"].value == 0
     assert found["pMSE joined"].value == 0
     result = found["S_pMSE two-way joined"]
     assert result.value > 3
     assert result.references.resample < 1.5
     assert result.copies[0].details["largest"] == pytest.approx(4 * n / 9, rel=0.1)
+
+
+def test_a_table_of_keys_alone_is_left_out() -> None:
+    bare = Linked(
+        {"patients": Table.from_frame(PATIENTS), "visits": Table.from_frame({"of": [1, 2]})},
+        {"patients": "id"},
+        (Link("visits", "of", "patients"),),
+    )
+    assert list(compare_linked(bare, bare, measures=["category coverage"])) == ["patients"]
 
 
 def test_reference_values_come_from_whole_groups() -> None:
@@ -347,12 +383,6 @@ def test_groups_of_one_and_one_group_give_a_number_or_a_reason() -> None:
          "house: the original does not say which rows belong together"),
         (lambda: compare(TINY, {"sex": ["f"]}, groups="home"),
          "home: the synthetic table does not say which rows belong together"),
-        (lambda: compare_children((PATIENTS, PATIENTS), (VISITS, ORPHANS),
-                                  key="id", column="patient"),
-         "2 rows name a parent that is not there"),
-        (lambda: compare_children((PATIENTS | {"id": [1, 1, 2, 4]}, PATIENTS), (VISITS, VISITS),
-                                  key="id", column="patient"),
-         "1 keys stand in several rows"),
     ],
 )  # fmt: skip
 def test_mistakes(make: Any, words: str) -> None:

@@ -16,10 +16,18 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.table.align import recode_to
+from caveat.table.linked import Linked
 from caveat.table.table import Table
 
-__all__ = ["Members", "children_of", "constant_columns", "draw_groups", "members_of", "varies"]
+__all__ = [
+    "Members",
+    "children_of",
+    "draw_groups",
+    "members_of",
+    "shared_columns",
+    "varies",
+    "without_keys",
+]
 
 Ints = NDArray[np.int64]
 
@@ -116,39 +124,34 @@ def members_of(table: Table, key: str) -> Members:
     return Members(column.codes.astype(np.int64), len(column.levels))
 
 
-def children_of(parents: Table, key: str, children: Table, column: str) -> Members:
+def children_of(linked: Linked, table: str) -> Members:
     """Return whose children the rows of a table are; parents without children are groups too.
-
-    Parameters
-    ----------
-    parents, key
-        The table of parents, and its column that names each of them.
-    children, column
-        The table of children, and its column that names their parent.
 
     Examples
     --------
-    >>> patients = Table.from_frame({"patient": [7, 8, 9], "sex": ["f", "m", "f"]})
+    >>> from caveat.table.linked import Link
+    >>> patients = Table.from_frame({"id": [7, 8, 9], "sex": ["f", "m", "f"]})
     >>> visits = Table.from_frame({"of": [9, 7, 9], "cost": [10, 20, 30]})
-    >>> children_of(patients, "patient", visits, "of").sizes.tolist()
+    >>> link = Link("visits", "of", "patients")
+    >>> linked = Linked({"patients": patients, "visits": visits}, {"patients": "id"}, (link,))
+    >>> children_of(linked, "visits").sizes.tolist()
     [1, 0, 2]
     """
-    named = members_of(parents, key)
-    if (named.sizes > 1).any():
-        twice = int((named.sizes > 1).sum())
-        raise CaveatError(f"{twice:,} keys stand in several rows of the parents", column=key)
-    known = parents[key].compact()
-    codes = recode_to(children[column], known)
-    orphans = codes >= len(known.levels)
-    if orphans.any():
-        raise CaveatError(
-            f"{int(orphans.sum()):,} rows name a parent that is not there",
-            column=column,
-            row=int(np.argmax(orphans)) + 1,
-            do="add the parents, or leave these rows out",
-        )
-    # Parents stand in the order of their rows, not of their keys.
-    return Members(named.order[codes], len(parents), parents.drop([key]))
+    link = linked.parent_of(table)
+    if link is None:
+        raise CaveatError("its rows belong to no other table", where=f"table {table}")
+    parents = without_keys(linked, link.parent)
+    return Members(linked.parent_rows(table), len(linked.tables[link.parent]), parents)
+
+
+def without_keys(linked: Linked, table: str) -> Table:
+    """Return a table without its key and the key of its parent: what is left is data.
+
+    A key of a public list of codes is data too.
+    """
+    link = linked.parent_of(table)
+    keys = {linked.keys.get(table), None if link is None else link.column}
+    return linked.tables[table].select([n for n in linked.tables[table] if n not in keys])
 
 
 def varies(codes: NDArray[Any], members: Members) -> NDArray[np.bool_]:
@@ -166,7 +169,7 @@ def varies(codes: NDArray[Any], members: Members) -> NDArray[np.bool_]:
     return np.bincount(members.group, other, members.n_groups) > 0
 
 
-def constant_columns(table: Table, members: Members, but: Sequence[str] = ()) -> tuple[str, ...]:
+def shared_columns(table: Table, members: Members, but: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the columns that have one value in every group; none if all groups are single rows."""
     if not (members.sizes > 1).any():
         return ()

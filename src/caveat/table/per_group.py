@@ -11,7 +11,7 @@ from caveat.errors import CaveatError
 from caveat.table.align import Pair, align_copies
 from caveat.table.column import Column, Kind
 from caveat.table.groups import breaks, cut, interval_labels
-from caveat.table.members import Members, constant_columns, members_of
+from caveat.table.members import Members, members_of, shared_columns
 from caveat.table.table import Table
 
 __all__ = ["SIZE", "group_pairs", "group_table", "group_tables", "joined_tables"]
@@ -71,7 +71,7 @@ def group_tables(
     first, *others = (table.drop([key]) for table in tables)
     pairs = align_copies(first, others) if others else ()
     aligned = [pairs[0].original, *(pair.synthetic for pair in pairs)] if others else [first]
-    shared = constant_columns(aligned[0], members[0]) if constant is None else tuple(constant)
+    shared = shared_columns(aligned[0], members[0]) if constant is None else tuple(constant)
     names = [n for n in aligned[0] if n not in shared] if counted is None else list(counted)
     both = set(shared) & set(names)
     if both:

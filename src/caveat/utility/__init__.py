@@ -4,11 +4,10 @@ from caveat.utility import entries
 from caveat.utility.analyses import Coefficients, ModelComparison, compare_model, overlap
 from caveat.utility.associations import Associations, associations
 from caveat.utility.combining import RULES, Combined, combine
-from caveat.utility.compare import compare, compare_children, compare_pairs
+from caveat.utility.compare import compare, compare_linked, compare_pairs
 from caveat.utility.counts import count_statistics
 from caveat.utility.detection import Detection, detection
 from caveat.utility.edits import EditRule, RuleResult, check_rules
-from caveat.utility.grouping import Grouped
 from caveat.utility.measures import BEST, MEASURES, find_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.propensity import (
@@ -36,7 +35,6 @@ __all__ = [
     "CrossTable",
     "Detection",
     "EditRule",
-    "Grouped",
     "Histogram",
     "ModelComparison",
     "Null",
@@ -54,7 +52,7 @@ __all__ = [
     "check_rules",
     "combine",
     "compare",
-    "compare_children",
+    "compare_linked",
     "compare_model",
     "compare_pairs",
     "count_groups",

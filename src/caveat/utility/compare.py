@@ -13,17 +13,20 @@ from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
 from caveat.table import Pair, Table, align_copies
+from caveat.table.grouping import Groups
+from caveat.table.linked import Linked
+from caveat.table.members import without_keys
 from caveat.table.overlap import refuse_strangers
 from caveat.utility.analyses import check_model, compare_model
 from caveat.utility.edits import EditRule
-from caveat.utility.grouping import Grouped, PairGroups, groups_of, groups_of_children
+from caveat.utility.grouping import PairGroups, groups_of, groups_of_children
 from caveat.utility.measures import MEASURES, find_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.reference_pairs import RESAMPLES, reference_pairs
 from caveat.utility.result import References, Result, Utility
 from caveat.utility.weighting import Weights, split_weights, weights_apart
 
-__all__ = ["compare", "compare_children", "compare_pairs"]
+__all__ = ["compare", "compare_linked", "compare_pairs"]
 
 
 def compare(
@@ -38,7 +41,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
     weights: Any = None,
-    groups: str | Grouped | None = None,
+    groups: str | Groups | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure the utility of a release.
@@ -87,41 +90,53 @@ def compare(
     )  # fmt: skip
 
 
-def compare_children(
-    parents: tuple[Any, Any],
-    children: tuple[Any, Any],
+def compare_linked(
+    original: Linked,
+    synthetic: Linked | Sequence[Linked],
     *,
-    key: str,
-    column: str,
-    order: str = "",
-    **more: Any,
-) -> Utility:
-    """Measure a table of children of an original and of a release, and how it hangs on its parents.
+    measures: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Utility]:
+    """Measure every table of a release of linked tables, and how children hang on their parents.
 
     Parameters
     ----------
-    parents, children
-        The original and the synthetic table of either.
-    key, column
-        The parents' key, and the column of the children that holds it; neither is data.
-    order
-        The children's column by which the first and the second are found, such as a date.
-    **more
-        As for :func:`compare_pairs`.
+    original, synthetic
+        The tables, and those of the release or of its copies. Keys are no data. The column by which
+        the original's children stand says which of them are the first and the second.
+    measures, resamples, seed
+        As for :func:`compare`.
+
+    Returns
+    -------
+    The results by table. A table that holds nothing but keys is left out.
 
     Examples
     --------
-    >>> patients = {"id": list(range(20)), "sex": ["f", "m"] * 10}
-    >>> visits = {"patient": [i // 2 for i in range(20)], "cost": list(range(20))}
-    >>> found = compare_children(
-    ...     (patients, patients), (visits, visits), key="id", column="patient",
-    ...     measures=["group sizes"],
-    ... )
-    >>> found["group sizes"].value
+    >>> from caveat.table.linked import Link
+    >>> patients = Table.from_frame({"id": list(range(20)), "sex": ["f", "m"] * 10})
+    >>> visits = Table.from_frame({"of": [i // 2 for i in range(20)], "cost": list(range(20))})
+    >>> link = Link("visits", "of", "patients")
+    >>> tables = Linked({"patients": patients, "visits": visits}, {"patients": "id"}, (link,))
+    >>> found = compare_linked(tables, tables, measures=["KS", "group sizes"])
+    >>> found["visits"]["group sizes"].value
     0.0
     """
-    pair, groups = groups_of_children(parents, children, key, column, order)
-    return compare_pairs([pair], groups=[groups], **more)
+    copies = [synthetic] if isinstance(synthetic, Linked) else list(synthetic)
+    found = {}
+    for name in original.sequence:
+        ours = without_keys(original, name)
+        if not ours.names:
+            continue
+        pairs, _ = _aligned(ours, [without_keys(copy, name) for copy in copies], None, None)
+        groups = None
+        if original.parent_of(name) is not None:
+            groups = [groups_of_children(original, copy, name) for copy in copies]
+        found[name] = compare_pairs(
+            pairs, measures=measures, resamples=resamples, seed=seed, groups=groups
+        )
+    return found
 
 
 def compare_pairs(
@@ -135,7 +150,7 @@ def compare_pairs(
     seed: int = 0,
     weights: Weights = None,
     control_weights: Weights = None,
-    groups: str | Grouped | Sequence[PairGroups] | None = None,
+    groups: str | Groups | Sequence[PairGroups] | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure tables that are on common levels already, as :func:`compare` measures others.
@@ -177,13 +192,13 @@ def compare_pairs(
 
 
 def _apart(
-    aligned: Sequence[Pair], groups: str | Grouped | Sequence[PairGroups] | None
+    aligned: Sequence[Pair], groups: str | Groups | Sequence[PairGroups] | None
 ) -> tuple[Sequence[Pair], Sequence[PairGroups | None]]:
     """Return the pairs without a key, and who belongs together in each."""
     if groups is None:
         return aligned, [None] * len(aligned)
-    if isinstance(groups, str | Grouped):
-        said = Grouped(groups) if isinstance(groups, str) else groups
+    if isinstance(groups, str | Groups):
+        said = Groups.of(groups)
         apart = [groups_of(pair, said) for pair in aligned]
         return [bare for bare, _ in apart], [found for _, found in apart]
     return aligned, groups
@@ -234,7 +249,7 @@ def _outside(control: Any, weights: Any) -> tuple[Table, Weights]:
 
 
 def _aligned(
-    ours: Table, synthetic: Any, outside: Table | None, groups: str | Grouped | None
+    ours: Table, synthetic: Any, outside: Table | None, groups: str | Groups | None
 ) -> tuple[tuple[Pair, ...], list[PairGroups] | None]:
     """Bring all tables on common levels; of the control only what all copies have.
 
@@ -245,7 +260,7 @@ def _aligned(
         raise CaveatError("there is no synthetic table", do="give at least one")
     tables, members = [Table.from_frame(copy) for copy in copies], None
     if groups is not None:
-        said = Grouped(groups) if isinstance(groups, str) else groups
+        said = Groups.of(groups)
         apart = [groups_of(Pair(ours, table, outside), said) for table in tables]
         members = [found for _, found in apart]
         ours, outside = apart[0][0].original, apart[0][0].control

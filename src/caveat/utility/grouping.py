@@ -5,21 +5,20 @@ The key is taken out of the tables: a release has fresh keys, and what they are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.table import Pair, Table, align_copies
+from caveat.table import Pair, align
+from caveat.table.grouping import Groups
+from caveat.table.linked import Linked
 from caveat.table.members import Members, children_of, members_of
 from caveat.utility.weighting import Weights
 
 __all__ = [
-    "Grouped",
     "PairGroups",
     "draw_again",
     "draw_some",
@@ -27,31 +26,6 @@ __all__ = [
     "groups_of",
     "groups_of_children",
 ]
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """How the rows of a table belong together.
-
-    Parameters
-    ----------
-    key
-        The column whose values name the groups.
-    constant
-        Columns with one value for the whole group; without it those that are so in every group of
-        the original.
-    size
-        The column that holds the number of members; without it one that does in every row of the
-        original.
-    order
-        The column by which the first and the second member are found; "-age" begins with the
-        largest. Without it all members of a group are compared with one another.
-    """
-
-    key: str
-    constant: tuple[str, ...] | None = None
-    size: str | None = None
-    order: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +40,7 @@ class PairGroups:
         The group of each row.
     """
 
-    said: Grouped
+    said: Groups
     original: Members
     synthetic: Members
     control: Members | None = None
@@ -74,7 +48,7 @@ class PairGroups:
     __repr__ = without_values
 
 
-def groups_of(pair: Pair, said: Grouped) -> tuple[Pair, PairGroups]:
+def groups_of(pair: Pair, said: Groups) -> tuple[Pair, PairGroups]:
     """Take the key out of a pair: the pair without it, and who belongs together."""
     key, outside = said.key, pair.control
     for what, table in (
@@ -104,32 +78,19 @@ def groups_of(pair: Pair, said: Grouped) -> tuple[Pair, PairGroups]:
     return bare, found
 
 
-def groups_of_children(
-    parents: tuple[Any, Any], children: tuple[Any, Any], key: str, column: str, order: str = ""
-) -> tuple[Pair, PairGroups]:
-    """Return the pair of two tables of children, and whose they are.
-
-    Parameters
-    ----------
-    parents, children
-        The original and the synthetic table of either.
-    key, column
-        The parents' key, and the column of the children that holds it.
-    order
-        The children's column by which the first and the second are found.
-    """
-    above = [Table.from_frame(table) for table in parents]
-    below = [Table.from_frame(table) for table in children]
-    whose = [children_of(a, key, b, column) for a, b in zip(above, below, strict=True)]
-    bare = align_copies(below[0].drop([column]), [below[1].drop([column])])[0]
-    known: Sequence[Table | None] = [who.parents for who in whose]
-    if known[0] is not None and known[1] is not None and known[0].names:
-        aligned = align_copies(known[0], [known[1]])[0]
-        known = [aligned.original, aligned.synthetic]
+def groups_of_children(original: Linked, synthetic: Linked, table: str) -> PairGroups:
+    """Return whose children the rows of a table are, in an original and in a release."""
+    whose = children_of(original, table), children_of(synthetic, table)
+    parents = [who.parents for who in whose if who.parents is not None]
+    if all(len(known.names) for known in parents):
+        aligned = align(*parents)
+        parents = [aligned.original, aligned.synthetic]
     ours, theirs = (
-        Members(who.group, who.n_groups, table) for who, table in zip(whose, known, strict=True)
+        Members(who.group, who.n_groups, known) for who, known in zip(whose, parents, strict=True)
     )
-    return bare, PairGroups(Grouped(column, order=order), ours, theirs)
+    link = original.parent_of(table)
+    assert link is not None  # or it would not be a table of children
+    return PairGroups(Groups(link.column, order=original.order.get(table, "")), ours, theirs)
 
 
 def group_weights(members: Members, weights: Weights) -> Weights:

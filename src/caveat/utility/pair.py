@@ -15,8 +15,9 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.table import Column, Difference, Kind, Pair, Table, align
 from caveat.table.column import Codes
+from caveat.table.grouping import Groups
 from caveat.table.groups import Style, breaks, cut, interval_labels
-from caveat.utility.grouping import Grouped, PairGroups, groups_of
+from caveat.utility.grouping import PairGroups, groups_of
 from caveat.utility.weighting import Weights, redraw, split_weights
 
 __all__ = ["Categories", "Category", "WeightedPair"]
@@ -123,7 +124,7 @@ class WeightedPair(Pair):
         synthetic: Any,
         weights: Any = None,
         control: Any = None,
-        groups: str | Grouped | None = None,
+        groups: str | Groups | None = None,
     ) -> WeightedPair:
         """Align two tables or frames of any origin, and perhaps a control.
 
@@ -140,8 +141,7 @@ class WeightedPair(Pair):
         outside = None if control is None else Table.from_frame(control)
         theirs, found = Table.from_frame(synthetic), None
         if groups is not None:
-            said = Grouped(groups) if isinstance(groups, str) else groups
-            bare, found = groups_of(Pair(ours, theirs, outside), said)
+            bare, found = groups_of(Pair(ours, theirs, outside), Groups.of(groups))
             ours, theirs, outside = bare.original, bare.synthetic, bare.control
         pair = align(ours, theirs, outside)
         return cls(

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from caveat.errors import CaveatError
 from caveat.table import Table
 from caveat.table.column import Column
-from caveat.table.members import Members, constant_columns, members_of, varies
+from caveat.table.members import Members, members_of, shared_columns, varies
 from caveat.table.per_group import joined_tables
 from caveat.utility.associations import association_matrix
 from caveat.utility.edits import truth
@@ -52,11 +52,14 @@ def groups_in(pair: WeightedPair) -> PairGroups:
 
 
 def constant_of(pair: WeightedPair) -> tuple[str, ...]:
-    """Return the columns with one value for the whole group, as said or as in the original."""
+    """Return the columns with one value for the whole group, as said or as in the original.
+
+    Of those that were named, those that are compared: a release need not hold them all.
+    """
     groups = groups_in(pair)
     if groups.said.constant is not None:
-        return pair.choose(groups.said.constant)
-    return pair.once("constant", lambda: constant_columns(pair.original, groups.original))
+        return tuple(name for name in groups.said.constant if name in pair.names)
+    return pair.once("constant", lambda: shared_columns(pair.original, groups.original))
 
 
 @dataclass(frozen=True)
@@ -158,8 +161,6 @@ def one_value(pair: WeightedPair) -> dict[str, float | None]:
 def size_column(pair: WeightedPair) -> str | None:
     """Return the column that holds the number of members, if there is one."""
     groups = groups_in(pair)
-    if groups.said.size is not None:
-        return pair.choose([groups.said.size])[0]
     if groups.original.sizes.max(initial=0) < 2:
         return None
     return pair.once(
@@ -199,6 +200,8 @@ def within_groups(pair: WeightedPair) -> dict[str, tuple[float, float]]:
     fixed = {*constant_of(pair), size_column(pair)}
     names = [name for name in pair.names if name not in fixed]
     order = groups.said.order
+    if order.removeprefix("-") not in pair.names:  # it may be an identifier
+        order = ""
     figures = []
     for table, members, weights in sides:
         if order:

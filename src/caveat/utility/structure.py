@@ -37,6 +37,7 @@ __all__ = [
     "size_agreement",
     "size_column",
     "size_distance",
+    "size_shares",
     "within_groups",
 ]
 
@@ -102,6 +103,23 @@ def size_distance(pair: WeightedPair) -> float:
     groups = groups_in(pair)
     weights = group_weights(groups.original, pair.weights)
     return _total_variation(groups.original.sizes, groups.synthetic.sizes, weights)
+
+
+def size_shares(pair: WeightedPair, most: int) -> list[tuple[int, float, float]]:
+    """Return which share of the groups of both tables has each number of members.
+
+    The last number stands for itself and all above it.
+    """
+    groups = groups_in(pair)
+    weights = group_weights(groups.original, pair.weights)
+    sizes = [np.minimum(m.sizes, most) for m in (groups.original, groups.synthetic)]
+    n = max(int(s.max(initial=0)) for s in sizes) + 1
+    ours, theirs = np.bincount(sizes[0], weights, n), np.bincount(sizes[1], minlength=n)
+    return [
+        (k, float(ours[k] / ours.sum()), float(theirs[k] / theirs.sum()))
+        for k in range(n)
+        if ours[k] or theirs[k]
+    ]
 
 
 def compositions(pair: WeightedPair, bands: int = 5) -> dict[str, float]:

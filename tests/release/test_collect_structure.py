@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.report.sample import small
 
+from caveat import Release
 from caveat.evidence import check
 from caveat.release.collect_structure import collect_structure
+from caveat.release.collect_utility import collect_utility
+from caveat.release.material import Material, hold_out
+from caveat.table import Table
+from caveat.table.grouping import Groups
+from caveat.table.members import members_of
 from caveat.utility import WeightedPair
 
 OURS = {
@@ -46,3 +53,27 @@ def test_large_groups_are_counted_together() -> None:
     whole = {"home": [1] * 40 + [2], "age": list(range(41))}
     sizes = collect_structure(WeightedPair.of(whole, whole, groups="home"))["sizes"]
     assert [s["members"] for s in sizes] == [1, 12]
+
+
+def test_a_run_with_fresh_keys(specification) -> None:
+    """The release has other keys: nothing is in doubt, and no variable is called home."""
+    spec = Release.from_toml(specification(
+        ('measures = ["S_pMSE two-way", "total variation"]', 'measures = ["total variation"]')
+    )).spec  # fmt: skip
+    table = spec.read_data()
+    home = np.sort(np.random.default_rng(3).integers(0, 150, table.n_rows))
+    table = table.with_columns(Table.from_frame({"home": home}).columns)
+    rows, fitted, control = hold_out(table, 100, 1, "home")
+    members = members_of(fitted, "home")
+    again, drawn = members.take(np.random.default_rng(4).integers(0, members.n_groups, 120))
+    fresh = Table.from_frame({"home": drawn.group + 5000}).columns
+    material = Material(
+        table, rows, fitted, control, (fitted.take(again).with_columns(fresh),), seed=1
+    )
+    found = collect_utility(material, spec, lambda share: None, groups=Groups("home"))
+    assert found["structure"]["synthetic"] == 120
+    assert {v["name"] for v in found["variables"]}.isdisjoint({"home"})
+    (result,) = (m for m in found["measurements"] if m["measure"] == "total variation")
+    assert not [note for note in result["notes"] if "home" in note["text"]]
+    assert result["control"] is not None
+    assert "structure" not in collect_utility(material, spec, lambda share: None)

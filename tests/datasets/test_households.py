@@ -28,7 +28,7 @@ def test_household_income_is_the_sum_of_those_of_the_members(people: pd.DataFram
     known = people["income"].where(people["income"] != -8, 0)
     total = known.groupby(people["household"]).sum()
     assert (total == people.groupby("household")["hhincome"].first()).all()
-    assert (people["hhincome"] > 0).mean() > 0.95
+    assert (people["hhincome"] > 0).mean() > 0.9
 
 
 def test_every_household_has_an_adult_who_stands_first(people: pd.DataFrame) -> None:

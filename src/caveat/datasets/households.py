@@ -163,8 +163,9 @@ def _age_and_sex(
     other = np.clip(head + np.where(sex == 0, apart, -apart), ADULT, 95)
     youngest = np.where(homes.partner, np.minimum(head, other), head)
     same = rng.random(n) < ONE_SEX
-    born_at = rng.integers(ADULT, 41, len(home))
-    child = np.clip(youngest[home] - born_at, 0, None)
+    # Somebody of 25 has children of up to seven years, somebody of 50 of ten to 32.
+    most = np.minimum(youngest[home], 40)
+    child = youngest[home] - rng.integers(ADULT, most + 1)
     elder = np.where(homes.children > 0, rng.integers(22, 35, n), 0)[home]
     flatmate = np.clip(np.rint(rng.normal(head[home], 6)), ADULT, 95).astype(int)
     adult = np.where(elder > 0, np.minimum(head[home] + elder, 99), flatmate)

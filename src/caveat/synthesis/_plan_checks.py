@@ -27,7 +27,7 @@ __all__ = [
 WITHOUT_MODEL = ("constant", "copy", "derived", "drop", "given")
 GIVEN = "given"  # columns that others are drawn from, known before anything is drawn
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
-             "special", "predictors", "keep", "given", "only_for")  # fmt: skip
+             "special", "predictors", "keep")  # fmt: skip
 # Settings of plain trees that guarded ones have not, with the method to name; and the other way.
 PLAIN = {
     **dict.fromkeys(("minbucket", "minsplit", "cp", "prune", "max_depth"), "cart"),

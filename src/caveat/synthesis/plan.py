@@ -162,6 +162,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
+    given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -170,14 +171,12 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
-    columns: dict[str, ColumnPlan] = {}
+    columns = {name: ColumnPlan(Settings(GIVEN)) for name in given_ones}
     judged = judge(table) if judged is None else judged
     keep = [named(table, name, "keep") for name in options.get("keep", ())]
     refuse_both(keep, options.get("drop", ()))
     # A method of its own is somebody's word for a column, a method for all columns is none.
     keep += [name for name, entry in single.items() if "method" in entry]
-    only_for = options.get("only_for", {})
-    columns |= {name: ColumnPlan(Settings(GIVEN)) for name in options.get("given", ())}
     for name in (name for name in order if name not in columns):
         given = {**shared, **single.get(name, {})}
         if name in judged:

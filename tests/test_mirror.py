@@ -33,7 +33,7 @@ ELSEWHERE = {
     "attack": "_lookups adjacent candidates entry figures generator strong worlds",
     "attack/ordinary": "common prediction_measures",
     "charts": "style",
-    "cli": "attack commands console measures ordinary reading run study tune",
+    "cli": "attack commands console measures ordinary reading run tune",
     "compiling": "announcement intrinsics",
     "datasets": "buyer_beware",
     "expressions": "formula parser tokens",
@@ -53,6 +53,7 @@ ELSEWHERE = {
     "synthesis": "_plan_checks archive cells column_model derived dictionary fitting "
     "leaving_out predictors public "
     "model rules",
+    "synthesis/linked": "stages",
     "synthesis/methods": "_checks _crosstab _linear base cart ipf logistic lookup multinomial "
     "_halving "
     "nested normrank ordinal sample saturated stratified",

@@ -66,7 +66,7 @@ class Groups:
 
 
 def found_groups(table: Table, given: Groups | str | Mapping[str, Any]) -> Groups:
-    """Return the groups of a table with everything that was not said found, or say what is wrong."""
+    """Return the groups of a table, what was not said found, or say what is wrong."""
     groups = Groups.of(given)
     members = groups.order.removeprefix("-"), groups.role
     for name in (groups.key, *(groups.constant or ()), *(name for name in members if name)):

@@ -16,7 +16,7 @@ from caveat.table.align import recode_to
 from caveat.table.column import Column
 from caveat.table.table import Table
 
-__all__ = ["Link", "Linked"]
+__all__ = ["Link", "Linked", "places_within"]
 
 Ints = NDArray[np.int64]
 
@@ -92,8 +92,12 @@ class Linked:
                     do="declare the one that is a public list of codes as lookup = true",
                 )
         assert self.sequence  # raises if tables hang on each other in a circle
-        for link in self.links:
-            self._rows_of(link)
+        assert self._held is not None  # raises if a row has no parent
+
+    @cached_property
+    def _held(self) -> dict[Link, Ints]:
+        """The row that each row of a link's child points to."""
+        return {link: self._rows_of(link) for link in self.links}
 
     def _check_names(self) -> None:
         for table in (*self.keys, *self.order, *self.lookups):
@@ -164,7 +168,7 @@ class Linked:
         """Return for each row of a table the row of its parent."""
         link = self.parent_of(table)
         assert link is not None
-        return self._rows_of(link)
+        return self._held[link]
 
     def _rows_of(self, link: Link) -> Ints:
         """Return the rows that a link points to; a key that nobody has is an error."""

@@ -216,11 +216,22 @@ class Kernels(NamedTuple):
     differ: Floats
 
     @classmethod
-    def of(cls, data: Mixed) -> Kernels:
-        """Return the widths that suit a table: a tenth of Scott's."""
+    def of(cls, data: Mixed, spread: Floats | None = None, part: float = NARROW) -> Kernels:
+        """Return the widths that suit a table: a part of Scott's.
+
+        Parameters
+        ----------
+        data
+            The table.
+        spread
+            Standard deviations of the numbers, where they are not those of ``data``: a missing cell
+            is coded far away from all numbers, and no kernel should be wide enough to get there.
+        part
+            Of Scott's width.
+        """
         width = data.numbers.shape[1]
-        shrink = NARROW * data.n ** (-1 / (width + 4))
-        bandwidth = data.numbers.std(axis=0) * shrink
+        shrink = part * data.n ** (-1 / (width + 4))
+        bandwidth = (data.numbers.std(axis=0) if spread is None else spread) * shrink
         levels = np.maximum(data.codes.max(axis=0, initial=0) + 1.0, 2.0)
         share = np.minimum((levels - 1) / levels, shrink**2)
         return cls(

@@ -23,8 +23,10 @@ from caveat.spec.entries import SCENARIO, SPECIFICATION, SYNTHESIS
 from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
 from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
+from caveat.spec.tables import TableSpec
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
+from caveat.table.grouping import Groups
 from caveat.table.schema import ColumnSchema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -44,6 +46,10 @@ def test_every_key_is_read_and_nothing_else() -> None:
 
     assert set(section("release").keys) == names(ReleasePart)
     assert set(section("data").keys) == names(DataSpec) - {"name"}
+    assert set(section("groups").keys) == names(Groups)
+    assert set(section("tables").keys) == names(TableSpec) - {"name", "path", "schema"} | {
+        "columns"
+    }
     assert set(section("output").keys) == names(OutputSpec)
     assert set(section("map").keys) == names(MapSpec)
     assert set(section("utility").keys) == names(UtilitySpec)
@@ -194,5 +200,7 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
         "tune",
         "generator",
         "benchmark",
+        "groups",
+        "tables",
     }
     assert lines_of(example)["release",] == 1

@@ -123,7 +123,7 @@ def synthesise(
     setting = Setting(spec.synthesis, tuple(spec.protect))
     made = setting.fit(fitted, seed, threads=threads, anyway=anyway, done=ready)
     step("draw")
-    drawn = made.draw(spec.release.rows, spec.release.copies, threads)
+    drawn = made.draw(spec.rows_of(fitted), spec.release.copies, threads)
     ready = step("protect")
     copies = []
     for number, table_drawn in enumerate(drawn):

@@ -25,6 +25,7 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         targets=material.columns(spec.keys) if spec.targets is None else spec.targets,
         measures=spec.measures,
         **spec.circumstances,
+        unit=spec.unit,
     )
     done(1.0)
     content = found.to_dict()

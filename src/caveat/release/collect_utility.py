@@ -9,9 +9,11 @@ from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.collect import Done, held_to, limits_of, plain, refusal
+from caveat.release.collect_structure import collect_structure
 from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
+from caveat.table.grouping import Groups
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
@@ -22,8 +24,13 @@ __all__ = ["collect_utility"]
 RESAMPLES = 1_000_015  # first word of the seeds
 
 
-def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
-    """Compare the released tables with the fitted records, beside values to judge this by."""
+def collect_utility(
+    material: Material, spec: ReleaseSpec, done: Done, groups: Groups | None = None
+) -> dict[str, Any]:
+    """Compare the released tables with the fitted records, beside values to judge this by.
+
+    Groups say which rows belong together; their key is then no data.
+    """
     column = spec.synthesis.get("weights") or None
     weights = weights_apart(material.fitted, column)[1]
     pairs = material.pairs
@@ -32,7 +39,9 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
     for model in spec.utility.models:
         # A model that cannot be fitted to the release is a finding, not the end of the run.
         try:
-            compare_pairs(pairs, models=[model], measures=[], resamples=0, weights=weights)
+            compare_pairs(
+                pairs, models=[model], measures=[], resamples=0, weights=weights, groups=groups
+            )
             models.append(model)
         except CaveatError as error:
             refused[model] = refusal(error)
@@ -48,6 +57,7 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
         control_weights=None
         if material.control is None
         else weights_apart(material.control, column)[1],
+        groups=groups,
         progress=lambda *_: done(1 / jobs),
     )
     return {
@@ -57,6 +67,7 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
         "pairs": _pairs(found),
         "models": [_model(model) for model in found.models],
         "rules": _rules(found, spec),
+        **({} if groups is None else {"structure": collect_structure(found.first)}),
         "remarks": [*found.remarks, *(f"{model}: {why}" for model, why in refused.items())],
     }
 

@@ -16,6 +16,7 @@ from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.table import Pair, Table, align_copies
+from caveat.table.members import draw_groups, members_of
 
 __all__ = ["Material", "hold_out", "synthesise"]
 
@@ -90,18 +91,24 @@ class Material:
 
 
 def hold_out(
-    table: Table, held_out: int, seed: int
+    table: Table, held_out: int, seed: int, groups: str = ""
 ) -> tuple[NDArray[np.int64], Table, Table | None]:
     """Draw the control: the positions of the records that remain, these records, the others.
 
-    Both sides keep only the levels that their own records have: what nobody in the fitted part
-    has, the synthesiser must not know.
+    With the name of a key whole groups are drawn, as many as there is room for in so many records:
+    who lives with somebody in the data is no stranger to them. Both sides keep only the levels that
+    their own records have: what nobody in the fitted part has, the synthesiser must not know.
     """
     if not held_out:
         return np.arange(table.n_rows), table, None
-    order = rng_of(seed, CONTROL).permutation(table.n_rows)
-    rows = np.sort(order[held_out:])
-    return rows, table.take(rows).compact(), table.take(np.sort(order[:held_out])).compact()
+    rng = rng_of(seed, CONTROL)
+    if groups:
+        drawn = draw_groups(members_of(table, groups), held_out, rng)
+        rows, others = np.flatnonzero(~drawn), np.flatnonzero(drawn)
+    else:
+        order = rng.permutation(table.n_rows)
+        rows, others = np.sort(order[held_out:]), np.sort(order[:held_out])
+    return rows, table.take(rows).compact(), table.take(others).compact()
 
 
 def synthesise(

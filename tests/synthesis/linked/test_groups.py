@@ -36,7 +36,9 @@ def test_the_key_alone_finds_the_rest(release):
     assert model.groups == Groups("hh", ("region", "size", "total"))
     assert dict(model.plan.late) == {"total": "sum(income)", "size": "sum(1)"}
     assert [str(rule.text) for rule in model.plan.rules] == ["age >= 18"]
-    assert list(model.model.stages) == ["groups", "members, first", "members, later"]
+    assert list(model.model.stages) == [
+        "groups", "members, first", "members, later", "members, each",
+    ]  # fmt: skip
 
 
 def test_whole_groups_come_out(release):

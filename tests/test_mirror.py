@@ -15,7 +15,7 @@ SEVERAL = {
     "cli": "outputs starter terminal whole_specification wrong_file",
     "expressions": "hostile",
     "findings": "survey_files wide",
-    "release": "pairs weights_and_wrong_files guarded",
+    "release": "pairs weights_and_wrong_files guarded whole_groups",
     "report": "browser markers",
     "risk": "common properties wrong_file",
     "spec": "new_entry",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.report.sample import small
@@ -68,12 +70,14 @@ def test_a_run_with_fresh_keys(specification) -> None:
     again, drawn = members.take(np.random.default_rng(4).integers(0, members.n_groups, 120))
     fresh = Table.from_frame({"home": drawn.group + 5000}).columns
     material = Material(
-        table, rows, fitted, control, (fitted.take(again).with_columns(fresh),), seed=1
-    )
-    found = collect_utility(material, spec, lambda share: None, groups=Groups("home"))
+        table, rows, fitted, control, (fitted.take(again).with_columns(fresh),), seed=1,
+        groups=Groups("home"),
+    )  # fmt: skip
+    found = collect_utility(material, spec, lambda share: None)
     assert found["structure"]["synthetic"] == 120
     assert {v["name"] for v in found["variables"]}.isdisjoint({"home"})
     (result,) = (m for m in found["measurements"] if m["measure"] == "total variation")
     assert not [note for note in result["notes"] if "home" in note["text"]]
     assert result["control"] is not None
-    assert "structure" not in collect_utility(material, spec, lambda share: None)
+    alone = replace(material, groups=None)
+    assert "structure" not in collect_utility(alone, spec, lambda share: None)

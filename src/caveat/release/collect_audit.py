@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from caveat.errors import CaveatError
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, plain
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk import Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
+from caveat.table import Pair, align_copies
+from caveat.table.grouping import size_columns
+from caveat.table.per_group import SIZE, group_tables
 
-__all__ = ["collect_audit"]
+__all__ = ["as_groups", "collect_audit"]
 
 # The measures whose records are named: who is found, and whose target is told.
 NAMED = ("repU", "DiSCO")
@@ -19,10 +25,14 @@ NAMED = ("repU", "DiSCO")
 
 def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Done) -> Collected:
     """Measure what the released tables give away to someone who knows the keys."""
+    targets = material.columns(spec.keys) if spec.targets is None else spec.targets
+    pairs, keys = material.pairs, spec.keys
+    if spec.unit:
+        pairs, keys, targets = as_groups(material, keys, targets)
     found = audit_pairs(
-        material.pairs,
-        keys=spec.keys,
-        targets=material.columns(spec.keys) if spec.targets is None else spec.targets,
+        pairs,
+        keys=keys,
+        targets=targets,
         measures=spec.measures,
         **spec.circumstances,
         unit=spec.unit,
@@ -37,8 +47,46 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         ],
         checks=plain(content["checks"]),
         remarks=[*content["differences"], *content["remarks"]],
-        at_risk=_at_risk(found, spec, signs),
+        # A group is no record that could be named by its row.
+        at_risk=[] if spec.unit else _at_risk(found, spec, signs),
     )
+
+
+def as_groups(
+    material: Material, keys: Sequence[str], targets: Sequence[str]
+) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return pairs with a row for each group, and what keys and targets are called there.
+
+    What the members of a group share is a column as before. Of other columns there are the numbers
+    of members of each kind; who knows any of them knows how many they are in all.
+    """
+    assert material.groups is not None
+    constant = material.groups.constant or ()
+    named = tuple(dict.fromkeys([*keys, *targets]))
+    held = [name for name in named if name in constant]
+    control = [] if material.control is None else [material.control]
+    tables = [
+        table.select([material.key, *named])
+        for table in (material.fitted, *material.releases, *control)
+    ]
+    ours, *others = group_tables(
+        tables, material.key, held, [name for name in named if name not in held]
+    )
+    outside = others.pop() if control else None
+    pairs = align_copies(ours, others, outside)
+
+    def called(names: Sequence[str]) -> list[str]:
+        kinds = tuple(f"number of {name} " for name in names if name not in held)
+        return [n for n in ours if (n in held and n in names) or n.startswith(kinds)]
+
+    known = (SIZE, *called(keys))
+    counted = size_columns(material.fitted, material.key, constant)
+    sought = [n for n in called(targets) if n not in known and n not in counted]
+    if not sought:
+        raise CaveatError(
+            "nothing is left to learn about a group", where="scenario", do="name other targets"
+        )
+    return pairs, known, tuple(sought)
 
 
 def _at_risk(found: Audit, spec: ScenarioSpec, signs: Signs) -> list[AtRisk]:

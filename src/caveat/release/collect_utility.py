@@ -13,7 +13,6 @@ from caveat.release.collect_structure import collect_structure
 from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
-from caveat.table.grouping import Groups
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
@@ -24,16 +23,11 @@ __all__ = ["collect_utility"]
 RESAMPLES = 1_000_015  # first word of the seeds
 
 
-def collect_utility(
-    material: Material, spec: ReleaseSpec, done: Done, groups: Groups | None = None
-) -> dict[str, Any]:
-    """Compare the released tables with the fitted records, beside values to judge this by.
-
-    Groups say which rows belong together; their key is then no data.
-    """
+def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
+    """Compare the released tables with the fitted records, beside values to judge this by."""
     column = spec.synthesis.get("weights") or None
     weights = weights_apart(material.fitted, column)[1]
-    pairs = material.pairs
+    pairs, groups = material.pairs, material.members or None
     models: list[str] = []
     refused: dict[str, Note] = {}
     for model in spec.utility.models:

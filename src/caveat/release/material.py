@@ -15,11 +15,20 @@ from caveat.notes import Note
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.linked.groups import GroupModel
 from caveat.table import Pair, Table, align_copies
+from caveat.table.grouping import Groups
 from caveat.table.members import draw_groups, members_of
+from caveat.utility.grouping import PairGroups
 
 __all__ = ["Material", "hold_out", "synthesise"]
 
+WHOLE = Note(
+    "whole-groups",
+    "groups are synthesised whole: this attack is on single records and is not carried out",
+    public=True,
+)
+"""Why an attack on records is left out where rows belong together."""
 CONTROL = 1_000_010  # first word of the seed; the synthesiser uses small numbers
 
 
@@ -49,6 +58,8 @@ class Material:
         What made them, and can make others; None if that is not known.
     not_simulated
         Why it is not run again and again with and without a record, if it is not.
+    groups
+        Which rows belong together; None if each stands by itself.
     """
 
     original: Table
@@ -57,17 +68,23 @@ class Material:
     control: Table | None
     releases: tuple[Table, ...]
     seed: int
-    model: Model | None = None
+    model: Model | GroupModel | None = None
     copies: tuple[Copy, ...] = ()
     generator: Generator | None = None
     not_simulated: Note | None = None
+    groups: Groups | None = None
 
     __repr__ = without_values
 
     @property
     def plan(self) -> Plan | None:
-        """How the tables were made, if that is known."""
-        return None if self.model is None else self.model.plan
+        """How the rows of the tables were made, if that is known and they stand by themselves."""
+        return self.model.plan if isinstance(self.model, Model) else None
+
+    @property
+    def key(self) -> str:
+        """The column that says which rows belong together; it is no data. "" if there is none."""
+        return "" if self.groups is None else self.groups.key
 
     @property
     def drawn(self) -> list[Table]:
@@ -81,12 +98,25 @@ class Material:
         control = None if self.control is None else self.control.select(names)
         return align_copies(self.fitted.select(names), self.releases, control)
 
+    @cached_property
+    def members(self) -> tuple[PairGroups, ...]:
+        """Who belongs together in each pair; nothing if rows stand by themselves."""
+        groups, control = self.groups, self.control
+        if groups is None:
+            return ()
+        outside = None if control is None else members_of(control, self.key)
+        ours = members_of(self.fitted, self.key)
+        return tuple(
+            PairGroups(groups, ours, members_of(table, self.key), outside)
+            for table in self.releases
+        )
+
     def columns(self, without: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the released columns of the original that are not among these."""
+        """Return the released columns of the original that are not among these, nor a key."""
         return tuple(
             name
             for name in self.original
-            if name not in without and all(name in table for table in self.releases)
+            if name not in (*without, self.key) and all(name in table for table in self.releases)
         )
 
 
@@ -125,9 +155,10 @@ def synthesise(
     ``step`` is told the name of each step and returns what hears of its progress.
     """
     step("hold out")
-    rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed)
+    key = "" if spec.groups is None else spec.groups.key
+    rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed, key)
     ready = step("fit")
-    setting = Setting(spec.synthesis, tuple(spec.protect))
+    setting = Setting(spec.options, tuple(spec.protect))
     made = setting.fit(fitted, seed, threads=threads, anyway=anyway, done=ready)
     step("draw")
     drawn = made.draw(spec.rows_of(fitted), spec.release.copies, threads)
@@ -138,5 +169,7 @@ def synthesise(
         ready(1 / len(drawn))
     releases = tuple(copy.release for copy in copies)
     return Material(
-        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting
-    )
+        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting,
+        not_simulated=WHOLE if isinstance(made.model, GroupModel) else None,
+        groups=made.model.groups if isinstance(made.model, GroupModel) else None,
+    )  # fmt: skip

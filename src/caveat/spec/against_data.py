@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from caveat.errors import hint
+from caveat.errors import CaveatError, hint
 from caveat.generators import Setting
 from caveat.spec._kinds import Many, Named, Number, Text, dotted
 from caveat.spec.document import Document
@@ -80,8 +80,12 @@ def _groups(spec: ReleaseSpec, table: Table) -> None:
             _columns(document, table.names, [(("groups", key), name)])
     held = enumerate(groups.constant or ())
     _columns(document, table.names, ((("groups", "constant", i), name) for i, name in held))
-    with document.at("groups"):
+    try:
         found_groups(table, groups)
+    except CaveatError as error:
+        named = [i for i, name in enumerate(groups.constant or ()) if name == error.column]
+        with document.at("groups", *(("constant", named[0]) if named else ())):
+            raise
 
 
 def _tried(spec: ReleaseSpec, key: str, value: Any) -> Mapping[str, Any]:

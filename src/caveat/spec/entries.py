@@ -204,6 +204,9 @@ _SCENARIO = {
     "targets": Key(SOME_NAMES, "Columns she wants to learn.",
                    otherwise="every released column that is no key; none for the strong "
                    "attacker, who then asks about membership only, as the simulated one does"),
+    "unit": Key(Choice(("group",), "unit"), "Whom she is after: \"group\" for a whole group of "
+                "[groups], of which she knows what its members share, how many they are, and how "
+                "many of each kind.", otherwise="a row", only=TABLES),
     "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
                   "shares in per cent, as they are printed.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
@@ -236,7 +239,7 @@ _SCENARIO = {
                    "Attacks that are tried.", only=ORDINARY, otherwise=_usual_attacks()),
     **_keys_of_attacks(),
 }  # fmt: skip
-CIRCUMSTANCES = {name: key for name, key in _SCENARIO.items() if "release" in key.only}
+CIRCUMSTANCES = {n: key for n, key in _SCENARIO.items() if "release" in key.only and n != "unit"}
 """Entries of a scenario that are arguments of :class:`caveat.risk.Scenario`."""
 SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 

@@ -204,3 +204,14 @@ def test_children_without_a_parent_and_cycles(folder: Path) -> None:
 def test_calls_that_make_no_sense(folder: Path, arguments: list[str], message: str) -> None:
     Path("empty.toml").write_text("[synthesis]\n")
     assert message in refused("synth", *arguments)
+
+
+def test_a_search_works_row_by_row_and_says_so(folder: Path) -> None:
+    Path("t.toml").write_text(
+        '[data]\npath = "people.csv"\n[groups]\nkey = "household"\n[tune]\n'
+        'objective = "S_pMSE one-way"\nlimits = { repU = 5 }\nkeys = ["sex"]\n'
+        "settings = { smallest = [50] }\n"
+    )
+    assert refused("tune", "t.toml") == (
+        "t.toml, line 3: groups: settings are compared row by row; remove it for the search."
+    )

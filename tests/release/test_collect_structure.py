@@ -10,6 +10,8 @@ from tests.report.sample import small
 
 from caveat import Release
 from caveat.evidence import check
+from caveat.release.at_risk import Signs
+from caveat.release.collect_audit import collect_audit
 from caveat.release.collect_structure import collect_structure
 from caveat.release.collect_utility import collect_utility
 from caveat.release.material import Material, hold_out
@@ -69,15 +71,49 @@ def test_a_run_with_fresh_keys(specification) -> None:
     members = members_of(fitted, "home")
     again, drawn = members.take(np.random.default_rng(4).integers(0, members.n_groups, 120))
     fresh = Table.from_frame({"home": drawn.group + 5000}).columns
+    release = fitted.take(again).with_columns(fresh)
     material = Material(
-        table, rows, fitted, control, (fitted.take(again).with_columns(fresh),), seed=1,
-        groups=Groups("home"),
-    )  # fmt: skip
+        table, rows, fitted, control, (release,), seed=1, groups=Groups("home", constant=())
+    )
+    assert "home" not in material.columns()
+    assert "home" not in material.pairs[0].original
     found = collect_utility(material, spec, lambda share: None)
     assert found["structure"]["synthetic"] == 120
     assert {v["name"] for v in found["variables"]}.isdisjoint({"home"})
     (result,) = (m for m in found["measurements"] if m["measure"] == "total variation")
     assert not [note for note in result["notes"] if "home" in note["text"]]
     assert result["control"] is not None
-    alone = replace(material, groups=None)
-    assert "structure" not in collect_utility(alone, spec, lambda share: None)
+    plain = Material(table, rows, fitted, control, (release,), seed=1)
+    assert "structure" not in collect_utility(plain, spec, lambda share: None)
+
+
+def test_an_audit_of_households(specification) -> None:
+    """One row per household: numbers are about households, records are all of their members."""
+    spec = Release.from_toml(specification()).spec
+    table = Table.from_frame({
+        "home": [1, 1, 1, 2, 3, 4, 4], "region": list("NNNSSNN"), "sex": list("fmffmff"),
+    })  # fmt: skip
+    release = table.with_columns(Table.from_frame({"home": [7, 7, 7, 5, 6, 9, 9]}).columns)
+    material = Material(
+        table, np.arange(7), table, None, (release,), seed=1, groups=Groups("home", ("region",))
+    )
+    scenario = replace(
+        spec.scenarios[0],
+        keys=("number of members", "number of sex f"),
+        targets=("region",),
+        circumstances={},
+        limits=(),
+        measures=("repU", "DiSCO"),
+        unit="household",
+    )
+    found = collect_audit(material, scenario, Signs(material, ()), lambda share: None)
+    by_name = {m["measure"]: m for m in found.measurements}
+    assert (by_name["repU"]["value"], by_name["repU"]["n"]) == (1, 4)
+    assert by_name["DiSCO"]["per"] == "household"
+    assert sorted({one.record for one in found.at_risk}) == list(range(7))
+    assert found.circumstances["unit"] == "household"
+    rows = collect_audit(
+        material, replace(scenario, keys=("sex",), unit=""), Signs(material, ("sex",)), print
+    )
+    assert all("per" not in m for m in rows.measurements)
+    assert {m["target"] for m in rows.measurements} == {None, "region"}

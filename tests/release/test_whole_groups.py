@@ -10,7 +10,8 @@ from caveat.datasets import households
 from caveat.errors import CaveatError
 from caveat.release import Release
 from caveat.release.run import Outcome
-from caveat.table import read, write
+from caveat.spec.benchmark import BenchmarkSpec
+from caveat.table import Table, read, write
 
 SPEC = """\
 [release]
@@ -196,14 +197,57 @@ def test_protections_that_change_values_leave_the_keys_alone(folder: Path) -> No
     assert next(iter(table)) == "household"
 
 
+POPULATION = """\
+[release]
+seed = 1
+rows = "population"
+[data]
+path = "people.csv"
+[groups]
+key = "household"
+[synthesis]
+weights = "weight"
+[[scenario]]
+name = "a neighbour"
+keys = ["region", "sex"]
+targets = ["marital"]
+measures = ["repU"]
+[utility]
+measures = ["group sizes"]
+"""
+
+
 def test_a_population_has_as_many_groups_as_the_weights_stand_for(folder: Path) -> None:
     path = folder / "population.toml"
-    path.write_text(SPEC.replace("control = 0.2\n", 'rows = "population"\n'))
-    spec = Release.from_toml(path).spec
-    table = spec.read_data()
-    frame = table.to_frame("pandas")
-    expected = frame.groupby("household")["weight"].first().sum()
-    assert spec.rows_of(table) == round(expected)
-    path.write_text(path.read_text().replace('weights = "weight"\n', ""))
+    path.write_text(POPULATION)
+    made = Release.from_toml(path).run(folder / "population", date="2026-01-01")
+    people = read(folder / "people.csv").to_frame("pandas")
+    expected = people.groupby("household")["weight"].first().sum()
+    assert made.evidence["release"]["groups"]["released"] == [round(expected)]
+    path.write_text(POPULATION.replace('weights = "weight"\n', ""))
     with pytest.raises(CaveatError, match=r'release\.rows: "population" needs weights'):
         Release.from_toml(path)
+
+
+def test_weights_are_calibrated_to_what_is_known(folder: Path) -> None:
+    known = {"region": ["north", "east", "south", "west", "centre"],
+             "groups": [100, 200, 300, 50, 350]}  # fmt: skip
+    write(Table.from_frame(known), folder / "regions.csv")
+    path = folder / "margins.toml"
+    text = POPULATION.replace('key = "household"', 'key = "household"\nmargins = ["regions.csv"]')
+    path.write_text(text)
+    made = Release.from_toml(path).run(folder / "calibrated", date="2026-01-01")
+    assert made.evidence["release"]["groups"]["released"] == [1000]
+    table = read(made.folder / "synthetic-1.csv").to_frame("pandas")
+    share = table.groupby("household")["region"].first().value_counts(normalize=True)
+    assert share["centre"] == pytest.approx(0.35, abs=0.06)
+    path.write_text(text.replace("regions.csv", "no.csv"))
+    with pytest.raises(CaveatError, match=r"line 8: groups\.margins: no\.csv: there is no such"):
+        Release.from_toml(path)
+
+
+def test_commands_that_work_row_by_row_say_so(folder: Path) -> None:
+    path = folder / "benchmark.toml"
+    path.write_text(SPEC + '[[generator]]\nname = "copy"\n')
+    with pytest.raises(CaveatError, match=r"line 12: groups: a benchmark compares generators row"):
+        BenchmarkSpec.from_toml(path)

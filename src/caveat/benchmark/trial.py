@@ -206,6 +206,7 @@ class _Trial:
         """Return the tables, and the megabytes of the process that made them, if another did."""
         split = self.split
         rows, number = self.spec.release.rows_of(split.fitted), self.spec.release.release.copies
+        assert rows != "population"  # a benchmark has no groups
         # Ours may need columns that are not released: weights, or what others are derived from.
         table = split.fitted if _is_ours(self.entry) else split.fitted.select(split.released)
         fitted = generator.fit(table, self.seed)

@@ -66,14 +66,16 @@ class Reader:
             return cls(form=given)
         # The specification knows every room: seconds that `caveat --help` does not need.
         from caveat.spec.spec import Document, read_parts
-        from caveat.spec.tables import read_groups, read_tables
+        from caveat.spec.tables import margin_files, read_groups, read_tables
 
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)
         declared = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
         path, files = (None, ()) if data is None else (data.path, data.files)
         groups, tables = read_groups(document), read_tables(document)
-        read_too = (specification, *files, *(table.path for table in tables))
+        read_too = (
+            specification, *files, *(table.path for table in tables), *margin_files(document)
+        )  # fmt: skip
         return cls(
             schema, {**declared, **given}, synthesis, groups, tables, path, document, read_too
         )

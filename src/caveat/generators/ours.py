@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -222,9 +222,18 @@ class FittedSetting:
         return [self.protect(table, copy).release for copy, table in enumerate(drawn)]
 
     def draw(
-        self, rows: int | None = None, copies: int = 1, threads: int | None = 1
+        self,
+        rows: int | Literal["population"] | None = None,
+        copies: int = 1,
+        threads: int | None = 1,
     ) -> list[Table]:
-        """Return tables as they are drawn, before the protections; of groups so many each."""
+        """Return tables as they are drawn, before the protections; of groups so many each.
+
+        The groups of a population are as many as the weights stand for.
+        """
+        if isinstance(self.model, GroupModel):
+            return self.model.tables(rows, copies, threads)
+        assert rows != "population"  # the specification has counted them
         return self.model.tables(rows, copies, threads)
 
     def protect(self, drawn: Table, copy: int = 0) -> Copy:

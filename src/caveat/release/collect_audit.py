@@ -13,9 +13,9 @@ from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk import Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.table import Pair, align_copies
 from caveat.table.grouping import size_columns
-from caveat.table.per_group import SIZE, group_tables
+from caveat.table.members import Members
+from caveat.table.per_group import SIZE
 
 __all__ = ["as_groups", "collect_audit"]
 
@@ -24,11 +24,17 @@ NAMED = ("repU", "DiSCO")
 
 
 def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Done) -> Collected:
-    """Measure what the released tables give away to someone who knows the keys."""
-    targets = material.columns(spec.keys) if spec.targets is None else spec.targets
-    pairs, keys = material.pairs, spec.keys
-    if spec.unit:
-        pairs, keys, targets = as_groups(material, keys, targets)
+    """Measure what the released tables give away to someone who knows the keys.
+
+    A scenario with a unit of its own is about groups: of a group that is found all records are
+    named.
+    """
+    pairs, members, keys, targets = material.pairs, None, spec.keys, spec.targets
+    if spec.unit and material.members is not None:
+        pairs, members = material.pairs_of_groups, material.members[0].original
+        keys, targets = as_groups(material, spec)
+    if targets is None:
+        targets = tuple(name for name in pairs[0].original if name not in keys)
     found = audit_pairs(
         pairs,
         keys=keys,
@@ -47,49 +53,45 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         ],
         checks=plain(content["checks"]),
         remarks=[*content["differences"], *content["remarks"]],
-        # A group is no record that could be named by its row.
-        at_risk=[] if spec.unit else _at_risk(found, spec, signs),
+        at_risk=_at_risk(found, spec, signs, members),
     )
 
 
 def as_groups(
-    material: Material, keys: Sequence[str], targets: Sequence[str]
-) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return pairs with a row for each group, and what keys and targets are called there.
+    material: Material, spec: ScenarioSpec
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """Return what keys and targets are called in a table with a row for each group.
 
-    What the members of a group share is a column as before. Of other columns there are the numbers
-    of members of each kind; who knows any of them knows how many they are in all.
+    What the members of a group share is a column as before. Of others there are the numbers of
+    members of each kind; who knows any of these knows how many members there are in all.
     """
-    assert material.groups is not None
-    constant = material.groups.constant or ()
-    named = tuple(dict.fromkeys([*keys, *targets]))
-    held = [name for name in named if name in constant]
-    control = [] if material.control is None else [material.control]
-    tables = [
-        table.select([material.key, *named])
-        for table in (material.fitted, *material.releases, *control)
-    ]
-    ours, *others = group_tables(
-        tables, material.key, held, [name for name in named if name not in held]
+    names = material.pairs_of_groups[0].original.names
+
+    def called(wanted: Sequence[str]) -> list[str]:
+        found = [[w] if w in names else [n for n in names if n.startswith(f"number of {w} ")]
+                 for w in wanted]  # fmt: skip
+        return [name for each in found for name in each]
+
+    keys = called(spec.keys)
+    if SIZE not in keys and len(keys) > len([key for key in spec.keys if key in names]):
+        keys.insert(0, SIZE)
+    counted = size_columns(
+        material.fitted, material.key, [name for name in names if name in material.fitted]
     )
-    outside = others.pop() if control else None
-    pairs = align_copies(ours, others, outside)
-
-    def called(names: Sequence[str]) -> list[str]:
-        kinds = tuple(f"number of {name} " for name in names if name not in held)
-        return [n for n in ours if (n in held and n in names) or n.startswith(kinds)]
-
-    known = (SIZE, *called(keys))
-    counted = size_columns(material.fitted, material.key, constant)
-    sought = [n for n in called(targets) if n not in known and n not in counted]
-    if not sought:
+    wanted = names if spec.targets is None else called(spec.targets)
+    targets = tuple(n for n in wanted if n not in keys and not (SIZE in keys and n in counted))
+    if not targets:
         raise CaveatError(
-            "nothing is left to learn about a group", where="scenario", do="name other targets"
+            "nothing is left to learn about a group",
+            where=f"scenario {spec.name}",
+            do="name other targets",
         )
-    return pairs, known, tuple(sought)
+    return tuple(keys), targets
 
 
-def _at_risk(found: Audit, spec: ScenarioSpec, signs: Signs) -> list[AtRisk]:
+def _at_risk(
+    found: Audit, spec: ScenarioSpec, signs: Signs, members: Members | None
+) -> list[AtRisk]:
     """Return the records that carry a measure in every table, those with most signs first."""
     out = []
     for name in NAMED:
@@ -97,6 +99,8 @@ def _at_risk(found: Audit, spec: ScenarioSpec, signs: Signs) -> list[AtRisk]:
         for target in dict.fromkeys(row.scenario.target for row in rows):
             shares = [r.result.per_record for r in rows if r.scenario.target == target]
             mean = np.mean([share for share in shares if share is not None], axis=0)
+            if members is not None:  # whoever belongs to a group that is found
+                mean = mean[members.group]
             out += [
                 AtRisk(spec.name, int(i), target, name, float(mean[i]), None)
                 for i in np.flatnonzero(mean > 0)

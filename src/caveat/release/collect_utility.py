@@ -27,7 +27,7 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
     """Compare the released tables with the fitted records, beside values to judge this by."""
     column = spec.synthesis.get("weights") or None
     weights = weights_apart(material.fitted, column)[1]
-    pairs, groups = material.pairs, material.members or None
+    pairs, groups = material.pairs, material.members
     models: list[str] = []
     refused: dict[str, Note] = {}
     for model in spec.utility.models:

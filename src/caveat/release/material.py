@@ -19,6 +19,7 @@ from caveat.synthesis.linked.groups import GroupModel
 from caveat.table import Pair, Table, align_copies
 from caveat.table.grouping import Groups
 from caveat.table.members import draw_groups, members_of
+from caveat.table.per_group import group_pairs
 from caveat.utility.grouping import PairGroups
 
 __all__ = ["Material", "hold_out", "synthesise"]
@@ -59,7 +60,8 @@ class Material:
     not_simulated
         Why it is not run again and again with and without a record, if it is not.
     groups
-        Which rows belong together; None if each stands by itself.
+        Which rows belong together, if they do. The key is in the tables and is no data: it is not
+        among `columns`, and not in `pairs`.
     """
 
     original: Table
@@ -82,11 +84,6 @@ class Material:
         return self.model.plan if isinstance(self.model, Model) else None
 
     @property
-    def key(self) -> str:
-        """The column that says which rows belong together; it is no data. "" if there is none."""
-        return "" if self.groups is None else self.groups.key
-
-    @property
     def drawn(self) -> list[Table]:
         """The tables before the protections."""
         return [copy.drawn for copy in self.copies]
@@ -99,17 +96,45 @@ class Material:
         return align_copies(self.fitted.select(names), self.releases, control)
 
     @cached_property
-    def members(self) -> tuple[PairGroups, ...]:
-        """Who belongs together in each pair; nothing if rows stand by themselves."""
-        groups, control = self.groups, self.control
-        if groups is None:
-            return ()
-        outside = None if control is None else members_of(control, self.key)
-        ours = members_of(self.fitted, self.key)
+    def members(self) -> tuple[PairGroups, ...] | None:
+        """Who belongs together in each of the pairs, if that is known."""
+        if self.groups is None:
+            return None
+        key = self.groups.key
+        ours = members_of(self.fitted, key)
+        outside = None if self.control is None else members_of(self.control, key)
         return tuple(
-            PairGroups(groups, ours, members_of(table, self.key), outside)
+            PairGroups(self.groups, ours, members_of(table, key), outside)
             for table in self.releases
         )
+
+    @cached_property
+    def pairs_of_groups(self) -> tuple[Pair, ...]:
+        """The same pairs with a row for each group."""
+        assert self.groups is not None
+        key = self.groups.key
+
+        def keyed(table: Table, whole: Table) -> Table:
+            return table.with_columns({key: whole[key]})
+
+        pairs = [
+            Pair(
+                keyed(pair.original, self.fitted),
+                keyed(pair.synthetic, table),
+                None
+                if pair.control is None or self.control is None
+                else keyed(pair.control, self.control),
+            )
+            for pair, table in zip(self.pairs, self.releases, strict=True)
+        ]
+        said = self.groups.constant
+        constant = None if said is None else [n for n in said if n in pairs[0].original]
+        return group_pairs(pairs, key, constant)
+
+    @property
+    def key(self) -> str:
+        """The column that says which rows belong together; "" if there is none."""
+        return "" if self.groups is None else self.groups.key
 
     def columns(self, without: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the released columns of the original that are not among these, nor a key."""

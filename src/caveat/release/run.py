@@ -39,6 +39,7 @@ from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
+from caveat.spec.tables import margin_files
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
@@ -136,7 +137,8 @@ class Release:
                 do="add --only audit",
             )
         target = Path(folder) if folder is not None else self.spec.output.folder
-        read = [self.spec.path, *self.spec.data.files, *(synthetic or ())]
+        files = (*self.spec.data.files, *margin_files(self.spec.document))
+        read = [self.spec.path, *files, *(synthetic or ())]
         with (
             release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,

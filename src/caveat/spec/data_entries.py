@@ -51,6 +51,9 @@ GROUPS = Group(
                         "they are drawn once.", otherwise="found by itself"),
         "order": Key(FILLED, "The column by which members stand, as a date; \"-age\" from the "
                      "eldest on.", otherwise="as in the file"),
+        "margins": Key(Many(FILLED, "file names"), "Files with what is known of the population, to "
+                       "which the weights of [synthesis] are calibrated: columns of the data and a "
+                       "column count (of members) or groups (of groups).", otherwise="none"),
         "role": Key(FILLED, "The column that says what a member is in its group; it is drawn "
                     "first.", otherwise="none"),
     },

@@ -24,7 +24,7 @@ from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
-from caveat.table.grouping import Groups, first_rows
+from caveat.table.grouping import Groups
 
 __all__ = [
     "DataSpec",
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 Access = Literal["public", "registered", "secure"]
+Rows = int | Literal["population"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class ReleasePart:
     access: Access = "secure"
     seed: int | None = None
     copies: int = 1
-    rows: int | Literal["population"] | None = None
+    rows: Rows | None = None
     control: float | int | None = None
 
     def held_out(self, rows: int) -> int:
@@ -278,12 +279,10 @@ class ReleaseSpec:
         """Options of :class:`caveat.synthesis.Synthesizer`: ``[synthesis]``, and the groups."""
         return self.synthesis if self.groups is None else {**self.synthesis, "groups": self.groups}
 
-    def rows_of(self, table: Table) -> int | None:
+    def rows_of(self, table: Table) -> Rows | None:
         """Return the rows, or groups, of a release made from these records; None for as many."""
-        if self.release.rows != "population":
+        if self.release.rows != "population" or self.groups is not None:
             return self.release.rows
-        if self.groups is not None:
-            table = table.take(first_rows(table, self.groups.key))
         return round(float(table[self.synthesis["weights"]].cell_numbers.sum()))
 
     def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | GroupPlan | None:

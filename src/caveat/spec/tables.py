@@ -12,7 +12,7 @@ from caveat.table import Schema, read
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked
 
-__all__ = ["TableSpec", "read_groups", "read_linked", "read_tables"]
+__all__ = ["TableSpec", "margin_files", "read_groups", "read_linked", "read_tables"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,18 @@ def read_groups(document: Document) -> Groups | None:
             "[groups] is about one file, and [tables] about several",
             "remove one of the two",
         )
+    margins = []
+    for i, path in enumerate(margin_files(document)):
+        with document.reading(path, ("groups", "margins", i)):
+            margins.append(read(path))
     with document.at("groups"):
-        return Groups.of(given)
+        return Groups.of({**given, "margins": margins})
+
+
+def margin_files(document: Document) -> tuple[Path, ...]:
+    """Return the files with what is known of the population."""
+    given = document.content.get("groups", {}).get("margins", ())
+    return tuple(document.path.parent / name for name in given)
 
 
 def read_tables(document: Document) -> tuple[TableSpec, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
+from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -196,7 +197,10 @@ def _newton(start: Floats, matrix: csr_array, targets: Floats, tolerance: float)
         weighted.data = matrix.data * np.repeat(weights, length)
         bend = (matrix.T @ weighted).toarray()
         # Margins of the same units say some things twice: of all solutions the shortest is taken.
-        step = -np.linalg.lstsq(bend, slope, rcond=1e-12)[0]
+        with threadpool_limits(
+            limits=1
+        ):  # threads that wait for a busy core cost more than they save
+            step = -np.linalg.lstsq(bend, slope, rcond=1e-12)[0]
         moved = matrix @ step
         scale = min(1.0, STEEPEST / max(float(np.abs(moved).max(initial=0.0)), 1e-300))
         here = float(weights.sum() - power @ targets)

@@ -45,6 +45,8 @@ INSIDE = {
     "caveat.risk.audit_pairs", "caveat.risk.cross", "caveat.risk.disclosure_of_codes",
     "caveat.risk.key_cells", "caveat.utility.compare_pairs", "caveat.utility.entries",
     "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.spec.starter.released",
+    "caveat.spec.starter.column_blocks", "caveat.spec.starter.group_finding",
+    "caveat.spec.starter.guarded_lines",
     "caveat.datasets", "caveat.__version__",
 }  # fmt: skip
 
@@ -96,8 +98,18 @@ def _strong(names: dict[str, Any]) -> None:
     assert (names["by_model"].probability == names["by_seed"].probability).all()
 
 
+def _groups(names: dict[str, Any]) -> None:
+    homes = names["homes"]
+    assert homes.ngroups == 400
+    assert (homes["hhsize"].first() == homes.size()).all()
+    assert homes["age"].max().min() >= 18
+    assert not set(names["synthetic"]["household"]) & set(names["frame"]["household"])
+    assert set(names["visits"]["patient"]) < set(names["people"]["patient"])
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
+    "groups.md": _groups,
     "guarded-trees.md": _guarded,
     "ordinary-attackers.md": _ordinary,
     "report.md": _report,

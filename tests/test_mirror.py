@@ -15,7 +15,7 @@ SEVERAL = {
     "cli": "outputs starter terminal whole_specification wrong_file",
     "expressions": "hostile",
     "findings": "survey_files wide",
-    "release": "pairs weights_and_wrong_files guarded",
+    "release": "pairs weights_and_wrong_files guarded whole_groups",
     "report": "browser markers",
     "risk": "common properties wrong_file",
     "spec": "new_entry",
@@ -48,7 +48,7 @@ ELSEWHERE = {
     "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "
-    "schema starter toml tuning",
+    "schema toml tuning",
     "studies": "_charts attribute_baseline study",
     "synthesis": "_plan_checks archive cells column_model derived dictionary fitting "
     "leaving_out predictors public "

@@ -15,9 +15,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from caveat.cli import app
-from caveat.datasets import survey
+from caveat.datasets import households, survey
 from caveat.release import ReleaseSpec
 from caveat.table import Table, write
+from caveat.table.grouping import Groups
 
 Ask = Callable[..., Result]
 
@@ -90,6 +91,18 @@ def test_answers_are_checked_and_asked_for_again(ask: Ask, folder: Path) -> None
     assert scenario.keys == ("sex", "age")
     assert scenario.targets == ("income", "marital")
     assert [str(limit) for limit in scenario.limits] == ["repU ≤ 5"]
+    spec.check(spec.read_data())
+
+
+def test_groups_are_asked_about_where_there_are_any(ask: Ask, folder: Path) -> None:
+    write(households(number=120), folder / "households.csv")
+    for answer, expected in (("", Groups), ("no", type(None))):
+        result = ask([answer, *DEFAULTS[1:]], "households.csv", "--force")
+        assert result.exit_code == 0, result.output
+        assert "Rows belong together by household: 120 groups" in result.output
+        spec = ReleaseSpec.from_toml(folder / "release.toml")
+        assert isinstance(spec.groups, expected)
+        assert ("household" in spec.synthesis["drop"]) == (answer == "no")
     spec.check(spec.read_data())
 
 

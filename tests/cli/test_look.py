@@ -14,6 +14,10 @@ import polars as pl
 import pytest
 
 from caveat.cli import main
+from caveat.datasets import patients
+from caveat.spec.document import Document
+from caveat.spec.tables import read_linked, read_tables
+from caveat.table import write
 
 RNG = np.random.default_rng(25)
 
@@ -105,3 +109,42 @@ def test_mistakes_end_with_one_sentence(run, tmp_path, survey):
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr.startswith("caveat: ")
         assert "Traceback" not in result.stderr
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("hospital")
+    for name, table in patients(number=200).items():
+        write(table, folder / f"{name}.csv")
+    return folder
+
+
+def test_several_files_are_looked_at_and_linked(run, hospital, tmp_path):
+    files = [hospital / "patients.csv", hospital / "visits.csv"]
+    result = run("look", *files)
+    assert result.returncode == 0
+    assert "patients.csv  200 rows, 5 columns" in result.stdout.replace("\n", " ")
+    together = result.stdout[result.stdout.index("Tables that belong together") :]
+    assert "visits: each patient is the key of a row of patients (patient)" in together
+    printed = json.loads(run("look", *files, "--json", "-").stdout)
+    assert printed["keys"] == {"patients": "patient", "visits": "visit"}
+    assert printed["links"] == {"visits": {"patient": "patients"}}
+    assert printed["order"] == {"visits": "date"}
+    assert printed["tables"]["visits"]["columns"][2]["name"] == "date"
+
+
+def test_the_starter_of_several_files_is_a_specification(run, hospital, tmp_path):
+    target = tmp_path / "release.toml"
+    run("look", hospital / "patients.csv", hospital / "visits.csv", "--out", target)
+    content = tomllib.loads(target.read_text())
+    assert content["tables"]["visits"]["links"] == {"patient": "patients"}
+    document = Document.read(target)
+    document.check(("tables", "synthesis"))
+    found = read_linked(document, read_tables(document), {})
+    assert found.sequence == ("patients", "visits")
+
+
+def test_a_file_is_named_once(run, hospital):
+    result = run("look", hospital / "visits.csv", hospital / "visits.csv")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == ("caveat: two files are called the same; name each of them once.\n")

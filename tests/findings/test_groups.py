@@ -21,9 +21,17 @@ def test_the_section_of_the_households() -> None:
             "role": "role",
         },
         "size": ["hhsize"],
+        "sums": {"hhincome": "income"},
         "adult": "age",
     }
-    assert "hhsize is the number of members; role says who is who" in found.message
+    assert "hhincome is the sum of income; role says who is who" in found.message
+
+
+def test_a_sum_is_found_also_where_a_code_stands_for_missing() -> None:
+    frame = households().to_frame()  # -8 is a number there
+    (found,) = look(frame).about("groups")
+    assert found.suggestion["sums"] == {"hhincome": "income"}
+    assert "hhincome is the sum of income" in found.message
 
 
 def test_visits_stand_in_the_order_of_their_dates() -> None:

@@ -11,7 +11,7 @@ import pytest
 from caveat.datasets import survey
 from caveat.findings import Profile, look
 from caveat.spec.starter import starter
-from caveat.synthesis import make_plan
+from caveat.synthesis import Synthesizer
 from caveat.table import read
 
 
@@ -49,7 +49,7 @@ def test_the_files_of_surveys(shared: Path, file: str, found: list[str], used: s
     for scenario in content["scenario"]:
         assert not set(found) & set(scenario.get("keys", ()))
     if used is not None:
-        plan = make_plan(read(path), synthesis)
+        plan = Synthesizer(groups=content.get("groups"), **synthesis).plan(read(path))
         assert plan.weights == used
         assert not set(found) & {
             n for n in plan.columns if plan.columns[n].settings.method != "drop"

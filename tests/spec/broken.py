@@ -113,7 +113,7 @@ BROKEN = {
         "[outputs]",
         61,
         "there is no section 'outputs' in a specification; perhaps output (allowed: "
-        "release, data, columns, synthesis, protect, scenario, utility, map, tune, "
+        "release, data, columns, groups, tables, synthesis, protect, scenario, utility, map, tune, "
         "generator, benchmark, output)",
     ),
     "unknown key": (

@@ -23,8 +23,10 @@ from caveat.spec.entries import SCENARIO, SPECIFICATION, SYNTHESIS
 from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
 from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
+from caveat.spec.tables import TableSpec
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
+from caveat.table.grouping import Groups
 from caveat.table.schema import ColumnSchema
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -44,12 +46,15 @@ def test_every_key_is_read_and_nothing_else() -> None:
 
     assert set(section("release").keys) == names(ReleasePart)
     assert set(section("data").keys) == names(DataSpec) - {"name"}
+    assert set(section("groups").keys) == names(Groups)
+    assert set(section("tables").keys) == names(TableSpec) - {"name", "path", "schema"} | {
+        "columns"
+    }
     assert set(section("output").keys) == names(OutputSpec)
     assert set(section("map").keys) == names(MapSpec)
     assert set(section("utility").keys) == names(UtilitySpec)
-    circumstances = names(Scenario) - {"keys", "target", "unit"}
-    # The unit is set by whoever makes a scenario about groups; no key of a scenario says it yet.
-    read = names(ScenarioSpec) - {"circumstances", "options", "unit"} | {*own_options()}
+    circumstances = names(Scenario) - {"keys", "target"}
+    read = names(ScenarioSpec) - {"circumstances", "options"} | {*own_options()}
     assert set(SCENARIO.keys) == read | circumstances
     assert set(section("columns").keys) == names(ColumnSchema) - {"date_format"} | {"format"}
     assert set(SYNTHESIS.keys) == {*TOP_LEVEL, *names(Settings)}
@@ -195,5 +200,7 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
         "tune",
         "generator",
         "benchmark",
+        "groups",
+        "tables",
     }
     assert lines_of(example)["release",] == 1

@@ -107,7 +107,7 @@ def attack_release(
     attacker
         What she knows and believes.
     """
-    plan = copy.plan
+    plan = copy.row_plan
     changing = [step for step in copy.steps if step.name != "label"]
     if not any(step.reads_original for step in changing):
         one, how = _of_a_draw(original, copy, plan, attacker)

@@ -204,17 +204,19 @@ class _Trial:
 
     def _made(self, generator: Generator) -> tuple[Material, float | None]:
         """Return the tables, and the megabytes of the process that made them, if another did."""
-        wanted, split = self.spec.release.release, self.split
+        split = self.split
+        rows, number = self.spec.release.rows_of(split.fitted), self.spec.release.release.copies
+        assert rows != "population"  # a benchmark has no groups
         # Ours may need columns that are not released: weights, or what others are derived from.
         table = split.fitted if _is_ours(self.entry) else split.fitted.select(split.released)
         fitted = generator.fit(table, self.seed)
         copies: tuple[Copy, ...] = ()
         if isinstance(fitted, FittedSetting):
-            drawn = fitted.draw(wanted.rows, wanted.copies)
+            drawn = fitted.draw(rows, number)
             copies = tuple(fitted.protect(each, i) for i, each in enumerate(drawn))
             releases = [copy.release for copy in copies]
         else:
-            releases = fitted.sample(wanted.rows, wanted.copies)
+            releases = fitted.sample(rows, number)
         model = fitted.model if isinstance(fitted, FittedSetting) else None
         theirs = fitted.usage[-1].peak_megabytes if isinstance(fitted, FittedProcess) else None
         material = Material(

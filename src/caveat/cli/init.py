@@ -19,7 +19,7 @@ from caveat.findings import Profile
 from caveat.findings import look as look_at
 from caveat.risk import MEASURES
 from caveat.spec.answers import Answers, candidates
-from caveat.spec.starter import released, starter
+from caveat.spec.starter import group_finding, released, starter
 from caveat.table import Table, read
 from caveat.table.atomic import check_output, write_text
 from caveat.table.files import readable
@@ -100,10 +100,11 @@ def _data(given: Path | None) -> tuple[Table, Path]:
 
 def _ask(profile: Profile, title: str) -> Answers:
     """Ask what the look cannot know."""
-    names = released(profile)
-    likely = candidates(profile, names)
     from caveat.spec.entries import ACCESS
 
+    groups = _groups(profile)
+    names = released(profile, groups)
+    likely = candidates(profile, names)
     left_out = [column.name for column in profile.columns if column.name not in names]
     _say(f"{profile.rows:,} rows. Columns that would be released: {', '.join(names)}.")
     if left_out:
@@ -140,8 +141,18 @@ def _ask(profile: Profile, title: str) -> Answers:
     return Answers(
         title=title, unit=unit, purpose=purpose, recipients=recipients, access=access,
         copies=copies, control=control, keys=keys, targets=targets, limits=limits,
-        strong=strong,
+        strong=strong, groups=groups,
     )  # fmt: skip
+
+
+def _groups(profile: Profile) -> bool:
+    """Ask whether rows that belong together are synthesised so, if there are any."""
+    found = group_finding(profile)
+    if found is None:
+        return False
+    _say(f"Rows belong together by {found}")
+    text = f"Synthesise whole groups of {found.columns[0]}, with fresh keys (yes, no)"
+    return bool(_question(text, _one_of(("yes", "no")), "yes") == "yes")
 
 
 def _say(text: str) -> None:

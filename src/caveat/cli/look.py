@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -16,10 +16,13 @@ from rich.text import Text
 
 from caveat.cli import console
 from caveat.cli.reading import Reader, seen_from
+from caveat.errors import CaveatError
 from caveat.findings import CATALOGUE, ColumnProfile, Finding, Profile, Strength
 from caveat.findings import look as look_at
+from caveat.findings.links import Links, find_links
 from caveat.findings.profile import listed, percent, plural, shown
 from caveat.spec.starter import starter
+from caveat.spec.starter_tables import starter_of_tables
 from caveat.table.atomic import check_outputs, write_text
 
 __all__ = ["look"]
@@ -33,7 +36,12 @@ _SETS = ("missing-together", "few-numbers", "same-in-group")
 
 
 def look(
-    file: Annotated[Path, typer.Argument(help="The data: CSV, Parquet, SPSS, Stata, SAS …")],
+    file: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The data: CSV, Parquet, SPSS, Stata, SAS … Of several files also what links them."
+        ),
+    ],
     schema: Annotated[
         Path | None, typer.Option(help="A TOML file that declares kinds and missing codes.")
     ] = None,
@@ -52,26 +60,67 @@ def look(
 ) -> None:
     """Report what is in FILE, and what has to be decided before it is synthesised."""
     json_path = Path(json_to) if json_to not in (None, "-") else None
-    check_outputs([json_path, out], force=force, inputs=[file, schema])
+    check_outputs([json_path, out], force=force, inputs=[*file, schema])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
-    profile = look_at(reader.original(file))
-    if json_to == "-":
-        console.document(_json(profile))
+    if len(file) == 1:
+        profile = look_at(reader.original(file[0]))
+        found = profile.to_dict()
+        if json_to != "-":
+            show(profile, str(file[0]))
+        text = starter(profile, seen_from(out, file[0]), reader.form) if out else ""
     else:
-        show(profile, str(file))
-    texts: list[tuple[Path, str]] = []
-    if json_path is not None:
-        texts.append((json_path, _json(profile) + "\n"))
-    if out is not None:
-        texts.append((out, starter(profile, seen_from(out, file), reader.form)))
-    for target, text in texts:
-        write_text(target, text, force=force)
-        console.remark(f"written: {target}")
+        found, text = _look_at_several(file, reader, out, quiet=json_to == "-")
+    document = json.dumps(found, indent=2, ensure_ascii=False, default=str)
+    if json_to == "-":
+        console.document(document)
+    written = [(json_path, document + "\n"), (out, text)]
+    for target, content in written:
+        if target is not None:
+            write_text(target, content, force=force)
+            console.remark(f"written: {target}")
 
 
-def _json(profile: Profile) -> str:
-    return json.dumps(profile.to_dict(), indent=2, ensure_ascii=False, default=str)
+def _look_at_several(
+    files: Sequence[Path], reader: Reader, out: Path | None, *, quiet: bool
+) -> tuple[dict[str, Any], str]:
+    """Look at files that belong together; return the report and the starter specification."""
+    named = {path.name.partition(".")[0]: path for path in files}
+    if len(named) < len(files):
+        raise CaveatError("two files are called the same", do="name each of them once")
+    tables = {name: reader.release(path) for name, path in named.items()}
+    profiles = {name: look_at(table) for name, table in tables.items()}
+    links = find_links(tables)
+    if not quiet:
+        for name, profile in profiles.items():
+            show(profile, str(named[name]))
+            console.out.print()
+        _show_links(links)
+    found = {
+        "format": "caveat look 1",
+        "tables": {name: profile.to_dict() for name, profile in profiles.items()},
+        "keys": dict(links.keys),
+        "links": {name: dict(held) for name, held in links.parents.items()},
+        "order": dict(links.order),
+    }
+    if out is None:
+        return found, ""
+    seen = {name: seen_from(out, path) for name, path in named.items()}
+    return found, starter_of_tables(profiles, seen, links, reader.form)
+
+
+def _show_links(links: Links) -> None:
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for sentence in links.told() or ["Nothing was found that binds them."]:
+        grid.add_row("·", Text(sentence))
+    if links.parents:
+        advice = "Synthesise them together, as [tables]: fresh keys, every child with its parent."
+        grid.add_row("→", Text(advice, style="italic"))
+    width = min(console.out.width, WIDEST)
+    console.out.print(Text("Tables that belong together", style="bold"), width=width)
+    console.out.print(Padding(Group(grid), (0, 0, 0, 2), expand=False), width=width)
 
 
 def show(profile: Profile, title: str, to: Console | None = None) -> None:

@@ -14,6 +14,9 @@ from caveat.table import Schema, Table, read
 
 if TYPE_CHECKING:
     from caveat.spec.spec import Document
+    from caveat.spec.tables import TableSpec
+    from caveat.table.grouping import Groups
+    from caveat.table.linked import Linked
 
 __all__ = ["Reader", "column_numbers", "seen_from"]
 
@@ -34,6 +37,10 @@ class Reader:
         Delimiter, decimal sign and encoding of text files: in the ``[data]`` part.
     synthesis
         The ``[synthesis]`` part.
+    groups
+        The ``[groups]`` part; None if there is none.
+    tables
+        The ``[tables]`` part.
     path
         The file that ``[data]`` names, seen from the specification's folder; None if it names none.
     document
@@ -45,6 +52,8 @@ class Reader:
     schema: Schema = field(default_factory=Schema)
     form: Mapping[str, str] = field(default_factory=dict)
     synthesis: Mapping[str, Any] = field(default_factory=dict)
+    groups: Groups | None = None
+    tables: tuple[TableSpec, ...] = ()
     path: Path | None = None
     document: Document | None = None
     inputs: tuple[Path, ...] = ()
@@ -57,13 +66,26 @@ class Reader:
             return cls(form=given)
         # The specification knows every room: seconds that `caveat --help` does not need.
         from caveat.spec.spec import Document, read_parts
+        from caveat.spec.tables import margin_files, read_groups, read_tables
 
         document = Document.read(specification)
         data, schema, synthesis = read_parts(document)
         declared = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
         path, files = (None, ()) if data is None else (data.path, data.files)
-        read_too = (specification, *files)
-        return cls(schema, {**declared, **given}, synthesis, path, document, read_too)
+        groups, tables = read_groups(document), read_tables(document)
+        read_too = (
+            specification, *files, *(table.path for table in tables), *margin_files(document)
+        )  # fmt: skip
+        return cls(
+            schema, {**declared, **given}, synthesis, groups, tables, path, document, read_too
+        )
+
+    def linked(self) -> Linked:
+        """Read the tables of ``[tables]``, checked."""
+        from caveat.spec.tables import read_linked
+
+        assert self.document is not None
+        return read_linked(self.document, self.tables, self.form)
 
     def original(self, path: Path) -> Table:
         """Read the confidential table; it has every declared column."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress, TaskID
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
+from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.linked import GroupModel
 from caveat.synthesis.store import (
     NOTICE,
     fingerprint,
@@ -25,6 +27,7 @@ from caveat.synthesis.store import (
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.files import check_target, write_blocks
+from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
 
 __all__ = ["model_app", "synth"]
@@ -33,14 +36,25 @@ model_app = typer.Typer(help="Look into model files.", no_args_is_help=True)
 
 
 def synth(
-    file: Annotated[Path, typer.Argument(help="The original data.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the synthetic data go.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="The original data, or a specification that names them (.toml)."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Where the synthetic data go; of [tables] a folder."),
+    ],
     spec: Annotated[
-        Path | None, typer.Option(help="A TOML file with [data], [columns], [synthesis].")
+        Path | None, typer.Option(help="A TOML file with [data], [columns], [groups], [synthesis].")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="The column whose groups (households …) are synthesised whole."),
     ] = None,
     copies: Annotated[int, typer.Option(min=1, help="Number of synthetic copies.")] = 1,
     rows: Annotated[
-        int | None, typer.Option(min=0, help="Rows of each copy [as many as the original].")
+        int | None,
+        typer.Option(min=0, help="Rows of each copy, of groups their number [as the original]."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same bytes.")] = None,
     model: Annotated[
@@ -63,7 +77,16 @@ def synth(
     ] = False,
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
-    targets = _targets(out, copies)
+    options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
+    if file.suffix == ".toml":
+        reader, file = _named(file, spec)
+    else:
+        reader = None
+    if reader is not None and reader.tables:
+        _refuse_for("tables", model=model, groups=groups)
+        synth_tables(reader, targets_of(out, copies), rows, options, escape_formulas, force)
+        return
+    targets = targets_of(out, copies)
     check_outputs([*targets, model], force=force, inputs=[file, spec])
     for target in targets:
         check_target(target, force=force)
@@ -71,11 +94,23 @@ def synth(
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
     if resume and seed is None:
         raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
-    reader = Reader.of(spec)
+    reader = reader or Reader.of(spec)
     check_outputs([*targets, model], force=force, inputs=reader.inputs)
+    if reader.tables:
+        raise CaveatError(
+            "the specification names several tables",
+            where=str(spec),
+            do=f"use caveat synth {spec} --out FOLDER",
+        )
+    told = Groups(groups) if groups is not None else reader.groups
+    if told is not None:
+        _refuse_for("groups", model=model)
+        options["groups"] = told
     table = reader.original(file)
-    synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **reader.synthesis)
-    fitted = _fit(table, synthesizer, model, resume)
+    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
+    if isinstance(fitted, GroupModel):
+        write_groups(fitted, table, targets, rows, threads, escape_formulas, force)
+        return
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
@@ -95,19 +130,39 @@ def synth(
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
-def _targets(out: Path, copies: int) -> list[Path]:
-    if copies == 1:
-        return [out]
-    stem, dot, ending = out.name.partition(".")
-    return [out.with_name(f"{stem}-{k}{dot}{ending}") for k in range(1, copies + 1)]
+def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
+    """Return a specification that was given as the data, and the file that it names."""
+    if other is not None:
+        raise CaveatError(
+            "two specifications are named", where="--spec", do="name one of them, or the data"
+        )
+    reader = Reader.of(specification)
+    if reader.path is None and not reader.tables:
+        raise CaveatError(
+            "the specification names no data",
+            where=str(specification),
+            do="add [data] with path, or [tables]",
+        )
+    return reader, reader.path or specification
 
 
-def _fit(table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool) -> Model:
+def _refuse_for(section: str, **given: object) -> None:
+    """Refuse options that have no meaning with a section."""
+    for name, value in given.items():
+        if value is not None:
+            raise CaveatError(f"--{name} does not go with [{section}]", do=f"leave --{name} out")
+
+
+def _fit(
+    table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool
+) -> Model | GroupModel:
     with console.notes():
         return _fit_with_progress(table, synthesizer, path if resume else None)
 
 
-def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None) -> Model:
+def _fit_with_progress(
+    table: Table, synthesizer: Synthesizer, path: Path | None
+) -> Model | GroupModel:
     plan = synthesizer.plan(table)
     folder = None if path is None else path.with_name(f"{path.name}.partial")
     key, finished = "", {}

@@ -54,6 +54,10 @@ def tune(
 
     search = read_tune(Document.read(spec))
     reader = Reader.of(spec)
+    if reader.groups is not None and reader.document is not None:
+        reader.document.fail(
+            ("groups",), "groups: settings are compared row by row", "remove it for the search"
+        )
     check_outputs([*outputs, memory], force=True, inputs=reader.inputs)
     table = reader.original(_named(data or reader.path, spec))
     if memory.exists():

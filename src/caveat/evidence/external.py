@@ -17,7 +17,7 @@ _MEASURE = (
 )  # fmt: skip
 _RELEASE = (
     "title", "unit", "purpose", "recipients", "access", "copies", "rows", "columns",
-    "original_rows", "fitted_rows", "control_rows", "synthesised_by",
+    "original_rows", "fitted_rows", "control_rows", "groups", "synthesised_by",
 )  # fmt: skip
 _MEASUREMENT = (
     "measure", "label_is_public", "copy", "limit", "excess", "value", "interval", "baseline",

@@ -80,7 +80,8 @@ def look(data: Any) -> Profile:
             findings += find_spikes(table[name], name)
     findings += find_few_numbers(data)
     findings += find_private_numbers(data, judged)
-    findings += find_groups(compact, [n for n, of in judged.items() if of.code == "group-key"])
+    keys = [name for name, of in judged.items() if of.code == "group-key"]
+    findings += find_groups(compact, keys, table)
     findings += _across(table, findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}

@@ -14,7 +14,7 @@ from caveat.table.column import Column, Kind
 from caveat.table.grouping import MOST_MEMBERS, constant_columns, size_columns
 from caveat.table.table import Table
 
-__all__ = ["ADULT", "find_groups"]
+__all__ = ["ADULT", "find_groups", "order_of"]
 
 # With fewer groups, or fewer of several members, nobody can tell what binds them.
 LEAST_GROUPS = 30
@@ -25,12 +25,14 @@ MOST_ROLES = 20
 # A household has somebody of this age; the rule says something if this share of people is younger.
 ADULT, YOUNGER = 18, 0.02
 _AGE = re.compile(r"(?<![a-z])(age|alter|edad|idade|eta|leeftijd|alder|wiek|ika)(?![a-z])")
-_DATES = (Kind.DATE, Kind.DATETIME)
+_DATES, _NUMBERS = (Kind.DATE, Kind.DATETIME), (Kind.INTEGER, Kind.NUMERIC)
 
 Ints = NDArray[np.int64]
 
 
-def find_groups(table: Table, keys: Sequence[str]) -> list[Finding]:
+def find_groups(
+    table: Table, keys: Sequence[str], interpreted: Table | None = None
+) -> list[Finding]:
     """Propose the section for the key whose groups have most in common.
 
     Parameters
@@ -39,6 +41,8 @@ def find_groups(table: Table, keys: Sequence[str]) -> list[Finding]:
         The table as it was read, weights included.
     keys
         Columns that were judged to be keys of groups.
+    interpreted
+        The table as it reads once its codes are declared, if that is another.
 
     Examples
     --------
@@ -52,7 +56,7 @@ def find_groups(table: Table, keys: Sequence[str]) -> list[Finding]:
     if not shared:
         return []
     key = max(shared, key=lambda name: len(shared[name]))
-    return [_proposal(table, key, shared[key])]
+    return [_proposal(table, key, shared[key], interpreted or table)]
 
 
 def _is_key(column: Column) -> bool:
@@ -62,13 +66,14 @@ def _is_key(column: Column) -> bool:
     return whole and several >= LEAST_GROUPS and int(sizes.max()) <= MOST_MEMBERS
 
 
-def _proposal(table: Table, key: str, constant: Sequence[str]) -> Finding:
+def _proposal(table: Table, key: str, constant: Sequence[str], interpreted: Table) -> Finding:
     column = table[key]
     sizes = column.counts[column.counts > 0]
     own = [name for name in table if name != key and name not in constant]
     size = size_columns(table, key, constant)
     role = next((name for name in own if _is_role(table[name], column)), "")
-    order = _order(table, column, own)
+    order = order_of(table, column, own)
+    sums = _sums(interpreted, column, [n for n in constant if n not in size], own)
     adult = next((name for name in own if _has_adults(table[name], name, column)), "")
     section: dict[str, Any] = {"key": key, "constant": list(constant)}
     section |= {"order": order} if order else {}
@@ -78,18 +83,40 @@ def _proposal(table: Table, key: str, constant: Sequence[str]) -> Finding:
         have = "column has" if len(constant) == 1 else "columns have"
         parts.append(f"{len(constant)} {have} one value in each ({listed(constant, 8)})")
     parts += [f"{name} is the number of members" for name in size[:1]]
+    parts += [f"{name} is the sum of {of}" for name, of in sums.items()]
     parts += [f"{role} says who is who"] if role else []
     parts += [f"they stand in the order of {order}"] if order and not order.startswith("-") else []
     parts += [f"somebody of {ADULT} or more by {adult} in nearly every one"] if adult else []
-    suggestion = {"groups": section, "size": list(size), "adult": adult}
+    suggestion = {"groups": section, "size": list(size), "sums": sums, "adult": adult}
     return Finding(
         "groups", (key,), f"{'; '.join(parts)}.", Strength.LIKELY, table.n_rows, 1.0, suggestion
     )
 
 
+def _sums(table: Table, key: Column, constant: Sequence[str], own: Sequence[str]) -> dict[str, str]:
+    """Return the columns of groups that are the sum of a column of their members."""
+    whole = [n for n in constant if table[n].kind in _NUMBERS and not table[n].is_missing.any()]
+    parts = [n for n in own if table[n].kind in _NUMBERS and len(table[n].levels) > 1]
+    if not whole or not parts:
+        return {}
+    first = np.unique(key.codes, return_index=True)[1]
+    found: dict[str, str] = {}
+    for part in parts:
+        cells = np.nan_to_num(table[part].cell_numbers)
+        sums = np.bincount(key.codes, cells, key.n_levels)[key.codes[first]]
+        # Where one member alone has anything, a sum is no more than a copy.
+        several = np.bincount(key.codes, cells != 0, key.n_levels) > 1
+        if several.sum() < LEAST_GROUPS:
+            continue
+        for name in whole:
+            if np.allclose(table[name].cell_numbers[first], sums, rtol=1e-9, atol=1e-6):
+                found.setdefault(name, part)
+    return found
+
+
 def _is_role(column: Column, key: Column) -> bool:
     """Whether there is a level that one member of nearly every group has, and no second one."""
-    if column.kind in (*_DATES, Kind.NUMERIC, Kind.INTEGER, Kind.TEXT):
+    if column.kind in (*_DATES, *_NUMBERS, Kind.TEXT):
         return False
     if not 2 <= len(column.levels) <= MOST_ROLES:
         return False
@@ -101,7 +128,7 @@ def _is_role(column: Column, key: Column) -> bool:
     return False
 
 
-def _order(table: Table, key: Column, own: Sequence[str]) -> str:
+def order_of(table: Table, key: Column, own: Sequence[str]) -> str:
     """Return the column by which members stand: a date, or age where the rows are scattered."""
     rows = np.argsort(key.codes, kind="stable")
     same = key.codes[rows][1:] == key.codes[rows][:-1]
@@ -117,8 +144,7 @@ def _order(table: Table, key: Column, own: Sequence[str]) -> str:
 
 
 def _is_age(column: Column, name: str) -> bool:
-    whole = column.kind in (Kind.INTEGER, Kind.NUMERIC)
-    return whole and bool(_AGE.search(f"{name} {column.label}".lower()))
+    return column.kind in _NUMBERS and bool(_AGE.search(f"{name} {column.label}".lower()))
 
 
 def _has_adults(column: Column, name: str, key: Column) -> bool:

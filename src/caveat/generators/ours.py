@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -15,6 +15,7 @@ from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.linked.groups import GroupModel, GroupPlan
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
 from caveat.synthesis.public import has_guard
@@ -71,7 +72,7 @@ class Setting:
         parts = [
             f"{name} {_short(used[name])}" if name != "method" else self.method
             for name in (used if self.shown is None else self.shown)
-            if name in used
+            if name in used and name != "groups"
         ]
         parts += [step["name"].replace("_", " ") for step in self.protect]
         return ", ".join(parts) or "as it is"
@@ -157,10 +158,21 @@ class Copy:
     drawn: Table
     release: Table
     setting: Setting
-    plan: Plan
+    plan: Plan | GroupPlan
     steps: tuple[Step, ...] = ()
 
     __repr__ = without_values
+
+    @property
+    def row_plan(self) -> Plan:
+        """The plan of a table whose rows stand by themselves; groups have none."""
+        if isinstance(self.plan, GroupPlan):
+            raise CaveatError(
+                "groups are synthesised whole, and this attack is on single records",
+                where="strong attacker",
+                do="ask for another measure",
+            )
+        return self.plan
 
 
 @dataclass(frozen=True)
@@ -179,7 +191,7 @@ class FittedSetting:
 
     setting: Setting
     original: Table
-    model: Model
+    model: Model | GroupModel
 
     __repr__ = without_values
 
@@ -190,11 +202,16 @@ class FittedSetting:
 
     def with_seed(self, seed: int) -> FittedSetting:
         """Return the same fit with another seed for its draws."""
-        return replace(self, model=replace(self.model, seed=seed))
+        model = self.model
+        if isinstance(model, GroupModel):
+            return replace(self, model=model.with_seed(seed))
+        return replace(self, model=replace(model, seed=seed))
 
     @property
     def exact(self) -> Model | None:
-        """The model, unless its parameters are drawn or protections come after it."""
+        """The model, unless its parameters are drawn, or protections or groups come with it."""
+        if isinstance(self.model, GroupModel):
+            return None
         settings = [entry.settings for entry in self.model.plan.columns.values()]
         drawn = any(each.proper or each.method == "forest" for each in settings)
         return None if drawn or self.setting.protect else self.model
@@ -205,9 +222,18 @@ class FittedSetting:
         return [self.protect(table, copy).release for copy, table in enumerate(drawn)]
 
     def draw(
-        self, rows: int | None = None, copies: int = 1, threads: int | None = 1
+        self,
+        rows: int | Literal["population"] | None = None,
+        copies: int = 1,
+        threads: int | None = 1,
     ) -> list[Table]:
-        """Return tables as they are drawn, before the protections."""
+        """Return tables as they are drawn, before the protections; of groups so many each.
+
+        The groups of a population are as many as the weights stand for.
+        """
+        if isinstance(self.model, GroupModel):
+            return self.model.tables(rows, copies, threads)
+        assert rows != "population"  # the specification has counted them
         return self.model.tables(rows, copies, threads)
 
     def protect(self, drawn: Table, copy: int = 0) -> Copy:
@@ -216,14 +242,32 @@ class FittedSetting:
         seed = self.model.seed if copy == 0 else child_seed(self.model.seed, PROTECT, copy)
 
         def refill(n: int, number: int) -> Table:
+            if isinstance(self.model, GroupModel):
+                raise _torn()
             fresh = replace(self.model, seed=child_seed(seed, REFILL, number))
             return fresh.tables(n, threads=1)[0]
 
         # What is not released cannot be compared with what is.
-        shared = self.original.select([name for name in self.original if name in drawn])
+        key = self.model.groups.key if isinstance(self.model, GroupModel) else None
+        data = drawn if key is None else drawn.drop([key])
+        shared = self.original.select([name for name in self.original if name in data])
         around = Surroundings(shared, seed, refill, SMOOTHINGS)
-        release, steps = protect(drawn, self.setting.protect, around)
+        release, steps = protect(data, self.setting.protect, around)
+        if key is not None:
+            if release.n_rows != drawn.n_rows:
+                raise _torn()
+            order = [*drawn.names, *(name for name in release if name not in drawn)]
+            release = release.with_columns({key: drawn[key]})
+            release = release.select([name for name in order if name in release])
         return Copy(drawn, release, self.setting, self.model.plan, steps)
+
+
+def _torn() -> CaveatError:
+    return CaveatError(
+        "a protection that removes records would tear groups apart",
+        where="protect",
+        do="take one that changes values, or leave [groups] out",
+    )
 
 
 def _short(value: Any) -> str:

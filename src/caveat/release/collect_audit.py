@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from caveat.errors import CaveatError
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, plain
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk import Audit, audit_pairs
 from caveat.spec.scenarios import ScenarioSpec
+from caveat.table.grouping import size_columns
 from caveat.table.members import Members
+from caveat.table.per_group import SIZE
 
-__all__ = ["collect_audit"]
+__all__ = ["as_groups", "collect_audit"]
 
 # The measures whose records are named: who is found, and whose target is told.
 NAMED = ("repU", "DiSCO")
@@ -21,17 +26,19 @@ NAMED = ("repU", "DiSCO")
 def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Done) -> Collected:
     """Measure what the released tables give away to someone who knows the keys.
 
-    A scenario with a unit of its own is about groups: her keys and targets are then columns of
-    :func:`caveat.table.per_group.group_table`, and of a group that is found all records are named.
+    A scenario with a unit of its own is about groups: of a group that is found all records are
+    named.
     """
-    pairs, members = material.pairs, None
+    pairs, members, keys, targets = material.pairs, None, spec.keys, spec.targets
     if spec.unit and material.members is not None:
         pairs, members = material.pairs_of_groups, material.members[0].original
-    columns = [name for name in pairs[0].original if name not in spec.keys]
+        keys, targets = as_groups(material, spec)
+    if targets is None:
+        targets = tuple(name for name in pairs[0].original if name not in keys)
     found = audit_pairs(
         pairs,
-        keys=spec.keys,
-        targets=columns if spec.targets is None else spec.targets,
+        keys=keys,
+        targets=targets,
         measures=spec.measures,
         **spec.circumstances,
         unit=spec.unit,
@@ -48,6 +55,38 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         remarks=[*content["differences"], *content["remarks"]],
         at_risk=_at_risk(found, spec, signs, members),
     )
+
+
+def as_groups(
+    material: Material, spec: ScenarioSpec
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """Return what keys and targets are called in a table with a row for each group.
+
+    What the members of a group share is a column as before. Of others there are the numbers of
+    members of each kind; who knows any of these knows how many members there are in all.
+    """
+    names = material.pairs_of_groups[0].original.names
+
+    def called(wanted: Sequence[str]) -> list[str]:
+        found = [[w] if w in names else [n for n in names if n.startswith(f"number of {w} ")]
+                 for w in wanted]  # fmt: skip
+        return [name for each in found for name in each]
+
+    keys = called(spec.keys)
+    if SIZE not in keys and len(keys) > len([key for key in spec.keys if key in names]):
+        keys.insert(0, SIZE)
+    counted = size_columns(
+        material.fitted, material.key, [name for name in names if name in material.fitted]
+    )
+    wanted = names if spec.targets is None else called(spec.targets)
+    targets = tuple(n for n in wanted if n not in keys and not (SIZE in keys and n in counted))
+    if not targets:
+        raise CaveatError(
+            "nothing is left to learn about a group",
+            where=f"scenario {spec.name}",
+            do="name other targets",
+        )
+    return tuple(keys), targets
 
 
 def _at_risk(

@@ -76,7 +76,7 @@ def _settings(spec: ReleaseSpec, wanted: MapSpec) -> tuple[list[Setting], Settin
     default is written out, so that the two can be compared.
     """
     usual = {k: v for k, v in asdict(Settings()).items() if k in wanted.settings and v is not None}
-    base: Mapping[str, Any] = {**usual, **spec.synthesis}
+    base: Mapping[str, Any] = {**usual, **spec.options}
     steps = tuple(spec.protect)
     settings = wanted.all_settings(base)
     if "protect" not in wanted.settings:

@@ -28,7 +28,7 @@ from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, refusal, without_value
 from caveat.release.collected import Collected
-from caveat.release.material import Material
+from caveat.release.material import WHOLE, Material
 from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec
@@ -87,6 +87,7 @@ def collect_strong(
     plan = material.plan
     if plan is None:
         why = ELSEWHERE if material.generator is None else ONLY_RUN
+        why = WHOLE if material.groups is not None else why
         nothing = [m for t in targets for m in without_value(asked, why, scenario.limits,
                                                               target=t)]  # fmt: skip
         if members:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
+
+import numpy as np
 
 from caveat import __version__
 from caveat.notes import Note
@@ -19,9 +21,11 @@ from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model
 from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.linked.groups import GroupModel
 from caveat.synthesis.methods.cart import Cart
 from caveat.synthesis.methods.guarded import Guarded, guard_of
 from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.plan import GIVEN
 from caveat.synthesis.public import assumed_public
 from caveat.table import Table
 from caveat.table.identifying import CODES, Judgement
@@ -73,15 +77,35 @@ def described_release(
         "control_rows": 0 if control is None else control.n_rows,
         "files": files,
         "synthesised_by": "elsewhere" if material.model is None else "caveat",
+        **_groups(material),
         "identifying": _identifying(material, judged),
         "private_numbers": _private_numbers(material),
     }
 
 
+def _groups(material: Material) -> dict[str, Any]:
+    """Return which rows belong together, and how many groups there are, if there are any."""
+    if material.groups is None:
+        return {}
+
+    def number(table: Table) -> int:
+        return int(np.count_nonzero(table[material.key].counts))
+
+    return {
+        "groups": {
+            "key": material.key,
+            "fitted": number(material.fitted),
+            "control": 0 if material.control is None else number(material.control),
+            "released": [number(table) for table in material.releases],
+        }
+    }
+
+
 def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[dict[str, Any]]:
     """Return the columns that name people and are released all the same."""
-    plan, released = material.plan, material.releases[0].names
+    plan = None if material.model is None else material.model.plan
     derived = {n for n, e in plan.columns.items() if e.settings.method == "derived"} if plan else ()
+    released = material.columns()  # a key of groups is fresh
     return [
         {"column": name, "code": found.code, "is": CODES[found.code], "reason": found.reason}
         for name, found in judged.items()
@@ -126,7 +150,7 @@ def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any]
     """Return what was done by whom to which column, without a value of any record."""
     if material.model is None:
         return None
-    plan = material.model.plan
+    plan, models = material.model.plan, _column_models(material.model)
     apart = ("order", "derived", "rules", "judged")
     return {
         "order": list(plan.columns),
@@ -136,7 +160,7 @@ def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any]
                 "name": name,
                 "method": entry.settings.method,
                 "predictors": list(entry.predictors),
-                **_leaves(material.model.columns[name]),
+                **(_leaves(models[name]) if name in models else {}),
             }
             for name, entry in plan.columns.items()
         ],
@@ -147,7 +171,18 @@ def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any]
     }
 
 
-def _guard(model: Model) -> dict[str, Any]:
+def _column_models(model: Model | GroupModel) -> Mapping[str, ColumnModel]:
+    """Return the models by column; of groups that with which a column is drawn first."""
+    if isinstance(model, Model):
+        return model.columns
+    found: dict[str, ColumnModel] = {}
+    for stage in model.plan.shape:
+        for name, column in stage.drawn.items():
+            found.setdefault(column, model.model.stages[stage.name].columns[name])
+    return found
+
+
+def _guard(model: Model | GroupModel) -> dict[str, Any]:
     """Return the numbers of guarded trees, what they take as public, and the worst case."""
     guarded = {
         name: entry.settings
@@ -156,15 +191,24 @@ def _guard(model: Model) -> dict[str, Any]:
     }
     if not guarded:
         return {}
-    columns = {name: fitted.coding.column for name, fitted in model.columns.items()}
+    parts = [model] if isinstance(model, Model) else list(model.model.stages.values())
+    public: dict[str, None] = {}
+    worst_case = 0.0
+    for part in parts:
+        columns = {name: fitted.coding.column for name, fitted in part.columns.items()}
+        # What a stage is given was drawn, and told, in another.
+        own = {n: e for n, e in part.plan.columns.items() if e.settings.method != GIVEN}
+        public |= dict.fromkeys(assumed_public(replace(part.plan, columns=own), columns))
+        drawn = [name for name, entry in own.items() if entry.settings.method == "guarded"]
+        worst_case += sum(_worst_case(part.columns[name]) for name in drawn)
     return {
-        "assumed_public": list(assumed_public(model.plan, columns)),
+        "assumed_public": list(public),
         "guard": {
             "columns": [
                 {"name": name, "guard": settings.guard, **asdict(guard_of(settings))}
                 for name, settings in guarded.items()
             ],
-            "worst_case": sum(_worst_case(model.columns[name]) for name in guarded),
+            "worst_case": worst_case,
             "worst_case_says": WORST_CASE,
         },
     }

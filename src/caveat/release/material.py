@@ -15,6 +15,7 @@ from caveat.notes import Note
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.linked.groups import GroupModel
 from caveat.table import Pair, Table, align_copies
 from caveat.table.grouping import Groups
 from caveat.table.members import draw_groups, members_of
@@ -23,6 +24,12 @@ from caveat.utility.grouping import PairGroups
 
 __all__ = ["Material", "hold_out", "synthesise"]
 
+WHOLE = Note(
+    "whole-groups",
+    "groups are synthesised whole: this attack is on single records and is not carried out",
+    public=True,
+)
+"""Why an attack on records is left out where rows belong together."""
 CONTROL = 1_000_010  # first word of the seed; the synthesiser uses small numbers
 
 
@@ -63,7 +70,7 @@ class Material:
     control: Table | None
     releases: tuple[Table, ...]
     seed: int
-    model: Model | None = None
+    model: Model | GroupModel | None = None
     copies: tuple[Copy, ...] = ()
     generator: Generator | None = None
     not_simulated: Note | None = None
@@ -73,8 +80,8 @@ class Material:
 
     @property
     def plan(self) -> Plan | None:
-        """How the tables were made, if that is known."""
-        return None if self.model is None else self.model.plan
+        """How the rows of the tables were made, if that is known and they stand by themselves."""
+        return self.model.plan if isinstance(self.model, Model) else None
 
     @property
     def drawn(self) -> list[Table]:
@@ -120,15 +127,21 @@ class Material:
             )
             for pair, table in zip(self.pairs, self.releases, strict=True)
         ]
-        return group_pairs(pairs, key, self.groups.constant)
+        said = self.groups.constant
+        constant = None if said is None else [n for n in said if n in pairs[0].original]
+        return group_pairs(pairs, key, constant)
+
+    @property
+    def key(self) -> str:
+        """The column that says which rows belong together; "" if there is none."""
+        return "" if self.groups is None else self.groups.key
 
     def columns(self, without: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the released columns of the original that are not among these."""
-        keys = () if self.groups is None else (self.groups.key,)
+        """Return the released columns of the original that are not among these, nor a key."""
         return tuple(
             name
             for name in self.original
-            if name not in (*without, *keys) and all(name in table for table in self.releases)
+            if name not in (*without, self.key) and all(name in table for table in self.releases)
         )
 
 
@@ -167,12 +180,13 @@ def synthesise(
     ``step`` is told the name of each step and returns what hears of its progress.
     """
     step("hold out")
-    rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed)
+    key = "" if spec.groups is None else spec.groups.key
+    rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed, key)
     ready = step("fit")
-    setting = Setting(spec.synthesis, tuple(spec.protect))
+    setting = Setting(spec.options, tuple(spec.protect))
     made = setting.fit(fitted, seed, threads=threads, anyway=anyway, done=ready)
     step("draw")
-    drawn = made.draw(spec.release.rows, spec.release.copies, threads)
+    drawn = made.draw(spec.rows_of(fitted), spec.release.copies, threads)
     ready = step("protect")
     copies = []
     for number, table_drawn in enumerate(drawn):
@@ -180,5 +194,7 @@ def synthesise(
         ready(1 / len(drawn))
     releases = tuple(copy.release for copy in copies)
     return Material(
-        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting
-    )
+        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting,
+        not_simulated=WHOLE if isinstance(made.model, GroupModel) else None,
+        groups=made.model.groups if isinstance(made.model, GroupModel) else None,
+    )  # fmt: skip

@@ -39,7 +39,9 @@ from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
+from caveat.spec.tables import margin_files
 from caveat.table import Table, write
+from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
 
 __all__ = ["Outcome", "Release", "Run", "Steps", "weights_of"]
@@ -135,7 +137,8 @@ class Release:
                 do="add --only audit",
             )
         target = Path(folder) if folder is not None else self.spec.output.folder
-        read = [self.spec.path, *self.spec.data.files, *(synthetic or ())]
+        files = (*self.spec.data.files, *margin_files(self.spec.document))
+        read = [self.spec.path, *files, *(synthetic or ())]
         with (
             release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,
@@ -232,9 +235,10 @@ class Run:
         material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step, anyway)
         remarks = []
         if material.control is not None:
+            whole = ", whole groups," if material.groups is not None else ""
             remarks.append(
-                f"{material.control.n_rows:,} of {table.n_rows:,} records were drawn at random and "
-                "held out before anything was fitted: they are the control"
+                f"{material.control.n_rows:,} of {table.n_rows:,} records{whole} were drawn at "
+                "random and held out before anything was fitted: they are the control"
             )
         return self._content(material, remarks, self._map(material))
 
@@ -255,8 +259,17 @@ class Run:
         paths = self.spec.data.synthetic if synthetic is None else [Path(p) for p in synthetic]
         for copy, (path, release) in enumerate(zip(paths, releases, strict=True), 1):
             self._list(path, path.suffix.lstrip("."), copy, release)
-        material = Material(table, np.arange(table.n_rows), table, None, releases, self.seed)
+        material = Material(
+            table, np.arange(table.n_rows), table, None, releases, self.seed,
+            groups=self._groups(table) if self.spec.groups is not None else None,
+        )  # fmt: skip
         return self._content(material, list(ELSEWHERE), None)
+
+    def _groups(self, table: Table) -> Groups:
+        """Return which rows belong together by the specification, checked."""
+        assert self.spec.groups is not None
+        with self.spec.document.at("groups"):
+            return found_groups(table, self.spec.groups)
 
     def measure(
         self, material: Material, judged: Mapping[str, Judgement], remarks: list[str]

@@ -130,6 +130,10 @@ def _released(evidence: Evidence) -> str:
     if release["synthesised_by"] == "elsewhere":
         text += ", made elsewhere"
     text += f", from {release['original_rows']:,} original records"
+    if "groups" in release:
+        numbers, key = release["groups"]["released"], release["groups"]["key"]
+        size = f"{min(numbers):,}" if min(numbers) == max(numbers) else "various numbers of"
+        text += f"; {size} whole groups by {key}, with fresh keys"
     if release["not_released"]:
         text += f"; {count(len(release['not_released']), 'column is', 'columns are')} not released"
     parts = [f"Access: {release['access']}."] if release["access"] else []

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from caveat.errors import hint
+from caveat.errors import CaveatError, hint
 from caveat.generators import Setting
 from caveat.spec._kinds import Many, Named, Number, Text, dotted
 from caveat.spec.document import Document
 from caveat.spec.lines import Entry
-from caveat.synthesis import Plan, make_plan
-from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.spec.rules import columns_of
+from caveat.synthesis import Plan, Synthesizer
+from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Table
+from caveat.table.grouping import found_groups
 from caveat.utility.analyses import check_model
 from caveat.utility.edits import EditRule, check_rule
 from caveat.utility.pair import WeightedPair
@@ -26,7 +28,9 @@ ROWS_FOR_RULES = 100  # enough to see whether an expression can be evaluated
 LISTS, NUMBERS = Many(Text(), "column names"), Named(Number(), "columns with numbers")
 
 
-def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | None) -> Plan | None:
+def check_against(
+    spec: ReleaseSpec, table: Table, released: Sequence[str] | None
+) -> Plan | GroupPlan | None:
     """Hold a specification against the data; see :meth:`ReleaseSpec.check`."""
     document = spec.document
     held_out = spec.release.held_out(table.n_rows)
@@ -41,8 +45,9 @@ def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | Non
     names = list(released or ())
     if released is None:
         _columns(document, table.names, _of_synthesis(document))
+        _groups(spec, table)
         with document.at("synthesis"):
-            plan = make_plan(table, spec.synthesis)
+            plan = Synthesizer(**spec.options).plan(table)
         out = [n for n, entry in plan.columns.items() if entry.settings.method == "drop"]
         names = [name for name in table if name in plan.columns and name not in out]
     _protections(spec, names)
@@ -54,20 +59,40 @@ def check_against(spec: ReleaseSpec, table: Table, released: Sequence[str] | Non
                 f"{dotted(entry)}: {name} is not released",
                 "what is not in the release cannot be compared: name another column",
             )
-    _utility(spec, table.select(names) if released is None else table)
+    together = () if spec.groups is None else (spec.groups.key,)
+    _utility(spec, table.select([*together, *names]) if released is None else table)
     if spec.map is not None and released is None:
         for key, values in spec.map.settings.items():
             for i, value in enumerate(values if key != "protect" else ()):
                 with document.at("map", "settings", key, i):
-                    make_plan(table, _tried(spec, key, value))
+                    Synthesizer(**_tried(spec, key, value)).plan(table)
     return plan
+
+
+def _groups(spec: ReleaseSpec, table: Table) -> None:
+    """Check what is said about groups."""
+    groups, document = spec.groups, spec.document
+    if groups is None:
+        return
+    for key in ("key", "order", "role"):
+        name = getattr(groups, key).removeprefix("-" if key == "order" else "")
+        if name:
+            _columns(document, table.names, [(("groups", key), name)])
+    held = enumerate(groups.constant or ())
+    _columns(document, table.names, ((("groups", "constant", i), name) for i, name in held))
+    try:
+        found_groups(table, groups)
+    except CaveatError as error:
+        named = [i for i, name in enumerate(groups.constant or ()) if name == error.column]
+        with document.at("groups", *(("constant", named[0]) if named else ())):
+            raise
 
 
 def _tried(spec: ReleaseSpec, key: str, value: Any) -> Mapping[str, Any]:
     """Return options with a setting of the map, and a method of it that has a use for that."""
     methods = spec.map.settings.get("method", ()) if spec.map and key != "method" else ()
-    tried = [{**spec.synthesis, key: value, "method": method} for method in methods]
-    settings = [Setting(options).used for options in tried or [{**spec.synthesis, key: value}]]
+    tried = [{**spec.options, key: value, "method": method} for method in methods]
+    settings = [Setting(options).used for options in tried or [{**spec.options, key: value}]]
     return next((used for used in settings if key in used), settings[0])
 
 
@@ -91,13 +116,7 @@ def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
         for name in given.get(key, ()):
             yield ("synthesis", key, name), name
     for i, rule in enumerate(given.get("rules", ())):
-        read = parse_rule(rule)
-        names = (
-            (*read.condition.columns, read.column)
-            if isinstance(read, Fixed)
-            else (read.lower, read.upper)
-        )
-        for name in names:
+        for name in columns_of(rule, grouped=True):
             yield ("synthesis", "rules", i), name
 
 

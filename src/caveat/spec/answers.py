@@ -49,6 +49,8 @@ class Answers:
         Columns that she wants to learn; empty for all others.
     limits
         The most that measures may come to, by name.
+    groups
+        Whether groups that the look found are synthesised whole.
     strong
         Columns that the strong attacker wants to learn; without any she asks who was in the data.
     """
@@ -64,6 +66,7 @@ class Answers:
     targets: tuple[str, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     strong: tuple[str, ...] = ()
+    groups: bool = True
 
 
 def candidates(profile: Profile, released: Sequence[str]) -> list[str]:
@@ -130,8 +133,13 @@ def release_part(answers: Answers) -> Iterator[str]:
     yield ""
 
 
-def closing_parts(profile: Profile, released: Sequence[str], answers: Answers) -> Iterator[str]:
-    """Return the lines of ``[[scenario]]``, ``[utility]`` and ``[output]``."""
+def closing_parts(
+    profile: Profile, released: Sequence[str], answers: Answers, rules: Sequence[str] = ()
+) -> Iterator[str]:
+    """Return the lines of ``[[scenario]]``, ``[utility]`` and ``[output]``.
+
+    ``rules`` are lines of edit rules whose violations are counted.
+    """
     keys, others = (list(answers.keys), []) if answers.keys else _proposal(profile, released)
     yield "# An attacker. Everything that is measured depends on what she is said to know."
     if answers.keys is None:
@@ -156,6 +164,7 @@ def closing_parts(profile: Profile, released: Sequence[str], answers: Answers) -
     yield from _strong(answers)
     yield "[utility]"
     yield '# models = ["income ~ age + sex"]  # analyses that matter'
+    yield from rules
     yield ""
     yield "[output]"
     yield 'folder = "release"'

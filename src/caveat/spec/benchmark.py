@@ -78,6 +78,10 @@ class BenchmarkSpec:
         path = Path(path)
         release = ReleaseSpec.from_toml(path)
         document = release.document
+        if release.groups is not None:
+            document.fail(
+                ("groups",), "groups: a benchmark compares generators row by row", "remove it"
+            )
         if release.protect:
             document.fail(
                 ("protect", 0),

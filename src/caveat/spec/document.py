@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from caveat.errors import CaveatError
 from caveat.spec._kinds import Group, Problem, dotted
-from caveat.spec.entries import SPECIFICATION
+from caveat.spec.entries import SPECIFICATION, WITHOUT_DATA
 from caveat.spec.lines import Entry, lines_of
 from caveat.table.atomic import status
 from caveat.table.toml import loads
@@ -88,12 +88,13 @@ class Document:
     def check(self, sections: Iterable[str] | None = None) -> None:
         """Hold the content against the table: all, or some sections that need not be whole."""
         if sections is None:
-            self.refuse(SPECIFICATION.problem(self.content, ()))
+            whole = SPECIFICATION if "tables" not in self.content else WITHOUT_DATA
+            self.refuse(whole.problem(self.content, ()))
             return
         for name in sections:
             if name in self.content:
                 kind = SPECIFICATION.keys[name].kind
-                if isinstance(kind, Group):
+                if isinstance(kind, Group) and name != "groups":
                     kind = kind.optional()
                 self.refuse(kind.problem(self.content[name], (name,)))
 

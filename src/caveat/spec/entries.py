@@ -28,13 +28,16 @@ from caveat.spec._kinds import (
     Whole,
 )
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
+from caveat.spec.data_entries import COLUMN, DATA, GROUPS, TABLE
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import PUBLIC, SETTINGS
-from caveat.table import Kind
 from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
 
-__all__ = ["ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE"]
+__all__ = [
+    "ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE",
+    "WITHOUT_DATA",
+]  # fmt: skip
 
 ACCESS = ("public", "registered", "secure")
 FORMATS = tuple(suffix.removeprefix(".") for suffix in writable())
@@ -78,7 +81,11 @@ RELEASE = Group(
             Whole(0), "Root of all randomness.", otherwise="drawn (128 bits) and kept as evidence"
         ),
         "copies": Key(Whole(1), "Number of synthetic tables.", 1),
-        "rows": Key(Whole(1), "Rows of each.", otherwise="as many as were fitted"),
+        "rows": Key(
+            Either((Whole(1), Choice(("population",), "number of rows"))),
+            'Rows of each; "population": as many as the weights of [synthesis] stand for.',
+            otherwise="as many as were fitted",
+        ),
         "control": Key(
             Either((Number(share=True), Whole(1))),
             "Records held out before anything is fitted, as a share or a number: the people who "
@@ -87,39 +94,6 @@ RELEASE = Group(
         ),
     },
 )
-
-DATA = Group(
-    {
-        "path": Key(FILLED, "The confidential file, seen from the specification's folder.",
-                    required=True),
-        "delimiter": Key(TEXT, "Between the fields of a text file.", otherwise="found by itself"),
-        "decimal": Key(Choice((".", ","), "decimal sign"), "Decimal sign of a text file.", "."),
-        "encoding": Key(FILLED, "Encoding of a text file.", "utf-8"),
-        "synthetic": Key(
-            Many(FILLED, "file names"),
-            "Tables that were synthesised elsewhere, for `caveat run --only audit`.",
-            otherwise="none",
-        ),
-    },
-)  # fmt: skip
-
-COLUMN = Group(
-    {
-        "kind": Key(Choice(tuple(Kind), "kind"), "Kind of the column.",
-                    otherwise="found by itself"),
-        "missing": Key(
-            Either((VALUES, Named(TEXT, "codes with what they mean"))),
-            "Codes that mean missing, as a list or with their meaning.",
-            otherwise="none",
-        ),
-        "format": Key(TEXT, "How dates are written, as in %d.%m.%Y.", otherwise="ISO 8601"),
-        "levels": Key(VALUES, "Levels of an ordered column from low to high.",
-                      otherwise="sorted as found"),
-        "label": Key(TEXT, "What the column is.", otherwise="that of the file"),
-        "value_labels": Key(Named(TEXT, "values with what they mean"), "What the values mean.",
-                            otherwise="those of the file"),
-    },
-)  # fmt: skip
 
 NAME_OR_NAMES = Either((TEXT, NAMES))
 LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})
@@ -230,6 +204,9 @@ _SCENARIO = {
     "targets": Key(SOME_NAMES, "Columns she wants to learn.",
                    otherwise="every released column that is no key; none for the strong "
                    "attacker, who then asks about membership only, as the simulated one does"),
+    "unit": Key(Choice(("group",), "unit"), "Whom she is after: \"group\" for a whole group of "
+                "[groups], of which she knows what its members share, how many they are, and how "
+                "many of each kind.", otherwise="a row", only=TABLES),
     "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
                   "shares in per cent, as they are printed.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
@@ -262,7 +239,7 @@ _SCENARIO = {
                    "Attacks that are tried.", only=ORDINARY, otherwise=_usual_attacks()),
     **_keys_of_attacks(),
 }  # fmt: skip
-CIRCUMSTANCES = {name: key for name, key in _SCENARIO.items() if "release" in key.only}
+CIRCUMSTANCES = {n: key for n, key in _SCENARIO.items() if "release" in key.only and n != "unit"}
 """Entries of a scenario that are arguments of :class:`caveat.risk.Scenario`."""
 SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 
@@ -384,6 +361,10 @@ SPECIFICATION = Group(
         "data": Key(DATA, "The confidential file.", required=True),
         "columns": Key(Named(COLUMN, "columns with what is known about them"),
                        "What is known about columns, each as `[columns.NAME]`."),
+        "groups": Key(GROUPS, "Rows that belong together, such as the persons of a household: "
+                      "whole groups are synthesised."),
+        "tables": Key(Named(TABLE, "tables with their files"), "Several files that belong "
+                      "together, instead of the path in [data], each as `[tables.NAME]`."),
         "synthesis": Key(SYNTHESIS, "How the synthetic tables are made."),
         "protect": Key(Many(PROTECT, "tables [[protect]]"),
                        "Protections, each as `[[protect]]`, carried out in this order."),
@@ -398,3 +379,9 @@ SPECIFICATION = Group(
         "output": Key(OUTPUT, "What is written."),
     },
 )  # fmt: skip
+WITHOUT_DATA = replace(
+    SPECIFICATION,
+    keys={**SPECIFICATION.keys, "data": replace(SPECIFICATION.keys["data"], kind=DATA.optional(),
+                                                required=False)},
+)  # fmt: skip
+"""The same where ``[tables]`` names the files."""

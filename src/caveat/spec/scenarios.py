@@ -22,6 +22,10 @@ from caveat.spec.lines import Entry
 __all__ = ["ScenarioSpec", "limits_at", "read_scenarios"]
 
 
+OF_GROUPS = ("limit", "denominator", "population")
+"""Circumstances that are about no single column, and so can be those of a group."""
+
+
 @dataclass(frozen=True)
 class ScenarioSpec:
     """One ``[[scenario]]``: an attacker, what she knows and wants, and what must hold.
@@ -140,6 +144,7 @@ class _Reading:
         self._refuse_foreign_keys()
         attacks = self._attacks() if self.attacker == "ordinary" else ()
         self._check_columns()
+        self._check_unit()
         possible = self._possible(attacks)
         self._check_measures(possible)
         limits = limits_at(self.document, (*self.entry, "limits"), self.given.get("limits", {}))
@@ -193,6 +198,16 @@ class _Reading:
     def _there(self) -> set[str]:
         """What an ordinary attack finds: a target is asked for one by one, all if none is named."""
         return {*self.given, "keys", "target", *(["control"] if self.has_control else [])}
+
+    def _check_unit(self) -> None:
+        """Refuse a group without [groups], and entries about single columns of it."""
+        if "unit" not in self.given:
+            return
+        if "groups" not in self.document.content:
+            self._fail("unit", "no group is named", 'add [groups] with key = "…"')
+        foreign = [k for k in self.circumstances if k not in OF_GROUPS]
+        if foreign:
+            self._fail(foreign[0], "a group as a whole has no such column", "remove it")
 
     def _check_columns(self) -> None:
         if self.attacker == "simulated":

@@ -24,6 +24,13 @@ def json_schema() -> dict[str, Any]:
         for name, (known, anything) in ((n, arguments_of(n)) for n in PROTECTIONS)
         if not anything
     ]
+    # One file in [data], or several in [tables].
+    schema["required"].remove("data")
+    path = schema["properties"]["data"].pop("required")
+    schema["anyOf"] = [
+        {"required": ["data"], "properties": {"data": {"required": path}}},
+        {"required": ["tables"]},
+    ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Release specification of Caveat",

@@ -17,11 +17,14 @@ from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
+from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
+from caveat.spec.tables import read_groups
 from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
-from caveat.synthesis.rules import parse_rule
+from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
+from caveat.table.grouping import Groups
 
 __all__ = [
     "DataSpec",
@@ -37,6 +40,7 @@ __all__ = [
 ]
 
 Access = Literal["public", "registered", "secure"]
+Rows = int | Literal["population"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ class ReleasePart:
     copies
         Number of synthetic tables.
     rows
-        Rows of each; None for as many as were fitted.
+        Rows of each; None for as many as were fitted, "population" for as many as the weights
+        stand for.
     control
         Records held out before anything is fitted: a share, a number, or None.
     """
@@ -70,7 +75,7 @@ class ReleasePart:
     access: Access = "secure"
     seed: int | None = None
     copies: int = 1
-    rows: int | None = None
+    rows: Rows | None = None
     control: float | int | None = None
 
     def held_out(self, rows: int) -> int:
@@ -147,6 +152,8 @@ class ReleaseSpec:
         The sections of these names.
     schema
         The ``[columns]`` part.
+    groups
+        The ``[groups]`` part, if there is one.
     synthesis
         The ``[synthesis]`` part: options of :class:`caveat.synthesis.Synthesizer`.
     protect
@@ -181,6 +188,7 @@ class ReleaseSpec:
     release: ReleasePart
     data: DataSpec
     schema: Schema
+    groups: Groups | None
     synthesis: Mapping[str, Any]
     protect: tuple[Mapping[str, Any], ...]
     scenarios: tuple[ScenarioSpec, ...]
@@ -196,8 +204,20 @@ class ReleaseSpec:
         document.check()
         content = document.content
         data, schema, synthesis = read_parts(document)
+        if "tables" in content:
+            document.fail(
+                ("tables",),
+                "a release is measured on one table, and [tables] names several",
+                "use caveat synth, which writes them all",
+            )
         assert data is not None  # the check has seen to it
         release = ReleasePart(**content.get("release", {}))
+        if release.rows == "population" and not synthesis.get("weights"):
+            document.fail(
+                ("release", "rows"),
+                'release.rows: "population" needs weights that say for how many a record stands',
+                'add weights = "…" to [synthesis]',
+            )
         for i, step in enumerate(content.get("protect", ())):
             with document.at("protect", i):
                 check_steps([step])
@@ -208,6 +228,7 @@ class ReleaseSpec:
             release=release,
             data=data,
             schema=schema,
+            groups=read_groups(document),
             synthesis=synthesis,
             protect=tuple(content.get("protect", ())),
             scenarios=scenarios,
@@ -253,7 +274,18 @@ class ReleaseSpec:
         with self.document.reading(path, entry):
             return read(path, schema=self.schema, partial=partial, **self.data.form)
 
-    def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | None:
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Options of :class:`caveat.synthesis.Synthesizer`: ``[synthesis]``, and the groups."""
+        return self.synthesis if self.groups is None else {**self.synthesis, "groups": self.groups}
+
+    def rows_of(self, table: Table) -> Rows | None:
+        """Return the rows, or groups, of a release made from these records; None for as many."""
+        if self.release.rows != "population" or self.groups is not None:
+            return self.release.rows
+        return round(float(table[self.synthesis["weights"]].cell_numbers.sum()))
+
+    def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | GroupPlan | None:
         """Hold the specification against the data.
 
         Parameters
@@ -274,14 +306,14 @@ def read_parts(
 
     Other sections are not looked at. The data are None where no file is named.
     """
-    document.check(("data", "columns", "synthesis"))
+    document.check(("data", "columns", "groups", "tables", "synthesis"))
     content = document.content
     with document.at("columns"):
         schema = Schema.from_mapping(content.get("columns", {}))
     synthesis = content.get("synthesis", {})
     for i, rule in enumerate(synthesis.get("rules", ())):
         with document.at("synthesis", "rules", i):
-            parse_rule(rule)
+            columns_of(rule, grouped="groups" in content or "tables" in content)
     for name, how in synthesis.get("derived", {}).items():
         if isinstance(how, str):
             with document.at("synthesis", "derived", name):

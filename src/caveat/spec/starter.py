@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from caveat.expressions.language import can_be_named
+from caveat.expressions.language import can_be_named, named
+from caveat.findings.groups import ADULT
 from caveat.findings.profile import Finding, Profile, Strength, percent, plural
 from caveat.findings.shape import FINDINGS
 from caveat.findings.weights import chosen_weights
 from caveat.spec.answers import Answers, closing_parts, release_part
 from caveat.spec.toml import comment, toml_key, toml_value
 
-__all__ = ["released", "starter"]
+__all__ = ["column_blocks", "group_finding", "guarded_lines", "released", "starter"]
 
 _HEAD = """\
 #:schema ./release.schema.json
@@ -46,9 +47,14 @@ _PLAIN = (
 )
 
 
-def released(profile: Profile) -> list[str]:
+def released(profile: Profile, groups: bool = True) -> list[str]:
     """Return the columns that are drawn or looked up if nothing is changed, in this order."""
-    return _order(profile, _in_force(profile))
+    return _order(profile, _in_force(profile), group_finding(profile) if groups else None)
+
+
+def group_finding(profile: Profile) -> Finding | None:
+    """Return what the look says about groups that can be synthesised whole, if there are any."""
+    return next(iter(profile.about("groups")), None)
 
 
 def starter(
@@ -74,16 +80,18 @@ def starter(
     guarded = answers is None or answers.access != "secure"
     answers = answers or Answers()
     derived = _in_force(profile)
-    order = _order(profile, derived)
+    groups = group_finding(profile) if answers.groups else None
+    order = _order(profile, derived, groups)
     parts = [
         _HEAD,
         *release_part(answers),
         *_data(path, form or {}),
         *_columns(profile),
-        *_synthesis(profile, order, guarded),
-        *_rules(profile, order, derived),
-        *_derived(profile, derived),
-        *closing_parts(profile, order, answers),
+        *_groups(groups),
+        *_synthesis(profile, order, guarded, groups),
+        *_rules(profile, order, derived, groups),
+        *_derived(profile, derived, groups),
+        *closing_parts(profile, order, answers, list(_edit_rules(groups))),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -94,10 +102,20 @@ def _data(path: str, form: Mapping[str, str]) -> list[str]:
     return ["[data]", line if path else f"# {line}", *given, ""]
 
 
+def guarded_lines() -> tuple[str, ...]:
+    """Return the settings of a synthesis by guarded trees, with what they mean."""
+    return _GUARDED
+
+
 def _columns(profile: Profile) -> Iterator[str]:
     yield "# Kinds: numeric, integer, boolean, category, ordered, date, datetime, text, id."
     yield '# A missing code is better with its meaning: missing = { "-8" = "not applicable" }.'
     yield ""
+    yield from column_blocks(profile, "columns")
+
+
+def column_blocks(profile: Profile, section: str) -> Iterator[str]:
+    """Return what was found about single columns, each as a block of a section."""
     possible = {name for f in profile.findings if f.code == "few-numbers" for name in f.columns}
     declared: dict[str, list[Finding]] = {}
     for f in profile.findings:
@@ -106,17 +124,20 @@ def _columns(profile: Profile) -> Iterator[str]:
     for column in profile.columns:
         found = declared.get(column.name, [])
         if found or column.name in possible:
-            yield from _column(column.name, column.label, found, column.name in possible)
+            block = _column(column.name, column.label, found, column.name in possible, section)
+            yield from block
 
 
-def _column(name: str, label: str, found: Sequence[Finding], may_be_codes: bool) -> Iterator[str]:
+def _column(
+    name: str, label: str, found: Sequence[Finding], may_be_codes: bool, section: str
+) -> Iterator[str]:
     converted = any("kind" in f.suggestion for f in found)
     clear = [
         f for f in found if f.strength is not Strength.POSSIBLE or (converted and not _is_number(f))
     ]
     lines = list(_properties(clear, found, may_be_codes))
     active = any(not line.startswith("#") for line in lines)
-    yield f"{'' if active else '# '}[columns.{toml_key(name)}]"
+    yield f"{'' if active else '# '}[{section}.{toml_key(name)}]"
     yield from lines
     if active:
         yield f"{'' if label else '# '}label = {toml_value(label)}"
@@ -186,13 +207,48 @@ def _ancestors(name: str, derived: Mapping[str, Finding]) -> set[str]:
     return {name}.union(*(_ancestors(source, derived) for source in sources))
 
 
-def _order(profile: Profile, derived: Mapping[str, Finding]) -> list[str]:
+def _groups(found: Finding | None) -> Iterator[str]:
+    """Return the section about groups; what was found may be edited."""
+    if found is None:
+        return
+    section = found.suggestion["groups"]
+    yield "# Rows that belong together: whole groups are synthesised, and get fresh keys."
+    yield "[groups]"
+    yield f"key = {toml_value(section['key'])}"
+    if section["constant"]:
+        yield comment("One value in each group, drawn once; found again without this line.")
+        yield f"constant = {toml_value(section['constant'])}"
+    for key, says in (("order", "how the members stand"), ("role", "what a member is")):
+        if key in section:
+            yield f"{key} = {toml_value(section[key])}  # {says}"
+    if "order" not in section:
+        yield comment('order = "-age"  # how the members stand; without it as in the file')
+    yield ""
+
+
+def _adult(groups: Finding | None) -> list[str]:
+    """Return what some member of every group meets."""
+    age = groups.suggestion["adult"] if groups else ""
+    return [f"{named(age)} >= {ADULT}"] if age and can_be_named(age) else []
+
+
+def _edit_rules(groups: Finding | None) -> Iterator[str]:
+    """Return rules about the members of a group that hold in the data."""
+    for rule in _adult(groups):
+        key = toml_value(groups.columns[0]) if groups else ""
+        yield "# Every group has somebody who is of age; where that fails, it is counted."
+        yield f"rules.adult = {{ then = {toml_value(rule)}, group = {key} }}"
+
+
+def _order(profile: Profile, derived: Mapping[str, Finding], groups: Finding | None) -> list[str]:
     """Return the order of the file, long factors after it, looked-up columns after their source."""
-    dropped = _dropped(profile)
+    dropped = {*_dropped(profile), *(groups.columns if groups else ())}
     late = {f.columns[0] for f in profile.findings if f.code == "long-factor"}
     distinct = {column.name: column.distinct for column in profile.columns}
     drawn = [n for n in distinct if n not in dropped and n not in derived]
     looked_up = [n for n, f in derived.items() if f.code != "arithmetic"]
+    role = groups.suggestion["groups"].get("role") if groups else None
+    drawn.sort(key=lambda n: n != role)  # who a member is comes before what it has
     return [
         *(n for n in drawn if n not in late),
         *sorted((n for n in drawn if n in late), key=lambda n: distinct[n]),
@@ -204,11 +260,14 @@ def _dropped(profile: Profile) -> list[str]:
     return list(dict.fromkeys(f.columns[0] for f in profile.findings if f.code in _DROPPED))
 
 
-def _synthesis(profile: Profile, order: Sequence[str], guarded: bool) -> Iterator[str]:
+def _synthesis(
+    profile: Profile, order: Sequence[str], guarded: bool, groups: Finding | None
+) -> Iterator[str]:
     yield "[synthesis]"
     yield from _GUARDED if guarded else _PLAIN
     weights = chosen_weights(profile.findings)
-    dropped = _dropped(profile)
+    key = groups.columns if groups else ()
+    dropped = [name for name in _dropped(profile) if name not in key]
     if dropped:
         also = ", and survey weights" if weights else ""
         yield comment(f"Not part of the output: what names people{also}.")
@@ -222,7 +281,12 @@ def _synthesis(profile: Profile, order: Sequence[str], guarded: bool) -> Iterato
     yield "]"
 
 
-def _rules(profile: Profile, order: Sequence[str], derived: Mapping[str, Finding]) -> Iterator[str]:
+def _rules(
+    profile: Profile,
+    order: Sequence[str],
+    derived: Mapping[str, Finding],
+    groups: Finding | None,
+) -> Iterator[str]:
     place = {name: i for i, name in enumerate(order)}
     rules: list[str] = []
     unfit = 0
@@ -233,32 +297,55 @@ def _rules(profile: Profile, order: Sequence[str], derived: Mapping[str, Finding
             for text, (source, target) in zip(
                 f.suggestion.get("rules", ()), f.suggestion.get("between", ()), strict=True
             )
-            if place.get(source, len(place)) < place.get(target, -1) and target not in derived
+            if place.get(source, len(place)) < place.get(target, -1)
+            and target not in derived
+            and _is_drawn_so(source, target, groups)
         ]
         rules += fit
         unfit += "rules" in f.suggestion and not fit
-    if rules:
+    adult = _adult(groups)
+    if rules or adult:
+        # Every household has an adult: that is no chance.
+        mark = "" if adult else "# "
         yield "# Rules that hold in the data. Take those in force that must hold in every release."
-        yield "# rules = ["
+        yield f"{mark}rules = ["
+        yield from (f"  {toml_value(f'any({rule})')}," for rule in adult)
         yield from (comment(f"  {toml_value(rule)},") for rule in dict.fromkeys(rules))
-        yield "# ]"
+        yield f"{mark}]"
     if unfit:
         more = f"{plural(unfit, 'finding')} of the report"
         yield comment(f"{more} cannot be stated as a rule with this order and these columns.")
     yield ""
 
 
-def _derived(profile: Profile, derived: Mapping[str, Finding]) -> Iterator[str]:
+def _is_drawn_so(source: str, target: str, groups: Finding | None) -> bool:
+    """Whether both are drawn, and the target not before the source because groups come first."""
+    if groups is None:
+        return True
+    counted = {*groups.suggestion["size"], *groups.suggestion["sums"]}
+    shared = groups.suggestion["groups"]["constant"]
+    backwards = target in shared and source not in shared
+    return not backwards and not counted & {source, target}
+
+
+def _derived(
+    profile: Profile, derived: Mapping[str, Finding], groups: Finding | None
+) -> Iterator[str]:
     found = [f for f in profile.findings if f.code in _DERIVED]
     found = [f for f in found if f.code != "arithmetic" or all(map(can_be_named, f.columns[1:]))]
-    if not found:
+    sums = groups.suggestion["sums"] if groups else {}
+    if not found and not sums:
         return
     yield "# Columns that follow from others: computed or looked up in the original, not drawn."
     yield "# What another column is looked up by comes before it in the order and is not computed."
     yield "[synthesis.derived]"
+    for name, part in sums.items():
+        if can_be_named(part):
+            yield f"{toml_key(name)} = {toml_value(f'sum({named(part)})')}"
     for f in found:
         line = f"{toml_key(f.columns[0])} = {_derivation(f)}"
-        yield line if derived.get(f.columns[0]) is f else comment(line)
+        in_force = derived.get(f.columns[0]) is f and f.columns[0] not in sums
+        yield line if in_force else comment(line)
     yield ""
 
 

@@ -12,9 +12,10 @@ __all__ = ["left_out", "refuse_both", "refuse_strata", "released"]
 
 def left_out(name: str, judged: Judgement) -> str:
     """Return the remark about a column that nobody has asked for."""
+    whole = f'groups = "{name}" synthesises whole groups with fresh keys, '
     return (
         f"{name} is left out: it looks like {CODES[judged.code]} ({judged.reason}); "
-        f'keep = ["{name}"] would release it'
+        f'{whole if judged.code == "group-key" else ""}keep = ["{name}"] would release it'
     )
 
 

@@ -50,7 +50,7 @@ class Everyone:
         if name not in ATTACKS:
             return True
         question = self.question
-        cheap = is_guarded(self.copy.plan) or question.records == "all"
+        cheap = is_guarded(self.copy.row_plan) or question.records == "all"
         alone = question.unknown is not None and len(question.unknown) == 1
         return cheap and alone and isinstance(question.prior, str) and self._obstacle() is None
 
@@ -63,14 +63,14 @@ class Everyone:
 
     def _obstacle(self) -> str | None:
         """Say why the release has no known probability; None if it has one."""
-        drawn = drawn_columns(self.copy.plan)
+        drawn = drawn_columns(self.copy.row_plan)
         if drawn:
             return f"the parameters of the models are drawn (column {drawn[0]})"
         reading = [step.name for step in self.copy.steps if step.reads_original]
         return f"{reading[0]} looks at the original" if reading else None
 
     def _value(self, name: str) -> float | None:
-        question, plan = self.question, self.copy.plan
+        question, plan = self.question, self.copy.row_plan
         if name == "membershipShare":
             records = self._records()
             found = membership(
@@ -91,7 +91,7 @@ class Everyone:
             raise CaveatError("a prior in numbers is for one record", do="name a prior")
         if target not in self.found:
             self.found[target] = attributes(
-                self.original, self.copy.drawn, target, generator=self.copy.plan,
+                self.original, self.copy.drawn, target, generator=self.copy.row_plan,
                 records=self._records(), prior=prior, threads=1,
             )  # fmt: skip
         return self.found[target]

@@ -1,0 +1,136 @@
+"""How ``caveat synth`` writes groups and linked tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from caveat.cli import console
+from caveat.cli.reading import Reader
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer
+from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
+from caveat.table import Table, write
+from caveat.table.linked import Linked
+from caveat.table.private import PrivateNumbers, remark_on
+
+__all__ = ["synth_tables", "targets_of", "write_groups"]
+
+
+def targets_of(out: Path, copies: int) -> list[Path]:
+    """Return the names of the copies: the one that was given, or with numbers."""
+    if copies == 1:
+        return [out]
+    stem, dot, ending = out.name.partition(".")
+    return [out.with_name(f"{stem}-{k}{dot}{ending}") for k in range(1, copies + 1)]
+
+
+def write_groups(
+    fitted: GroupModel,
+    table: Table,
+    targets: Sequence[Path],
+    groups: int | None,
+    threads: int | None,
+    escape_formulas: bool,
+    force: bool,
+) -> None:
+    """Draw copies of a table with groups and write each of them."""
+    private = PrivateNumbers(table, _unguarded(fitted.plan, fitted.names))
+    lengths = []
+    with console.notes():
+        for drawn, target in zip(
+            fitted.tables(groups, len(targets), threads), targets, strict=True
+        ):
+            private.add(drawn)
+            write(drawn.compact(), target, force=force, escape_formulas=escape_formulas)
+            lengths.append(drawn.n_rows)
+    _say_private(private)
+    key, number = fitted.groups.key, fitted.n_groups if groups is None else groups
+    console.remark(
+        f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
+        f"fresh {key}, seed {fitted.seed}: {', '.join(map(str, targets))}"
+    )
+
+
+def _unguarded(plan: LinkedPlan, names: Sequence[str]) -> list[str]:
+    """Return the columns whose numbers may be those of records."""
+    known = plan.columns
+    return [n for n in names if n in known and known[n].settings.method not in ("guarded", "drop")]
+
+
+def _say_private(private: PrivateNumbers) -> None:
+    remark = remark_on(private.shares)
+    if remark is not None:
+        console.remark(f"note: {remark}")
+
+
+def synth_tables(
+    reader: Reader,
+    targets: Sequence[Path],
+    rows: int | None,
+    options: Mapping[str, Any],
+    escape_formulas: bool,
+    force: bool,
+) -> None:
+    """Synthesise the tables of a specification; each copy is a folder with files of their names."""
+    from caveat.release.folder import check_target
+
+    assert reader.document is not None
+    for target in targets:
+        check_target(target, force=force, inputs=reader.inputs)
+    linked = reader.linked()
+    wanted = _rows(linked, rows)
+    synthesizer = Synthesizer(**options, **reader.synthesis)
+    with console.notes(), console.progress() as bar:
+        with reader.document.at("synthesis"):
+            plan = synthesizer.plan(linked)
+        steps = sum(len(stage.columns) for stage in plan.stages.values())
+        task = bar.add_task("fitting", total=steps)
+        fitted = synthesizer.fit(linked, done=lambda *_: bar.advance(task))
+    for drawn, target in zip(
+        fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
+    ):
+        _write_folder(reader, drawn, target, escape_formulas, force)
+    _report(fitted, linked, targets)
+
+
+def _rows(linked: Linked, rows: int | None) -> dict[str, int] | None:
+    """Return the rows of the table without parent, if a number was given."""
+    if rows is None:
+        return None
+    tops = [name for name in linked.sequence if linked.parent_of(name) is None]
+    if len(tops) > 1:
+        raise CaveatError(
+            f"{' and '.join(tops)} have no parent: of which are these the rows?",
+            where="--rows",
+            do="leave it out",
+        )
+    return {tops[0]: rows}
+
+
+def _write_folder(
+    reader: Reader, drawn: Linked, target: Path, escape_formulas: bool, force: bool
+) -> None:
+    from caveat.release.folder import release_folder, write_manifest
+
+    with (
+        console.notes(),
+        release_folder(target, force=force, inputs=reader.inputs) as (draft, left),
+    ):
+        names = {}
+        for table in reader.tables:
+            name = Path(table.file).name
+            write(drawn.tables[table.name].compact(), draft / name, escape_formulas=escape_formulas)
+            names[name] = False
+        write_manifest(draft, names)
+    for remark in left:
+        console.remark(f"note: {remark}")
+
+
+def _report(fitted: LinkedModel, linked: Linked, targets: Sequence[Path]) -> None:
+    fresh = ", ".join(sorted({linked.keys[name] for name in fitted.keys}))
+    console.remark(
+        f"{len(targets)} x {len(linked.tables)} tables with fresh {fresh}, seed {fitted.seed}: "
+        f"{', '.join(map(str, targets))}"
+    )

@@ -1,0 +1,78 @@
+"""What a specification says about the data: files, columns, and which rows belong together."""
+
+from __future__ import annotations
+
+from caveat.spec._kinds import Choice, Either, Flag, Group, Key, Many, Named, Plain, Text
+from caveat.table import Kind
+
+__all__ = ["COLUMN", "DATA", "GROUPS", "TABLE"]
+
+TEXT, FILLED = Text(), Text(filled=True)
+VALUES = Many(Plain(), "values")
+
+DATA = Group(
+    {
+        "path": Key(FILLED, "The confidential file, seen from the specification's folder.",
+                    required=True),
+        "delimiter": Key(TEXT, "Between the fields of a text file.", otherwise="found by itself"),
+        "decimal": Key(Choice((".", ","), "decimal sign"), "Decimal sign of a text file.", "."),
+        "encoding": Key(FILLED, "Encoding of a text file.", "utf-8"),
+        "synthetic": Key(
+            Many(FILLED, "file names"),
+            "Tables that were synthesised elsewhere, for `caveat run --only audit`.",
+            otherwise="none",
+        ),
+    },
+)  # fmt: skip
+
+COLUMN = Group(
+    {
+        "kind": Key(Choice(tuple(Kind), "kind"), "Kind of the column.",
+                    otherwise="found by itself"),
+        "missing": Key(
+            Either((VALUES, Named(TEXT, "codes with what they mean"))),
+            "Codes that mean missing, as a list or with their meaning.",
+            otherwise="none",
+        ),
+        "format": Key(TEXT, "How dates are written, as in %d.%m.%Y.", otherwise="ISO 8601"),
+        "levels": Key(VALUES, "Levels of an ordered column from low to high.",
+                      otherwise="sorted as found"),
+        "label": Key(TEXT, "What the column is.", otherwise="that of the file"),
+        "value_labels": Key(Named(TEXT, "values with what they mean"), "What the values mean.",
+                            otherwise="those of the file"),
+    },
+)  # fmt: skip
+
+GROUPS = Group(
+    {
+        "key": Key(FILLED, "The column that numbers the groups; the release has fresh numbers.",
+                   required=True),
+        "constant": Key(Many(FILLED, "column names"), "Columns that have one value in each group; "
+                        "they are drawn once.", otherwise="found by itself"),
+        "order": Key(FILLED, "The column by which members stand, as a date; \"-age\" from the "
+                     "eldest on.", otherwise="as in the file"),
+        "margins": Key(Many(FILLED, "file names"), "Files with what is known of the population, to "
+                       "which the weights of [synthesis] are calibrated: columns of the data and a "
+                       "column count (of members) or groups (of groups).", otherwise="none"),
+        "role": Key(FILLED, "The column that says what a member is in its group; it is drawn "
+                    "first.", otherwise="none"),
+    },
+)  # fmt: skip
+
+TABLE = Group(
+    {
+        "file": Key(FILLED, "The confidential file, seen from the specification's folder; the "
+                    "synthetic one has the same name.", required=True),
+        "key": Key(FILLED, "The column that numbers the rows; the release has fresh numbers.",
+                   otherwise="none"),
+        "links": Key(Named(FILLED, "columns with the table whose key they hold"),
+                     "Which columns hold keys of other tables, as in { patient = \"patients\" }.",
+                     otherwise="none"),
+        "order": Key(FILLED, "The column by which rows of one parent stand, as a date; \"-age\" "
+                     "for falling values.", otherwise="as in the file"),
+        "lookup": Key(Flag(), "Whether it is a public list of codes, which is kept as it is.",
+                      False),
+        "columns": Key(Named(COLUMN, "columns with what is known about them"),
+                       "What is known about its columns, before [columns].", otherwise="none"),
+    },
+)  # fmt: skip

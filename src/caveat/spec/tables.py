@@ -1,0 +1,178 @@
+"""Groups and linked tables as a specification has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from caveat.errors import CaveatError, hint
+from caveat.spec.document import Document
+from caveat.table import Schema, read
+from caveat.table.grouping import Groups
+from caveat.table.linked import Link, Linked
+
+__all__ = ["TableSpec", "margin_files", "read_groups", "read_linked", "read_tables"]
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """One ``[tables.NAME]``: a file among several.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    path, file
+        The file, seen from where the program runs, and as the specification names it.
+    key
+        The column that numbers its rows; "" if there is none.
+    links
+        Columns with the table whose key they hold.
+    order
+        The column by which the rows of one parent stand; "" for the order of the file.
+    lookup
+        Whether it is a public list of codes.
+    schema
+        What is known about its columns.
+    """
+
+    name: str
+    path: Path
+    file: str
+    key: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
+    order: str = ""
+    lookup: bool = False
+    schema: Schema = field(default_factory=Schema)
+
+
+def read_groups(document: Document) -> Groups | None:
+    """Return what ``[groups]`` says, if it is there."""
+    given = document.content.get("groups")
+    if given is None:
+        return None
+    if "tables" in document.content:
+        document.fail(
+            ("groups",),
+            "[groups] is about one file, and [tables] about several",
+            "remove one of the two",
+        )
+    margins = []
+    for i, path in enumerate(margin_files(document)):
+        with document.reading(path, ("groups", "margins", i)):
+            margins.append(read(path))
+    with document.at("groups"):
+        return Groups.of({**given, "margins": margins})
+
+
+def margin_files(document: Document) -> tuple[Path, ...]:
+    """Return the files with what is known of the population."""
+    given = document.content.get("groups", {}).get("margins", ())
+    return tuple(document.path.parent / name for name in given)
+
+
+def read_tables(document: Document) -> tuple[TableSpec, ...]:
+    """Return what ``[tables]`` says; nothing if it is not there."""
+    content, found = document.content, []
+    if content.get("tables") is not None and "path" in content.get("data", {}):
+        document.fail(
+            ("data", "path"),
+            "data.path names one file, and [tables] several",
+            "remove one of the two",
+        )
+    names = tuple(content.get("tables", {}))
+    files: dict[str, str] = {}
+    for name, given in content.get("tables", {}).items():
+        entry = ("tables", name)
+        file = Path(given["file"]).name
+        if file in files.values():
+            document.fail(
+                (*entry, "file"), f"tables.{name}.file: two files are called so", "rename one"
+            )
+        files[name] = file
+        for column, parent in given.get("links", {}).items():
+            if parent not in names:
+                document.fail(
+                    (*entry, "links", column),
+                    f"tables.{name}.links: there is no table {parent!r}",
+                    hint(parent, names),
+                )
+        with document.at(*entry, "columns"):
+            schema = Schema.from_mapping({**content.get("columns", {}), **given.get("columns", {})})
+        rest = {k: v for k, v in given.items() if k not in ("file", "columns")}
+        path = document.path.parent / given["file"]
+        found.append(TableSpec(name, path, given["file"], schema=schema, **rest))
+    return tuple(found)
+
+
+def read_linked(
+    document: Document, tables: tuple[TableSpec, ...], form: Mapping[str, str]
+) -> Linked:
+    """Read the files of ``[tables]`` and check that they belong together.
+
+    Parameters
+    ----------
+    document
+        The specification.
+    tables
+        What it says about the tables.
+    form
+        Delimiter, decimal sign and encoding of text files.
+    """
+    content = {}
+    for table in tables:
+        with document.reading(table.path, ("tables", table.name, "file")):
+            content[table.name] = read(table.path, schema=table.schema, partial=True, **form)
+    _check_declared(document, {name: table.names for name, table in content.items()})
+    try:
+        return Linked(
+            content,
+            {table.name: table.key for table in tables if table.key},
+            tuple(
+                Link(t.name, column, parent) for t in tables for column, parent in t.links.items()
+            ),
+            frozenset(table.name for table in tables if table.lookup),
+            {table.name: table.order for table in tables if table.order},
+        )
+    except CaveatError as error:
+        with document.at("tables", *_place(error, tables)):
+            raise
+
+
+def _place(error: CaveatError, tables: tuple[TableSpec, ...]) -> tuple[str, ...]:
+    """Return the table that an error is about, and its key if that is wrong."""
+    for table in tables:
+        if error.where == f"table {table.name}":
+            of_key = error.column == table.key and error.column not in table.links
+            return (table.name, "key") if of_key else (table.name,)
+    return ()
+
+
+def _check_declared(document: Document, known: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse names of columns that the files do not have."""
+    for name, given in document.content["tables"].items():
+        for column in (*given.get("columns", ()), *given.get("links", ())):
+            if column not in known[name]:
+                key = "columns" if column in given.get("columns", ()) else "links"
+                document.fail(
+                    ("tables", name, key, column),
+                    f"tables.{name}.{key}: the file has no column {column!r}",
+                    hint(column, known[name]),
+                )
+        for key in ("key", "order"):
+            column = given.get(key, "").removeprefix("-" if key == "order" else "")
+            if column and column not in known[name]:
+                document.fail(
+                    ("tables", name, key),
+                    f"tables.{name}.{key}: the file has no column {column!r}",
+                    hint(column, known[name]),
+                )
+    every = {column for columns in known.values() for column in columns}
+    for column in document.content.get("columns", {}):
+        if column not in every:
+            document.fail(
+                ("columns", column),
+                f"columns.{column}: no file has such a column",
+                hint(column, sorted(every)),
+            )

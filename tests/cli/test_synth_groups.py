@@ -1,0 +1,217 @@
+"""``caveat synth`` on groups and linked tables: what comes out, and what is said if it is wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from caveat.cli import app
+from caveat.datasets import households, patients
+from caveat.errors import CaveatError
+from caveat.table import Table, read, write
+
+TABLES = """\
+[tables.patients]
+file = "patients.csv"
+key = "patient"
+[tables.visits]
+file = "visits.csv"
+key = "visit"
+links = { patient = "patients" }
+order = "date"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(households(number=150), tmp_path / "people.csv")
+    for name, table in patients(number=150).items():
+        write(table, tmp_path / f"{name}.csv")
+    Path("tables.toml").write_text(TABLES)
+    return tmp_path
+
+
+def invoke(*arguments: str) -> Result:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*arguments: str) -> str:
+    before = sorted(str(path) for path in Path().rglob("*"))
+    error = CliRunner().invoke(app, list(arguments)).exception
+    assert isinstance(error, CaveatError), error
+    assert sorted(str(path) for path in Path().rglob("*")) == before
+    message = str(error)
+    assert "\n" not in message
+    return message
+
+
+def frame(path: str) -> pd.DataFrame:
+    return read(path).to_frame("pandas")
+
+
+def test_whole_groups_with_fresh_keys(folder: Path) -> None:
+    result = invoke("synth", "people.csv", "--groups", "household", "-o", "syn.csv", "--seed", "1")
+    assert "1 x 150 groups" in result.output
+    original, made = frame("people.csv"), frame("syn.csv")
+    homes = made.groupby("household")
+    assert homes.ngroups == 150
+    assert not set(made["household"]) & set(original["household"])
+    assert (homes["hhsize"].first() == homes.size()).all()
+    assert (homes[["region", "tenure"]].nunique(dropna=False) == 1).all().all()
+    assert homes["age"].max().min() >= 18
+
+
+def test_a_specification_says_it_too_and_names_the_data(folder: Path) -> None:
+    Path("h.toml").write_text(
+        '[data]\npath = "people.csv"\n[columns.income]\nmissing = [-8]\n'
+        '[groups]\nkey = "household"\nrole = "role"\n'
+        '[synthesis]\nweights = "weight"\nderived = { hhincome = "sum(income)" }\n'
+    )
+    invoke("synth", "h.toml", "-o", "a.csv", "--seed", "1", "--rows", "80")
+    invoke("synth", "people.csv", "--spec", "h.toml", "-o", "b.csv", "--seed", "1", "--rows", "80")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    made = frame("a.csv")
+    assert "weight" not in made
+    income = made["income"].where(made["income"] != -8, 0).fillna(0)
+    total = income.groupby(made["household"]).sum()
+    assert len(total) == 80
+    assert (total == made.groupby("household")["hhincome"].first()).all()
+
+
+def test_copies_and_the_starter(folder: Path) -> None:
+    invoke("look", "people.csv", "--out", "starter.toml")
+    arguments = ["synth", "starter.toml", "-o", "s.csv", "--copies", "2", "--seed", "3"]
+    invoke(*arguments)
+    first, second = frame("s-1.csv"), frame("s-2.csv")
+    assert not first.equals(second)
+    assert first["household"].nunique() == second["household"].nunique() == 150
+
+
+def test_linked_tables_are_written_under_their_names(folder: Path) -> None:
+    result = invoke("synth", "tables.toml", "-o", "out", "--seed", "1")
+    assert "1 x 2 tables with fresh patient, visit" in result.output
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        "manifest.json", "patients.csv", "visits.csv",
+    ]  # fmt: skip
+    people, visits = frame("out/patients.csv"), frame("out/visits.csv")
+    assert list(people) == list(frame("patients.csv"))
+    assert list(visits) == list(frame("visits.csv"))
+    assert len(people) == 150
+    assert people["patient"].is_unique
+    assert visits["visit"].is_unique
+    assert set(visits["patient"]) < set(people["patient"])
+    assert not set(people["patient"]) & set(frame("patients.csv")["patient"])
+    assert not set(visits["visit"]) & set(frame("visits.csv")["visit"])
+    days = pd.to_datetime(visits["date"]).groupby(visits["patient"]).diff().dropna()
+    assert (days >= pd.Timedelta(0)).all()
+
+
+def test_a_folder_is_replaced_only_if_it_was_written_so(folder: Path) -> None:
+    arguments = ["synth", "tables.toml", "-o", "out", "--seed", "1", "--rows", "60"]
+    invoke(*arguments)
+    before = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    assert len(frame("out/patients.csv")) == 60
+    assert "the folder exists already" in refused(*arguments)
+    invoke(*arguments, "--force")
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
+    Path("out/mine.txt").write_text("x")
+    assert "something that no run has written: mine.txt" in refused(*arguments, "--force")
+
+
+def test_a_folder_with_an_input_is_never_replaced(folder: Path) -> None:
+    Path("in").mkdir()
+    for name in ("patients.csv", "visits.csv"):
+        os.link(name, Path("in") / name)
+    assert "a file that this run reads" in refused("synth", "tables.toml", "-o", "in", "--force")
+
+
+def test_copies_of_tables_are_folders(folder: Path) -> None:
+    invoke("synth", "tables.toml", "-o", "out", "--seed", "1", "--copies", "2")
+    assert Path("out-1/visits.csv").read_bytes() != Path("out-2/visits.csv").read_bytes()
+
+
+def _rewritten(name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    write(Table.from_frame(change(frame(name))), name, force=True)
+
+
+def test_bad_keys_of_groups(folder: Path) -> None:
+    synth = ["synth", "people.csv", "-o", "x.csv", "--groups"]
+    assert "there is no column 'houshold'; perhaps household" in refused(*synth, "houshold")
+    people = frame("people.csv")
+    _rewritten("people.csv", lambda d: d.assign(household=d["household"].where(d.index > 2)))
+    assert "column household: 3 rows belong to no group" in refused(*synth, "household")
+    write(Table.from_frame(people.assign(household=1)), "people.csv", force=True)
+    assert "column household: all rows belong to one group" in refused(*synth, "household")
+    many = pd.DataFrame({"hh": np.repeat([1, 2], [5000, 40]), "x": np.arange(5040) % 7})
+    write(Table.from_frame(many), "people.csv", force=True)
+    assert "a group has 5,000 members, more than 1,000" in refused(*synth, "hh")
+
+
+def test_a_constant_column_that_is_not(folder: Path) -> None:
+    Path("h.toml").write_text(
+        '[data]\npath = "people.csv"\n[groups]\nkey = "household"\nconstant = ["region"]\n'
+    )
+
+    def moved(d: pd.DataFrame) -> pd.DataFrame:
+        second = d.groupby("household").cumcount() == 1
+        change = second & (d["household"].isin(d["household"][second].iloc[:4]))
+        return d.assign(region=d["region"].astype(str).where(~change, "elsewhere"))
+
+    _rewritten("people.csv", moved)
+    said = refused("synth", "h.toml", "-o", "x.csv")
+    assert "it is not constant in 4 of 150 groups" in said
+    assert "region" in said
+
+
+def test_children_without_a_parent_and_cycles(folder: Path) -> None:
+    synth = ["synth", "tables.toml", "-o", "out"]
+    _rewritten("patients.csv", lambda d: d.iloc[2:])
+    assert "rows of visits have no parent in patients" in refused(*synth)
+    Path("tables.toml").write_text(TABLES.replace('file = "visits.csv"', 'file = "no.csv"'))
+    assert refused(*synth).startswith("tables.toml, line 5: tables.visits.file: no.csv: there is ")
+    rows = pd.DataFrame({"a": np.arange(20), "b": np.arange(20)})
+    for name in "ab":
+        write(Table.from_frame(rows), f"{name}.csv")
+    Path("tables.toml").write_text(
+        '[tables.a]\nfile = "a.csv"\nkey = "a"\nlinks = { b = "b" }\n'
+        '[tables.b]\nfile = "b.csv"\nkey = "b"\nlinks = { a = "a" }\n'
+    )
+    assert "a and b are parents of each other" in refused(*synth)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tables.toml", "--spec", "tables.toml", "-o", "x"], "two specifications are named"),
+        (["people.csv", "--spec", "tables.toml", "-o", "x.csv"], "names several tables; use"),
+        (["empty.toml", "-o", "x.csv"], "empty.toml: the specification names no data"),
+        (["tables.toml", "-o", "x", "--groups", "a"], "--groups does not go with [tables]"),
+        (["tables.toml", "-o", "x", "--model", "m"], "--model does not go with [tables]"),
+        (["people.csv", "-o", "x.csv", "--groups", "household", "--model", "m.caveat"],
+         "--model does not go with [groups]"),
+        (["tables.toml", "-o", "people.csv"], "people.csv: the output is a file, not a folder"),
+    ],
+)  # fmt: skip
+def test_calls_that_make_no_sense(folder: Path, arguments: list[str], message: str) -> None:
+    Path("empty.toml").write_text("[synthesis]\n")
+    assert message in refused("synth", *arguments)
+
+
+def test_a_search_works_row_by_row_and_says_so(folder: Path) -> None:
+    Path("t.toml").write_text(
+        '[data]\npath = "people.csv"\n[groups]\nkey = "household"\n[tune]\n'
+        'objective = "S_pMSE one-way"\nlimits = { repU = 5 }\nkeys = ["sex"]\n'
+        "settings = { smallest = [50] }\n"
+    )
+    assert refused("tune", "t.toml") == (
+        "t.toml, line 3: groups: settings are compared row by row; remove it for the search."
+    )

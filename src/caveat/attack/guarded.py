@@ -29,7 +29,7 @@ from caveat.synthesis.model import recoded, without_unknown
 from caveat.synthesis.rules import Order
 from caveat.table import Table
 from caveat.tree.guarded import GuardedTree, Sample
-from caveat.tree.guarded.adjacent import Change, Moves, adjacent_logs, logs_of_moves, released_codes
+from caveat.tree.guarded.adjacent import Change, Moves, logs_of_moves, released_codes
 
 __all__ = ["GuardedChanges", "is_guarded"]
 
@@ -232,11 +232,7 @@ class GuardedChanges:
         )
         worlds = [np.repeat(np.arange(len(at) - 1), np.diff(at)) for at in (down, up)]
         moves = Moves.of(old, new, (worlds[0], worlds[1]), len(down) - 1)
-        if np.all(np.diff(down) == 1) and (len(worlds[1]) == 0 or np.all(np.diff(up) == 1)):
-            nobody = Change(old.sample, np.zeros(old.sample.n, bool))
-            logs = adjacent_logs(view.tree, sample, released, old, new if after.n_rows else nobody)
-        else:
-            logs = logs_of_moves(view.tree, sample, released, moves)
+        logs = logs_of_moves(view.tree, sample, released, moves)
         if view.points is not None:
             assert numbers is not None and old_numbers is not None and new_numbers is not None  # noqa: PT018
             moved = np.concatenate([old_numbers, new_numbers])[moves.rows]

@@ -1,8 +1,8 @@
 """How probable structure and release are when records go, come or change.
 
 Nothing is grown again: along the records' paths the counts move, and with them the probabilities of
-the decisions taken there and, by the back-off, the shares below. One record at a time is done with
-tables of what it can do to a candidate; several together are counted.
+the decisions taken there and, by the back-off, the shares below. Records of one world move
+together: where their paths meet, it is by all of them at once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.tree.guarded._several_structure import structure_changes_of_sets
+from caveat.tree.guarded._class_changes import class_changes
 from caveat.tree.guarded._share_changes import share_changes
 from caveat.tree.guarded._structure_changes import structure_changes
 from caveat.tree.guarded.ranking import ranking_changes
 from caveat.tree.guarded.tree import GuardedTree, Sample, walked
 
-__all__ = ["Change", "Moves", "adjacent_logs", "logs_of_moves", "released_codes"]
+__all__ = ["Change", "Moves", "logs_of_moves", "released_codes"]
+
+MOST_POWER = 600.0
+"""Powers of e that floating point holds, with room to spare."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -50,7 +53,7 @@ class Moves:
     Parameters
     ----------
     sample
-        The records that take part; those that go have negative weights.
+        The records that take part; those that go have negative weights, and come first.
     starts
         Where those of each world begin, and the end.
     rows
@@ -71,21 +74,40 @@ class Moves:
         rows = rows[np.argsort(world[rows], kind="stable")]
         old, new = gone.sample, come.sample
         sample = Sample(
-            np.concatenate([old.codes, new.codes], axis=1)[:, rows],
+            np.concatenate([old.codes, new.codes], axis=1).take(rows, axis=1),
             np.concatenate([old.response, new.response])[rows],
             np.concatenate([-old.weights, new.weights])[rows],
         )
         return cls(sample, np.searchsorted(world[rows], np.arange(n_worlds + 1)), rows)
 
     @property
+    def n_worlds(self) -> int:
+        """Number of worlds."""
+        return len(self.starts) - 1
+
+    @property
     def worlds(self) -> Ints:
         """The world of each record."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return np.repeat(np.arange(self.n_worlds), np.diff(self.starts))
+
+    def with_class_alone(self) -> tuple[Ints, float]:
+        """Return the worlds in which one record changes nothing but its class, and its weight.
+
+        One weight serves all; worlds with another are left out.
+        """
+        pairs = np.flatnonzero(np.diff(self.starts) == 2)
+        first, weights = self.starts[pairs], self.sample.weights
+        pairs = pairs[weights[first] == -weights[first + 1]]
+        first = self.starts[pairs]
+        codes = self.sample.codes
+        pairs = pairs[np.all(codes[:, first] == codes[:, first + 1], axis=0)]
+        if not len(pairs):
+            return pairs, 0.0
+        own = weights[self.starts[pairs] + 1]
+        return pairs[own == own[0]], float(own[0])
 
 
-def adjacent_logs(
-    tree: GuardedTree, sample: Sample, released: Floats, gone: Change, come: Change
-) -> Floats:
+def logs_of_moves(tree: GuardedTree, sample: Sample, released: Floats, moves: Moves) -> Floats:
     """Return for each world how much more probable structure and release are than with all records.
 
     Parameters
@@ -96,25 +118,17 @@ def adjacent_logs(
         All records.
     released
         Of each node how often each code was released; see `released_codes`.
-    gone, come
-        The record that each world lacks, and the one that it has instead.
+    moves
+        The records that each world lacks, and those that it has instead.
     """
-    logs = _structure(tree, sample, gone, come) + _distinct_shares(tree, released, gone, come)
+    moved = moves.sample
+    logs = _structure(tree, sample, moves) + _shares(tree, released, moves)
     if tree.response.is_ranked:
-        each = np.arange(gone.sample.n)
-        logs = logs + _ranking(tree, sample, Moves.of(gone, come, (each, each), len(each)))
-    return logs
-
-
-def logs_of_moves(tree: GuardedTree, sample: Sample, released: Floats, moves: Moves) -> Floats:
-    """Return the same as `adjacent_logs` where several records go and come together."""
-    leaves = tree.apply(moves.sample.codes)
-    places, weights = tree.place[moves.sample.response], moves.sample.weights
-    logs = _shares(tree, released, moves.worlds, (leaves, places, weights), len(moves.starts) - 1)
-    logs = logs + _structure_of_moves(tree, sample, moves)
-    if tree.response.is_ranked:
-        logs = logs + _ranking(tree, sample, moves)
-    return logs
+        counts = tree.response.count(sample)
+        logs = logs + ranking_changes(
+            counts, tree.place, moved.response, moved.weights, moves.starts
+        )
+    return np.asarray(logs)
 
 
 def released_codes(
@@ -128,93 +142,48 @@ def released_codes(
     return np.asarray(np.cumsum(counts, axis=1))
 
 
-def _ranking(tree: GuardedTree, sample: Sample, moves: Moves) -> Floats:
-    """Return the change of the log probability of the places of classes."""
-    counts, moved = tree.response.count(sample), moves.sample
-    changes = ranking_changes(counts, tree.place, moved.response, moved.weights, moves.starts)
-    return np.asarray(changes)
-
-
-def _whose(tree: GuardedTree) -> Ints:
-    """Return whose candidate each is."""
-    found = tree.candidates
-    return np.repeat(np.arange(len(found.n_levels)), np.diff(found.first))
-
-
-def _structure_of_moves(tree: GuardedTree, sample: Sample, moves: Moves) -> Floats:
+def _structure(tree: GuardedTree, sample: Sample, moves: Moves) -> Floats:
     found, classes, moved = tree.candidates, tree.response.scores, moves.sample
-    if not found.n:
-        return np.zeros(len(moves.starts) - 1)
+    changes = np.zeros(moves.n_worlds)
+    if not found.n or not moved.n:
+        return changes
     nodes, order, _ = walked(sample, found, tree.guard, tree.response, 0, tree.candidate)
     records = sample.codes, classes[sample.response], sample.weights, order
-    theirs = moved.codes, classes[moved.response], moved.weights, np.arange(moved.n)
-    return np.asarray(
-        structure_changes_of_sets(
-            records, nodes, found.arrays, _whose(tree), tree.response.n_scores, tree.guard.numbers,
-            theirs, moves.worlds, len(moves.starts) - 1,
-        )
-    )  # fmt: skip
+    of = np.repeat(np.arange(len(found.n_levels)), np.diff(found.first))
+    given = records, nodes, found.arrays, of, tree.response.n_scores, tree.guard.numbers
+    response = classes[moved.response]
+    alone, weight = moves.with_class_alone()
+    # Beyond what exp can hold each world has a largest gain of its own.
+    if 8.0 * weight > MOST_POWER * tree.guard.temperature:
+        alone = alone[:0]
+    if len(alone):
+        first = moves.starts[alone]
+        codes, old, new = moved.codes.take(first, axis=1), response[first], response[first + 1]
+        theirs = codes, old, new, np.arange(len(alone)), _who(codes, old)
+        changes[alone] = class_changes(*given, theirs, weight)
+    worlds = moves.worlds
+    others = np.flatnonzero(~np.isin(worlds, alone))
+    if len(others):
+        codes, weights = moved.codes.take(others, axis=1), moved.weights[others]
+        rest = codes, response[others], weights, np.arange(len(others))
+        changes += structure_changes(*given, rest, worlds[others], moves.n_worlds)
+    return changes
 
 
-def _structure(tree: GuardedTree, sample: Sample, gone: Change, come: Change) -> Floats:
-    found, classes = tree.candidates, tree.response.scores
-    if not found.n:
-        return np.zeros(gone.sample.n)
-    nodes, order, _ = walked(sample, found, tree.guard, tree.response, 0, tree.candidate)
-    sides = [
-        (s.sample.codes, classes[s.sample.response], s.sample.weights, s.takes_part)
-        for s in (gone, come)
-    ]
-    records = sample.codes, classes[sample.response], sample.weights, order
-    return np.asarray(
-        structure_changes(
-            records, nodes, found.arrays, _whose(tree), tree.response.n_scores, tree.guard.numbers,
-            *sides, _how(classes, gone, come),
-        )
-    )  # fmt: skip
+def _who(codes: NDArray[np.uint16], classes: Ints) -> Ints:
+    """Return a number for each record; records beside each other that are equal have the same."""
+    first = np.ones(len(classes), bool)
+    first[1:] = np.any(codes[:, 1:] != codes[:, :-1], axis=0) | (classes[1:] != classes[:-1])
+    return np.cumsum(first)
 
 
-def _how(
-    classes: NDArray[np.int64], gone: Change, come: Change
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], float]:
-    """Return which worlds a table serves, whose record changes its class alone, and the weight."""
-    old, new = gone.sample, come.sample
-    weight = float(old.weights.max(initial=0.0))
-    same = np.all(old.codes == new.codes, axis=0)
-    tabled = (old.weights == weight) & (new.weights == weight)
-    tabled &= same | (classes[old.response] == classes[new.response])
-    # Worlds of one record stand together; they have the same predictors and the same class.
-    first = np.ones(old.n, bool)
-    first[1:] = np.any(old.codes[:, 1:] != old.codes[:, :-1], axis=0)
-    first[1:] |= old.response[1:] != old.response[:-1]
-    return tabled, np.where(same & tabled, np.cumsum(first), -1), weight
-
-
-def _distinct_shares(tree: GuardedTree, released: Floats, gone: Change, come: Change) -> Floats:
-    """Return the change of the log probability of the release; equal changes are done once."""
-    sides = []
-    for side, sign in ((gone, -1.0), (come, 1.0)):
-        on = side.takes_part
-        leaves = np.where(on, tree.apply(side.sample.codes), -1)
-        weights = np.where(on, sign * side.sample.weights, 0.0).view(np.int64)
-        sides += [leaves, np.where(on, tree.place[side.sample.response], -1), weights]
-    lines, kind = np.unique(np.stack(sides, axis=1), axis=0, return_inverse=True)
-    kinds = np.repeat(np.arange(len(lines)), 2)
-    leaves, places, weights = (lines[:, [i, i + 3]].ravel() for i in range(3))
-    on = leaves >= 0
-    moved = leaves[on], places[on], weights.view(np.float64)[on]
-    return _shares(tree, released, kinds[on], moved, len(lines))[kind.reshape(-1)]
-
-
-def _shares(
-    tree: GuardedTree, released: Floats, worlds: Ints, moved: tuple[Ints, Ints, Floats], n: int
-) -> Floats:
-    """Return the change of the log probability of the release by leaves, places and weights."""
-    order = np.lexsort((moved[1], worlds))
-    leaves, places, weights = (part[order] for part in moved)
-    starts = np.searchsorted(worlds, np.arange(n + 1))
+def _shares(tree: GuardedTree, released: Floats, moves: Moves) -> Floats:
+    """Return the change of the log probability of the release."""
+    places = tree.place[moves.sample.response]
+    order = np.lexsort((places, moves.worlds))
+    leaves, weights = tree.apply(moves.sample.codes)[order], moves.sample.weights[order]
     changes = share_changes(
         (tree.counts, tree.shares, tree.parent, tree.children), released, tree.guard.shrinkage,
-        (leaves, places, weights), starts,
+        (leaves, places[order], weights), moves.starts,
     )  # fmt: skip
     return np.asarray(changes)

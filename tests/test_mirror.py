@@ -53,6 +53,7 @@ ELSEWHERE = {
     "synthesis": "_plan_checks archive cells column_model derived dictionary fitting "
     "leaving_out predictors public "
     "model rules",
+    "synthesis/linked": "stages",
     "synthesis/methods": "_checks _crosstab _linear base cart ipf logistic lookup multinomial "
     "_halving "
     "nested normrank ordinal sample saturated stratified",

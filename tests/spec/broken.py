@@ -6,7 +6,7 @@ from caveat.datasets import survey
 from caveat.protect.pipeline import PROTECTIONS
 from caveat.spec.settings import SETTINGS
 from caveat.synthesis.methods import METHODS
-from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
 
 GOOD = """\
 [release]
@@ -79,7 +79,7 @@ LISTS = {
     "<formats>": "csv, tsv, txt, csv.gz, csv.zst, tsv.gz, tsv.zst, txt.gz, txt.zst, parquet, "
     "feather, arrow, sav, zsav, dta",
     "<settings>": ", ".join((*SETTINGS, "predictors", "special", "derived")),
-    "<methods>": ", ".join((*METHODS, *WITHOUT_MODEL)),
+    "<methods>": ", ".join(m for m in (*METHODS, *WITHOUT_MODEL) if m != GIVEN),
     "<protections>": ", ".join(PROTECTIONS),
     "<keys>": "title, unit, purpose, recipients, access, seed, copies, rows, control",
 }

@@ -12,9 +12,10 @@ from caveat.errors import CaveatError
 from caveat.generators.contract import Exact
 from caveat.synthesis import Model, Plan, Synthesizer, make_plan
 from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.model import written
 from caveat.table import Table
 
-__all__ = ["Generator", "plan_of", "releases_of", "written_columns"]
+__all__ = ["Generator", "plan_of", "releases_of"]
 
 Generator = Synthesizer | Plan | Model | Exact | Mapping[str, Any]
 """How the release was made: a synthesiser, a plan, a fitted model or generator, or the options of a
@@ -31,7 +32,8 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
     if generator is None:
         return make_plan(original, {"method": "cart"})
     if isinstance(generator, Synthesizer):
-        return generator.plan(original)
+        plan: Plan = generator.plan(original)
+        return plan
     if isinstance(generator, Exact):
         return plan_of(_known(generator), original)
     if isinstance(generator, Model):
@@ -101,19 +103,13 @@ def _differing_column(model: Model, original: Table) -> str | None:
     return None
 
 
-def written_columns(plan: Plan, original: Table) -> tuple[str, ...]:
-    """Return the columns of the output in their order."""
-    made = {n for n, entry in plan.columns.items() if entry.settings.method != "drop"}
-    return tuple(name for name in original if name in made)
-
-
 def releases_of(synthetic: Any, plan: Plan, original: Table) -> list[Table]:
     """Return the released copies as tables with the columns that the plan writes."""
     several = isinstance(synthetic, Sequence) and not isinstance(synthetic, str | bytes)
     tables = [Table.from_frame(item) for item in (synthetic if several else [synthetic])]
     if not tables:
         raise CaveatError("there is no release to attack", do="give at least one synthetic copy")
-    names = written_columns(plan, original)
+    names = written(plan, original)
     for number, table in enumerate(tables, 1):
         absent = [name for name in names if name not in table]
         if absent:

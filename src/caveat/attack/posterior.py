@@ -19,11 +19,12 @@ from scipy.special import logsumexp
 
 from caveat.attack.adjacent import with_rows
 from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import Generator, plan_of, releases_of, written_columns
+from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Plan
+from caveat.synthesis.model import written
 from caveat.table import Table
 
 __all__ = [
@@ -231,7 +232,7 @@ def unknown_columns(unknown: Sequence[str] | None, table: Table, plan: Plan) -> 
     """Return the unknown columns, or say which one the table has not."""
     if isinstance(unknown, str):
         raise CaveatError("unknown is one text", do=f"give a list: unknown=[{unknown!r}]")
-    names = tuple(unknown) if unknown is not None else written_columns(plan, table)
+    names = tuple(unknown) if unknown is not None else written(plan, table)
     if not names:
         raise CaveatError("nothing is unknown", where="unknown", do="name at least one column")
     for name in names:

@@ -18,11 +18,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.generator import written_columns
 from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.model import written
 from caveat.synthesis.public import has_guard
 from caveat.synthesis.rules import Fixed
 from caveat.table import Column, Table
@@ -169,7 +169,7 @@ class Worlds:
         else:
             hit = affected_columns(self.plan, changed)
             finished = {n: m for n, m in self.base.items() if n not in hit}
-        names = written_columns(self.plan, table)
+        names = written(self.plan, table)
         return Model(self.plan, self._fit(table, finished), names, table.n_rows, self.seed)
 
     def evidence(self, table: Table, changed: Iterable[str] | None = None) -> Evidence:

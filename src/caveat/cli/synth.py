@@ -123,7 +123,7 @@ def _fit_with_progress(table: Table, synthesizer: Synthesizer, path: Path | None
                 save_column(folder, key, name, model)
             bar.advance(task)
 
-        fitted = synthesizer.fit(table, done=done, finished=finished)
+        fitted: Model = synthesizer.fit(table, done=done, finished=finished)
     if folder is not None:
         forget_columns(folder)
     return fitted

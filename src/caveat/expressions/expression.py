@@ -6,6 +6,9 @@ level, so that they cost as much as the dictionary of a column, not as its cells
 
 A comparison with a missing cell is false, but ``!=`` and ``not in`` are true; arithmetic with a
 missing cell is missing; ``missing(x)`` asks.
+
+Where rows belong to groups, ``sum(x)``, ``mean(x)``, ``count(c)``, ``any(c)`` and ``all(c)`` are of
+all rows of a group and have the same value in each of them. Missing cells do not count.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from caveat.errors import CaveatError
 from caveat.expressions.parser import (
     COMPARISONS,
     FUNCTIONS,
+    OVER_GROUPS,
     Call,
     Chain,
     Constant,
@@ -104,9 +108,19 @@ class Expression:
         """Names of the columns in the order in which they occur."""
         return tuple(dict.fromkeys(names_in(self.tree)))
 
-    def evaluate(self, columns: Mapping[str, Column]) -> NDArray[Any]:
-        """Return one value per row: a truth value for conditions, a number for formulas."""
-        return Evaluation(columns, self._place).rows(self.tree)
+    @property
+    def is_of_groups(self) -> bool:
+        """Whether it asks about all rows of a group."""
+        return _asks_groups(self.tree)
+
+    def evaluate(
+        self, columns: Mapping[str, Column], groups: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Return one value per row: a truth value for conditions, a number for formulas.
+
+        ``groups`` numbers the groups that the rows belong to, if they belong to any.
+        """
+        return Evaluation(columns, self._place, groups).rows(self.tree)
 
     def holds(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
         """Return for each row whether the condition holds; what is no condition is an error."""
@@ -119,6 +133,8 @@ class Evaluation:
 
     columns: Mapping[str, Column]
     place: Place
+    groups: NDArray[Any] | None = None
+
     __repr__ = without_values
 
     def rows(self, node: Node) -> NDArray[Any]:
@@ -138,7 +154,7 @@ class Evaluation:
         """Compute what needs no column, so that it fails at once; return whether all is such."""
         inside = parts(node)
         constant = [self.try_constants(part) for part in inside]
-        if all(constant) and not isinstance(node, Name | Items):
+        if all(constant) and not isinstance(node, Name | Items) and not _asks_groups(node):
             return True
         for part, alone in zip(inside, constant, strict=True):
             if alone and not isinstance(part, Constant | Items):
@@ -170,6 +186,8 @@ class Evaluation:
             case Call(function="missing"):
                 value = self._of(node.arguments[0])
                 return value.is_missing if isinstance(value, Column) else np.isnan(value)
+            case Call() if node.function in OVER_GROUPS:
+                return self._over_groups(node)
             case Call():
                 return self._call(node)
         raise AssertionError(f"unknown node {node!r}")
@@ -196,6 +214,28 @@ class Evaluation:
                     f"round() takes a whole number of digits, at most {MOST_DECIMALS}"
                 )
         return self._finite(FUNCTIONS[node.function].compute(*values))
+
+    def _over_groups(self, node: Call) -> Any:
+        """Return what the rows of each group are together, for each of its rows."""
+        if self.groups is None:
+            raise self.place.error(
+                f"{node.function}() is of the members of a group",
+                "say which rows are one: [groups]",
+            )
+        inner = node.arguments[0]
+        wants_truth = node.function in ("count", "any", "all")
+        values = self._truth(inner) if wants_truth else self._number(self._of(inner))
+        values = np.broadcast_to(np.asarray(values, np.float64), self.groups.shape)
+        known = ~np.isnan(values)
+        sums = np.bincount(self.groups, np.where(known, values, 0.0))[self.groups]
+        n = np.bincount(self.groups, known)[self.groups]
+        if node.function == "any":
+            return sums > 0
+        if node.function == "all":
+            return sums == n
+        if node.function == "mean":
+            return sums / n
+        return np.where(n > 0, sums, np.nan)
 
     def _finite(self, value: Any) -> Any:
         """Return a value; one that was computed from constants alone must be a number."""
@@ -321,6 +361,11 @@ class Evaluation:
 
     def _unlike(self) -> CaveatError:
         return self.place.error("a number is compared with text", "compare like with like")
+
+
+def _asks_groups(node: Node) -> bool:
+    own = isinstance(node, Call) and node.function in OVER_GROUPS
+    return own or any(map(_asks_groups, parts(node)))
 
 
 def _is_numeric(column: Column) -> bool:

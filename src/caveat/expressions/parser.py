@@ -17,8 +17,8 @@ from caveat.errors import CaveatError
 from caveat.expressions.tokens import Place, Token, render, tokens_of
 
 __all__ = [
-    "FUNCTIONS", "Call", "Chain", "Constant", "Function", "Items", "Name", "Node", "Parser",
-    "Unary", "names_in", "parts",
+    "FUNCTIONS", "OVER_GROUPS", "Call", "Chain", "Constant", "Function", "Items", "Name", "Node",
+    "Parser", "Unary", "names_in", "parts",
 ]  # fmt: skip
 
 DEEPEST = 30  # brackets, signs and powers inside each other
@@ -51,6 +51,7 @@ FUNCTIONS: dict[str, Function] = {
     "max": Function(lambda *xs: reduce(np.maximum, xs), 1, 1000),
 }
 IN_FORMULAS = ("C", "I", "Q")
+OVER_GROUPS = ("sum", "mean", "count", "any", "all")  # of the members of a group, in expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ class Parser:
 
     def _call(self, token: Token) -> Node:
         start, name = self.at - 1, token.written.removeprefix("np.")
-        special = IN_FORMULAS if self._formula else ()
+        special = IN_FORMULAS if self._formula else OVER_GROUPS
         if name not in (*FUNCTIONS, "missing", *special):
             raise self.place.error(
                 f"{name[:40]}() is not part of the language",

@@ -8,14 +8,14 @@ from caveat.spec._kinds import Choice, EntryKind, Flag, Key, Many, Number, Text,
 from caveat.synthesis.grid import SCALES
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
-from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
 
 __all__ = ["PUBLIC", "SETTINGS"]
 
 TEXT, FLAG = Text(), Flag()
 NAMES = Many(TEXT, "column names")
 
-_METHOD_NAMES = (*METHODS, *WITHOUT_MODEL)
+_METHOD_NAMES = (*METHODS, *(name for name in WITHOUT_MODEL if name != GIVEN))
 _SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "method": (Choice(_METHOD_NAMES, "method"), "How columns are made; cart is synthpop's way."),
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree (cart)."),

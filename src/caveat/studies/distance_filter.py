@@ -21,7 +21,7 @@ from caveat.protect.values import numbers_of
 from caveat.risk import audit
 from caveat.seeds import rng_of
 from caveat.studies.study import Grid, Output, Study, StudyResult
-from caveat.synthesis import Synthesizer
+from caveat.synthesis import Model, Synthesizer
 from caveat.table import ColumnSchema, Schema, Table, read
 from caveat.utility import compare
 
@@ -109,7 +109,8 @@ def pipeline(
         Root of all randomness.
     """
     original = code_extremes(original, top=top).table if top else original
-    model = Synthesizer(seed=seed, method="cart", minbucket=LEAF, minsplit=SPLIT).fit(original)
+    synthesizer = Synthesizer(seed=seed, method="cart", minbucket=LEAF, minsplit=SPLIT)
+    model: Model = synthesizer.fit(original)
 
     def refill(n: int, number: int) -> Table:
         return replace(model, seed=seed + number).tables(n)[0]

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan
 
 __all__ = [
-    "DIAL", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "check_formulas", "check_leaves",
+    "DIAL", "GIVEN", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "check_formulas", "check_leaves",
     "check_predictors", "check_rules", "check_settings", "check_strata", "check_use", "is_idle",
     "named", "why_idle",
 ]  # fmt: skip
 
 # Methods that the plan itself carries out: they have no model of their own.
-WITHOUT_MODEL = ("constant", "copy", "derived", "drop")
+WITHOUT_MODEL = ("constant", "copy", "derived", "drop", "given")
+GIVEN = "given"  # columns that others are drawn from, known before anything is drawn
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
              "special", "predictors", "keep")  # fmt: skip
 # Settings of plain trees that guarded ones have not, with the method to name; and the other way.

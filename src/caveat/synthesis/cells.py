@@ -75,6 +75,13 @@ class Cells:
         ordinary = True if self.kinds is None else self.kinds == ORDINARY
         return np.asarray(ordinary & (self.numbers == self.coding.column.numbers[code]))
 
+    def take(self, rows: NDArray[Any] | slice) -> Cells:
+        """Return the cells of some rows."""
+        codes, kinds, numbers = (
+            None if held is None else held[rows] for held in (self.codes, self.kinds, self.numbers)
+        )
+        return replace(self, codes=codes, kinds=kinds, numbers=numbers)
+
     def as_numbers(self) -> Cells:
         """Return the same cells as kinds and numbers."""
         if self.codes is None:

@@ -189,9 +189,8 @@ class Coding:
         ways = {m.key: j for j, m in enumerate(self.column.missing)}
         special = self.special_numbers
         kinds = np.full(column.n_levels, ORDINARY)
-        for code, number in enumerate(column.numbers):
-            if number in special:
-                kinds[code] = 1 + int(np.searchsorted(special, number))
+        apart = np.flatnonzero(np.isin(column.numbers, special))
+        kinds[apart] = 1 + np.searchsorted(special, column.numbers[apart])
         for position, m in enumerate(column.missing):
             # a way to be missing that the model does not know has a kind of its own: impossible
             place = ways.get(m.key, len(self.column.missing))

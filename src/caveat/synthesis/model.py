@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.derived import derive
 from caveat.synthesis.fitting import fit_columns, predictors_of
-from caveat.synthesis.plan import Plan
+from caveat.synthesis.plan import GIVEN, Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["BLOCK", "LogProb", "Model", "recoded", "without_unknown"]
+__all__ = ["BLOCK", "LogProb", "Model", "recoded", "without_unknown", "written"]
 
 SAMPLE = 1  # first word of the seeds for sampling
 SHUFFLE = 2  # … and for the order of copied rows
@@ -135,6 +136,21 @@ class Model:
         for start in range(0, max(n, 1), BLOCK):
             yield self._table([self._draw(columns, copy, start, min(n, start + BLOCK))])
 
+    def draw(
+        self, given: Mapping[str, Cells], rows: int, threads: int | None = None
+    ) -> dict[str, Cells]:
+        """Draw rows whose given columns are known; return all their cells."""
+        starts = range(0, max(rows, 1), BLOCK)
+
+        def block(start: int) -> dict[str, Cells]:
+            stop = min(rows, start + BLOCK)
+            part = {name: cells.take(slice(start, stop)) for name, cells in given.items()}
+            return self._draw(self.columns, 0, start, stop, part)
+
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            blocks = list(pool.map(block, starts))
+        return {name: Cells.stack([part[name] for part in blocks]) for name in blocks[0]}
+
     def _columns_of(self, copy: int) -> Mapping[str, ColumnModel]:
         """Return the models for a copy: the same for all, unless the parameters are drawn too.
 
@@ -176,14 +192,19 @@ class Model:
         return n
 
     def _draw(
-        self, columns: Mapping[str, ColumnModel], copy: int, start: int, stop: int
+        self,
+        columns: Mapping[str, ColumnModel],
+        copy: int,
+        start: int,
+        stop: int,
+        given: Mapping[str, Cells] = MappingProxyType({}),
     ) -> dict[str, Cells]:
         """Walk the visit sequence for one block of rows."""
         n = stop - start
-        cells: dict[str, Cells] = {}
+        cells: dict[str, Cells] = dict(given)
         for position, (name, model) in enumerate(columns.items()):
             method = model.entry.settings.method
-            if method == "drop":
+            if method in ("drop", GIVEN):
                 continue
             if model.original is not None:
                 kept = model.original
@@ -213,7 +234,7 @@ class Model:
         cells = {
             name: recoded(model, table, name)
             for name, model in self.columns.items()
-            if name in self.names
+            if name in self.names or model.entry.settings.method == GIVEN
         }
         known, unknown = {}, {}
         for name in self.names:
@@ -284,8 +305,16 @@ def without_unknown(cells: Cells) -> Cells:
 
 def recoded(model: ColumnModel, table: Table, name: str) -> Cells:
     """Return a column of any table in the codes of the model; unknown values get one code more."""
-    if model.makes_numbers and table[name].kind.is_number:
+    free = model.makes_numbers or (model.entry.settings.method == GIVEN and model.coding.is_number)
+    if free and table[name].kind.is_number:
         kinds, numbers = model.coding.split(table[name])
         return Cells(model.coding, kinds=kinds, numbers=numbers)
     codes = recode_to(table[name], model.coding.column)
     return Cells(model.coding, codes=codes)
+
+
+def written(plan: Plan, table: Table) -> tuple[str, ...]:
+    """Return the columns of the output in their order."""
+    unwritten = ("drop", GIVEN)
+    made = {n for n, entry in plan.columns.items() if entry.settings.method not in unwritten}
+    return tuple(name for name in table if name in made)

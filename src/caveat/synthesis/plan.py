@@ -14,6 +14,7 @@ from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.synthesis._plan_checks import (
     DIAL,
+    GIVEN,
     PLAIN,
     TOP_LEVEL,
     WITHOUT_MODEL,
@@ -39,8 +40,8 @@ from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
 
 __all__ = [
-    "DIAL", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan", "is_idle",
-    "make_plan", "why_idle",
+    "DIAL", "GIVEN", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan",
+    "is_idle", "make_plan", "why_idle",
 ]  # fmt: skip
 
 JOINT = ("saturated", "ipf")
@@ -147,7 +148,8 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         The ``[synthesis]`` part of a specification has the same entries.
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
         this one is a part of it. Columns that name people are left out unless ``keep`` names them
-        or they have a method of their own.
+        or they have a method of their own. ``given`` names columns that are not drawn and stand
+        before all others, ``only_for`` those of them that serve one column alone.
 
     Examples
     --------
@@ -160,6 +162,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
+    given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -168,21 +171,18 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
-    columns: dict[str, ColumnPlan] = {}
+    columns = {name: ColumnPlan(Settings(GIVEN)) for name in given_ones}
     judged = judge(table) if judged is None else judged
     keep = [named(table, name, "keep") for name in options.get("keep", ())]
     refuse_both(keep, options.get("drop", ()))
     # A method of its own is somebody's word for a column, a method for all columns is none.
     keep += [name for name, entry in single.items() if "method" in entry]
-    for name in order:
+    for name in (name for name in order if name not in columns):
         given = {**shared, **single.get(name, {})}
-        if name in judged and name not in keep:
-            refuse_strata(name, strata)
-            given["method"] = "drop"
-            remarks.append(left_out(name, judged[name]))
-        elif name in judged and given.get("method") not in ("drop", "derived"):
-            remarks.append(released(name, judged[name]))
-        columns[name] = _column_plan(table, name, given, columns, remarks)
+        if name in judged:
+            remarks += _identifying(name, judged[name], given, name in keep, strata)
+        before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
+        columns[name] = _column_plan(table, name, given, before, remarks)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
     columns = with_guards(with_grids(_derived_last(columns), table, single), table.n_rows)
     check_formulas(columns, table)
@@ -190,6 +190,17 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
     return Plan(columns, rules, strata, weights, tuple(remarks), unit)
+
+
+def _identifying(
+    name: str, judged: Judgement, given: dict[str, Any], kept: bool, strata: str
+) -> list[str]:
+    """Leave a column out that names people unless it is kept; return what has to be said."""
+    if not kept:
+        refuse_strata(name, strata)
+        given["method"] = "drop"
+        return [left_out(name, judged)]
+    return [] if given.get("method") in ("drop", "derived") else [released(name, judged)]
 
 
 def _single_columns(options: Mapping[str, Any], table: Table) -> dict[str, dict[str, Any]]:
@@ -219,6 +230,9 @@ def check_plan(plan: Plan, table: Table) -> None:
     """
     before: dict[str, ColumnPlan] = {}
     for name, entry in plan.columns.items():
+        if entry.settings.method == GIVEN:
+            before[name] = replace(entry, settings=Settings(GIVEN), predictors=())
+            continue
         own = {"predictors": list(entry.predictors), "special": list(entry.special)}
         given = {**asdict(entry.settings), **own}
         before[name] = replace(_column_plan(table, name, given, before, []), grid=entry.grid)
@@ -269,12 +283,8 @@ def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str)
     given = [named(table, name, "order") for name in order or ()]
     repeated = [name for name in given if given.count(name) > 1]
     if repeated:
-        raise CaveatError(
-            f"{repeated[0]!r} is listed twice",
-            where="synthesis, order",
-            do="list it once",
-            entry=("order",),
-        )
+        what, where = f"{repeated[0]!r} is listed twice", "synthesis, order"
+        raise CaveatError(what, where=where, do="list it once", entry=("order",))
     whole = [*given, *(name for name in table if name not in given)]
     first = [strata] if strata else []
     return first + [name for name in whole if name not in (strata, weights)]
@@ -290,13 +300,13 @@ def _column_plan(
     column = table[name]
     _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale"), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
-    if settings.method not in (*METHODS, *WITHOUT_MODEL):
-        choices = ", ".join((*METHODS, *WITHOUT_MODEL))
+    choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
+    if settings.method not in choices:
         raise CaveatError(
             f"there is no method {settings.method!r}",
             where="synthesis",
             column=name,
-            do=f"use {choices}",
+            do=f"use {', '.join(choices)}",
         )
     if "method" not in given and int(np.count_nonzero(column.counts)) <= 1:
         settings = replace(settings, method="constant")

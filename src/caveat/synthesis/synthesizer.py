@@ -12,10 +12,14 @@ from typing import Any
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
-from caveat.synthesis.model import Model
+from caveat.synthesis.linked.groups import GroupPlan, fit_groups, plan_groups
+from caveat.synthesis.linked.model import fit_linked
+from caveat.synthesis.linked.plan import LinkedPlan, make_linked_plan
+from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
 from caveat.table import Table
+from caveat.table.linked import Linked
 
 __all__ = ["Synthesizer"]
 
@@ -38,7 +42,9 @@ class Synthesizer:
         synthpop's), ``guard`` and the numbers behind it, ``minbucket``, ``minsplit``, ``cp``,
         ``prune``, ``max_depth``, ``smoothing`` and ``proper`` of plain trees, ``special``,
         ``derived``, ``predictors``, ``rules``, ``strata``, ``weights``, and ``columns`` with
-        settings of single columns. See :func:`caveat.synthesis.make_plan`.
+        settings of single columns. See :func:`caveat.synthesis.make_plan`. ``groups`` names the
+        column that says which rows belong together: whole households are made then, with fresh
+        keys. See :func:`caveat.synthesis.linked.groups.plan_groups`.
 
     Examples
     --------
@@ -59,11 +65,24 @@ class Synthesizer:
         self.seed = seed
         self.threads = threads
         self.anyway = anyway
+        self.groups = options.pop("groups", None)
         self.options = options
 
-    def plan(self, data: Any) -> Plan:
-        """Return the plan for a table without carrying it out."""
-        return replace(make_plan(Table.from_frame(data), self.options), structure_seed=self.seed)
+    def plan(self, data: Any) -> Any:
+        """Return the plan for a table, or for linked ones, without carrying it out."""
+        return replace(self._plan(data), structure_seed=self.seed)
+
+    def _plan(self, data: Any) -> Plan | LinkedPlan:
+        if isinstance(data, Linked):
+            if self.groups is not None:
+                raise CaveatError(
+                    "linked tables have groups already", where="groups", do="leave groups out"
+                )
+            return make_linked_plan(data, self.options)
+        table = Table.from_frame(data)
+        if self.groups is not None:
+            return plan_groups(table, self.groups, self.options)
+        return make_plan(table, self.options)
 
     def fit(
         self,
@@ -71,38 +90,49 @@ class Synthesizer:
         *,
         done: Callable[[str, ColumnModel], None] | None = None,
         finished: Mapping[str, ColumnModel] | None = None,
-    ) -> Model:
+    ) -> Any:
         """Fit the models of all columns on the original data.
 
         Parameters
         ----------
         data
-            A frame or a table.
+            A frame or a table, or linked tables. The model is a
+            :class:`~caveat.synthesis.Model`, with groups a
+            :class:`~caveat.synthesis.linked.GroupModel`, of linked tables a
+            :class:`~caveat.synthesis.linked.LinkedModel`.
         done
             Called with the name and the model of each column that is ready.
         finished
             Models of columns that were fitted before, by the same plan on the same data.
         """
-        table = Table.from_frame(data)
+        table = _longest(data) if isinstance(data, Linked) else Table.from_frame(data)
         if table.n_rows == 0:
             raise CaveatError("the table has no rows", do="give a table with at least one record")
-        plan = make_plan(table, self.options)
+        plan = self._plan(data)
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.
         seed = secrets.randbits(128) if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
+        if isinstance(plan, GroupPlan):
+            return fit_groups(table, plan, seed, threads, done)
+        if isinstance(plan, LinkedPlan):
+            return fit_linked(data, plan, seed, threads, done)
         plan = replace(plan, structure_seed=seed)
         models = fit_columns(table, plan, seed, threads, done, finished or {})
         proper = any(entry.settings.proper for entry in plan.columns.values())
-        kept = {n for n, entry in plan.columns.items() if entry.settings.method != "drop"}
-        names = tuple(name for name in table if name in kept)
+        names = written(plan, table)
         return Model(
             plan, models, names, table.n_rows, seed, table.backend, table if proper else None
         )
 
 
-def _too_small(table: Table, plan: Plan, anyway: bool) -> Iterator[str]:
+def _longest(linked: Linked) -> Table:
+    """Return the longest of the tables that are drawn."""
+    return max((linked.tables[name] for name in linked.sequence), key=lambda table: table.n_rows)
+
+
+def _too_small(table: Table, plan: Plan | LinkedPlan, anyway: bool) -> Iterator[str]:
     """Refuse a table whose columns no tree can split; say so if it is hardly larger."""
     drawn = [e.settings for e in plan.columns.values() if e.settings.method != "drop"]
     least = 2 * min((settings.minbucket for settings in drawn), default=1)

@@ -1,0 +1,332 @@
+"""Fitted linked tables: drawn stage by stage, with fresh keys."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError
+from caveat.seeds import child_seed
+from caveat.synthesis.cells import Cells
+from caveat.synthesis.coding import Coding
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.linked.keys import FreshKeys
+from caveat.synthesis.linked.plan import LinkedPlan
+from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Stage, number_of
+from caveat.synthesis.linked.unfold import counts_column, sums_column, unfold
+from caveat.synthesis.model import LogProb, Model, recoded, without_unknown, written
+from caveat.table import Column, Table
+from caveat.table.align import common_levels
+from caveat.table.linked import Linked, places_within
+
+__all__ = ["LinkedModel", "fit_linked"]
+
+DRAW = 3  # first word of the seeds for drawing stages
+Ints = NDArray[np.int64]
+Columns = dict[str, Column]
+
+
+@dataclass(frozen=True)
+class LinkedModel:
+    """Fitted linked tables. They hold values of original records and are as confidential.
+
+    Parameters
+    ----------
+    plan
+        The plan they were fitted by.
+    stages
+        The fitted synthesiser of each stage, by its name.
+    outline
+        Tables without rows: names, keys and links of what comes out; lookups are whole.
+    keys
+        What makes the keys of each table that has one.
+    rows
+        Number of original rows of the tables without parent.
+    seed
+        The root seed.
+    """
+
+    plan: LinkedPlan
+    stages: Mapping[str, Model]
+    outline: Linked
+    keys: Mapping[str, FreshKeys]
+    rows: Mapping[str, int]
+    seed: int
+    dictionaries: Mapping[str, Table] = field(repr=False, default_factory=dict)
+
+    __repr__ = without_values
+
+    def tables(
+        self, rows: Mapping[str, int] | None = None, copies: int = 1, threads: int | None = None
+    ) -> list[Linked]:
+        """Draw synthetic copies.
+
+        Parameters
+        ----------
+        rows
+            Rows of the tables without parent; as many as the original has by default.
+        copies
+            Number of copies.
+        threads
+            Blocks drawn at the same time; all cores by default. The result does not depend on it.
+        """
+        if copies < 1:
+            raise CaveatError("the number of copies must be 1 or more")
+        wanted = {**self.rows, **(rows or {})}
+        return [_Draw(self, wanted, copy, threads).linked() for copy in range(copies)]
+
+    def log_prob(self, linked: Linked) -> dict[str, LogProb]:
+        """Return the log probability of every cell, stage by stage."""
+        tables = unfold(linked, self.plan.shape)
+        return {name: model.log_prob(tables[name]) for name, model in self.stages.items()}
+
+
+class _Draw:
+    """One copy while it is drawn."""
+
+    def __init__(
+        self, model: LinkedModel, rows: Mapping[str, int], copy: int, threads: int | None
+    ) -> None:
+        self.model = model
+        self.rows = rows
+        self.copy = copy
+        self.threads = threads
+        self.columns: dict[str, Columns] = {}
+        self.parents: dict[str, Ints] = {}
+        self.numbers = {stage.name: i for i, stage in enumerate(model.plan.shape)}
+
+    def linked(self) -> Linked:
+        """Draw all tables and give them keys."""
+        outline, plan = self.model.outline, self.model.plan
+        for table in outline.sequence:
+            stages = [s for s in plan.shape if s.table == table and s.part != "after"]
+            if outline.parent_of(table) is None:
+                self.columns[table] = self._stage(stages[0], {}, self.rows[table], 0)
+            else:
+                self._children(table, stages)
+        for stage in plan.shape:
+            if stage.part == "after":
+                self._after(stage)
+        tables = {
+            name: empty if name in outline.lookups else self._table(name, empty)
+            for name, empty in outline.tables.items()
+        }
+        return replace(outline, tables=tables)
+
+    def _table(self, name: str, outline: Table) -> Table:
+        """Return a drawn table with the columns of the original in their order."""
+        columns = dict(self.columns[name])
+        keys = self.model.keys
+        if name in keys:
+            columns[self.model.outline.keys[name]] = keys[name].make(self._size(name))
+        link = self.model.outline.parent_of(name)
+        if link is not None:
+            made = keys[link.parent].make(self._size(link.parent))
+            # What the child's column is called and looks like, with the keys of its parents.
+            columns[link.column] = replace(
+                outline[link.column], codes=made.codes[self.parents[name]], levels=made.levels
+            )
+        return Table({n: columns[n] for n in outline if n in columns}, outline.backend)
+
+    def _size(self, table: str) -> int:
+        if self.model.outline.parent_of(table) is None:
+            return self.rows[table]
+        return len(self.parents[table])
+
+    def _stage(self, stage: Stage, given: Columns, n: int, place: int) -> Columns:
+        """Draw the rows of a stage; return what it makes."""
+        model = self.model.stages[stage.name]
+        known = Table(given)
+        cells = {
+            name: without_unknown(recoded(model.columns[name], known, name))
+            for name in stage.given
+            if name in model.columns
+        }
+        seed = child_seed(self.model.seed, DRAW, self.copy, self.numbers[stage.name], place)
+        drawn = replace(model, seed=seed).draw(cells, n, self.threads)
+        return {name: drawn[name].column for name in model.names}
+
+    def _children(self, table: str, stages: list[Stage]) -> None:
+        """Draw the children of all rows of the table above, one place after the other."""
+        link = self.model.outline.parent_of(table)
+        assert link is not None
+        counts = self.columns[link.parent][number_of(table)].cell_numbers.astype(np.int64)
+        # A table in which nobody has a child, or a second one, has no such stage.
+        counts = np.minimum(counts, [0, 1, counts.max(initial=0)][len(stages)])
+        parts: list[tuple[Ints, Columns]] = []
+        for owners, places in _rounds(counts, any(stage.ordered for stage in stages)):
+            stage = stages[min(int(places[0]), 1)]
+            # The first child of each parent, and the one before; nobody is before the first.
+            known = [
+                {n: column.take(np.searchsorted(rows, owners)) for n, column in columns.items()}
+                for rows, columns in (parts[:1] + parts[-1:])
+            ] or [{}, {}]
+            given = self._given(stage, owners, places, *known)
+            drawn = self._stage(stage, given, len(owners), int(places[0]))
+            parts.append((owners, self._own(stage, drawn, known[1])))
+        self._gather(table, parts)
+
+    def _after(self, stage: Stage) -> None:
+        """Draw what a row has when its children are there."""
+        n = self._size(stage.table)
+        given = {
+            name: self.columns[source][column] for name, (source, column) in stage.above.items()
+        }
+        for name, (what, child, column) in stage.below.items():
+            held, owners = self.columns[child][column], self.parents[child]
+            if what == SUM:
+                given[name] = sums_column(held, owners, n)
+            else:
+                given[name] = held.take(np.unique(owners, return_index=True)[1])
+        self.columns[stage.table] |= self._stage(stage, given, n, 0)
+
+    def _given(
+        self, stage: Stage, owners: Ints, places: Ints, first: Columns, last: Columns
+    ) -> Columns:
+        """Return what is known about the rows of a stage before they are drawn."""
+        at, table = {}, stage.table
+        rows = owners
+        while (link := self.model.outline.parent_of(table)) is not None:
+            at[link.parent], table = rows, link.parent
+            rows = self.parents[table][rows] if table in self.parents else rows
+        given = {
+            name: self.columns[source][column].take(at[source])
+            for name, (source, column) in stage.above.items()
+        }
+        if stage.part == "later":
+            given[SO_FAR] = counts_column(places)
+            for name, (which, column) in stage.before.items():
+                given[name] = (first if which == FIRST else last)[column]
+        return given
+
+    def _own(self, stage: Stage, drawn: Columns, last: Columns) -> Columns:
+        """Return drawn columns by their names in the table; distances become values again."""
+        found = {}
+        for name, column in drawn.items():
+            own = stage.drawn[name]
+            if own != name:
+                falling = self.model.outline.order[stage.table].startswith("-")
+                dictionary = self.model.dictionaries[stage.table][own]
+                column = _moved(column, last[own], dictionary, falling)
+            found[own] = column
+        return found
+
+    def _gather(self, table: str, parts: list[tuple[Ints, Columns]]) -> None:
+        """Put the places under each other, parent by parent."""
+        if not parts:
+            empty = self.model.dictionaries[table]
+            self.columns[table] = {name: empty[name].take(slice(0, 0)) for name in empty}
+            self.parents[table] = np.zeros(0, np.int64)
+            return
+        owners = np.concatenate([rows for rows, _ in parts])
+        order = np.argsort(owners, kind="stable")
+        self.parents[table] = owners[order]
+        columns = {}
+        for name in parts[0][1]:
+            stacked = common_levels([part[name] for _, part in parts], name)
+            codes = np.concatenate([part.codes for part in stacked])
+            columns[name] = stacked[0].with_codes(codes[order])
+        self.columns[table] = columns
+
+
+def _rounds(counts: Ints, ordered: bool) -> Iterator[tuple[Ints, Ints]]:
+    """Yield who has a child that is drawn next, and its place: the first, then all others.
+
+    Where children stand in an order, each place is a round of its own.
+    """
+    owners = np.flatnonzero(counts > 0)
+    if len(owners):
+        yield owners, np.zeros(len(owners), np.int64)
+    if ordered:
+        for place in range(1, int(counts.max(initial=0))):
+            owners = np.flatnonzero(counts > place)
+            yield owners, np.full(len(owners), place)
+    elif (counts > 1).any():
+        owners = np.repeat(np.arange(len(counts)), np.maximum(counts - 1, 0))
+        yield owners, 1 + places_within(owners)
+
+
+def _moved(gaps: Column, previous: Column, dictionary: Column, falling: bool) -> Column:
+    """Return numbers so far from the previous ones; missing where a distance or they are."""
+    far, before = gaps.cell_numbers, previous.cell_numbers
+    numbers = before - far if falling else before + far
+    lost = np.isnan(numbers)
+    coding = Coding(dictionary)
+    kinds = np.zeros(len(numbers), np.int64)
+    # The ways to be missing are those of the column itself, in the same order.
+    own = np.maximum(gaps.codes.astype(np.int64) - len(gaps.levels), 0)
+    kinds[lost] = 1 + np.minimum(own[lost], max(len(dictionary.missing) - 1, 0))
+    cells = Cells(coding, kinds=kinds if coding.two_step else None, numbers=np.nan_to_num(numbers))
+    return cells.column
+
+
+def fit_linked(
+    linked: Linked,
+    plan: LinkedPlan,
+    seed: int | None = None,
+    threads: int | None = None,
+    done: Callable[[str, ColumnModel], None] | None = None,
+) -> LinkedModel:
+    """Fit every stage of linked tables.
+
+    Parameters
+    ----------
+    linked
+        The original tables.
+    plan
+        Their plan.
+    seed
+        Root of all randomness; drawn at random when None.
+    threads
+        Columns fitted at the same time; all cores by default. The result does not depend on it.
+    done
+        Called with the name and the model of each column that is ready.
+    """
+    seed = secrets.randbits(128) if seed is None else seed
+    threads = threads or os.cpu_count() or 1
+    tables = unfold(linked, plan.shape)
+    stages, plans = {}, {}
+    for number, stage in enumerate(plan.shape):
+        table, own = tables[stage.name], child_seed(seed, number)
+        plans[stage.name] = replace(plan.stages[stage.name], structure_seed=own)
+        columns = fit_columns(table, plans[stage.name], own, threads, done)
+        names = written(plans[stage.name], table)
+        stages[stage.name] = Model(plans[stage.name], columns, names, table.n_rows, own)
+    plan = replace(plan, stages=plans, structure_seed=seed)
+    rows = {
+        name: linked.tables[name].n_rows
+        for name in linked.sequence
+        if linked.parent_of(name) is None
+    }
+    keys = {
+        table: FreshKeys.unlike(linked.tables[table][key])
+        for table, key in linked.keys.items()
+        if table not in linked.lookups
+    }
+    return LinkedModel(
+        plan, stages, _outline(linked), keys, rows, seed, dict(_dictionaries(linked))
+    )
+
+
+def _outline(linked: Linked) -> Linked:
+    tables = {
+        name: table if name in linked.lookups else table.take(slice(0, 0)).compact()
+        for name, table in linked.tables.items()
+    }
+    return replace(linked, tables=tables)
+
+
+def _dictionaries(linked: Linked) -> Iterator[tuple[str, Table]]:
+    """Yield the tables without rows, their dictionaries whole."""
+    for name in linked.sequence:
+        if linked.parent_of(name) is not None:
+            own = {linked.keys.get(name, ""), linked.parent_of(name).column}  # type: ignore[union-attr]
+            table = linked.tables[name]
+            yield name, table.drop([n for n in own if n in table]).take(slice(0, 0))

@@ -1,0 +1,330 @@
+"""The plan of linked tables: what is drawn of each, in which stages, and one plan per stage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.expressions import Expression
+from caveat.synthesis.leaving_out import left_out
+from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape_of
+from caveat.synthesis.linked.unfold import complete, unfold
+from caveat.synthesis.methods import Settings
+from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
+from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.table import Table
+from caveat.table.identifying import Judgement, judge
+from caveat.table.linked import Linked
+
+__all__ = ["CONTEXT", "LinkedPlan", "make_linked_plan", "some_of"]
+
+CONTEXT = re.compile(
+    r"(?i)(^|[_.\W])(age|alter|sex|gender|geschlecht|role|relation\w*)($|[_.\W\d])"
+)
+"""Names of columns that say what kind of member somebody is, unless a plan says it."""
+FEW_COLUMNS = 2
+"""Columns that do so in tables that have none of these names."""
+
+
+@dataclass(frozen=True)
+class LinkedPlan:
+    """A complete, checked plan for linked tables.
+
+    Parameters
+    ----------
+    shape
+        The stages.
+    stages
+        The plan of each stage, by its name.
+    dropped
+        Columns that are left out.
+    late
+        Formulas of columns that follow from all members of a group, in the order in which they are
+        computed.
+    rules
+        What must hold in the output.
+    """
+
+    shape: Shape
+    stages: Mapping[str, Plan]
+    dropped: tuple[str, ...] = ()
+    late: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+    rules: tuple[Any, ...] = ()
+    structure_seed: int | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("stages", "late"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @cached_property
+    def columns(self) -> Mapping[str, ColumnPlan]:
+        """How each column is made where it is made first."""
+        found: dict[str, ColumnPlan] = {}
+        for stage in self.shape:
+            plan = self.stages[stage.name]
+            for name, column in stage.drawn.items():
+                found.setdefault(column, plan.columns[name])
+        late = {
+            name: ColumnPlan(replace(Settings(), method="derived", formula=text))
+            for name, text in self.late.items()
+        }
+        left = {n: ColumnPlan(replace(Settings(), method="drop")) for n in self.dropped}
+        return MappingProxyType({**found, **late, **left})
+
+    @property
+    def strata(self) -> str:
+        """The column within whose levels all others are modelled apart; "" for none."""
+        return next(iter(self.stages.values())).strata
+
+    @property
+    def weights(self) -> str:
+        """The column of survey weights; "" for none."""
+        return next(iter(self.stages.values())).weights
+
+    @property
+    def weight_unit(self) -> float:
+        """The weight that counts as one group."""
+        return next(iter(self.stages.values())).weight_unit
+
+    def __str__(self) -> str:
+        parts = []
+        for stage in self.shape:
+            plan = self.stages[stage.name]
+            own = {n: e for n, e in plan.columns.items() if e.settings.method != GIVEN}
+            lines = str(replace(plan, columns=own, remarks=())).splitlines()
+            parts.append("\n".join([f"{stage.name}:", *(f"  {line}" for line in lines)]))
+        parts += [f"{name}  derived: {text}" for name, text in self.late.items()]
+        return "\n".join([*parts, *(f"note: {remark}" for remark in self.remarks)])
+
+
+def make_linked_plan(
+    linked: Linked,
+    options: Mapping[str, Any] | None = None,
+    *,
+    context: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    late: Mapping[str, str] = MappingProxyType({}),
+    after: Sequence[str] = (),
+) -> LinkedPlan:
+    """Return the plan for linked tables: what the options say, and the usual for the rest.
+
+    Parameters
+    ----------
+    linked
+        The original tables.
+    options
+        As for :func:`caveat.synthesis.make_plan`; what they say of a column holds in each table
+        that has it.
+    context
+        The columns of a table that say what kind of child a row is.
+    late
+        Columns that are computed when everything else is there, and their formulas.
+    after
+        Columns of parents that are drawn when the children are there.
+    """
+    options = dict(options or {})
+    judged = options.pop("judged", None)
+    dropped, remarks = _dropped(linked, options, judged)
+    some = _conditions(linked, options)
+    options["rules"] = [text for text in options.get("rules", ()) if not _is_some(text)]
+    weights = _weights(linked, options.get("weights", ""))
+    left = {*dropped, *late, *([weights[1]] if weights else [])}
+    made = {
+        table: _drawn(linked, table, options, left, after, context.get(table), some.get(table))
+        for table in linked.sequence
+    }
+    shape = shape_of(linked, made, weights)
+    kept = complete(linked, shape)
+    remarks += _incomplete(linked, kept, shape)
+    tables = unfold(linked, shape)
+    shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
+    rules = [parse_rule(text) for text in options["rules"]]
+    plans = {
+        stage.name: make_plan(tables[stage.name], _stage_options(stage, tables, options))
+        for stage in shape
+    }
+    _check_rules(rules, plans)
+    for plan in plans.values():
+        remarks += [remark for remark in plan.remarks if remark not in remarks]
+    whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
+    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole)
+
+
+def _drawn(
+    linked: Linked,
+    table: str,
+    options: Mapping[str, Any],
+    left: set[str],
+    after: Sequence[str],
+    context: Sequence[str] | None,
+    some: Expression | None,
+) -> Drawn:
+    """Return what is drawn of one table."""
+    columns = _own(linked, table, options.get("order") or (), left)
+    told = context or [n for n in columns if CONTEXT.search(n)] or columns[:FEW_COLUMNS]
+    return Drawn(
+        (
+            *map(number_of, linked.children_of(table)),
+            *(name for name in columns if name not in after),
+        ),
+        frozenset(options.get("derived", {})) & frozenset(columns),
+        tuple(name for name in told if name in columns),
+        some,
+        tuple(name for name in columns if name in after),
+    )
+
+
+def _dropped(
+    linked: Linked, options: Mapping[str, Any], judged: Mapping[str, Judgement] | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the columns that are left out, and what has to be said about them."""
+    single = options.get("columns", {})
+    keep = {*options.get("keep", ()), *(n for n, entry in single.items() if "method" in entry)}
+    dropped = [n for n, entry in single.items() if entry.get("method") == "drop"]
+    dropped += [n for n in options.get("drop", ()) if n not in dropped]
+    remarks = []
+    for name, table in linked.tables.items():
+        if name in linked.lookups:
+            continue
+        found = judge(table) if judged is None else judged
+        for column in table:
+            if column in found and column not in keep and column not in _keys(linked, name):
+                dropped.append(column)
+                remarks.append(left_out(column, found[column]))
+    return tuple(dict.fromkeys(dropped)), remarks
+
+
+def _keys(linked: Linked, table: str) -> set[str]:
+    """Return the columns of a table that are made afresh: its key, and that of its parent."""
+    link = linked.parent_of(table)
+    return {linked.keys.get(table, ""), "" if link is None else link.column}
+
+
+def _own(linked: Linked, table: str, order: Sequence[str], left: set[str]) -> tuple[str, ...]:
+    """Return the columns of a table that are drawn, in the order in which they are visited."""
+    out = {*left, *_keys(linked, table)}
+    names = [name for name in linked.tables[table] if name not in out]
+    return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))
+
+
+def _weights(linked: Linked, name: str) -> tuple[str, str] | None:
+    """Return where the weights stand: in a table without parent, for all that belongs to it."""
+    if not name:
+        return None
+    for table in linked.sequence:
+        if linked.parent_of(table) is None and name in linked.tables[table]:
+            return table, name
+    raise CaveatError(
+        "the weight is not one of whole groups",
+        where="synthesis, weights",
+        column=name,
+        do="name a weight that is the same for all members of a group",
+        entry=("weights",),
+    )
+
+
+def _is_some(text: str) -> bool:
+    return re.match(r"\s*any\s*\(", text) is not None
+
+
+def some_of(text: str) -> Expression:
+    """Return the condition that some member has to meet, from ``any(age >= 18)``."""
+    whole = Expression(text)
+    inner = re.fullmatch(r"\s*any\s*\((.*)\)\s*", text, re.DOTALL)
+    condition = None if inner is None else Expression(inner.group(1))
+    if condition is None or len(whole.columns) != 1 or condition.is_of_groups:
+        raise CaveatError(
+            "a rule about some member asks one column of it",
+            where=f"rule {text!r}",
+            do="write it as in: any(age >= 18)",
+            entry=("rules",),
+        )
+    return condition
+
+
+def _conditions(linked: Linked, options: Mapping[str, Any]) -> dict[str, Expression]:
+    """Return by table what at least one child of every parent has to meet."""
+    found: dict[str, Expression] = {}
+    for text in filter(_is_some, options.get("rules", ())):
+        condition = some_of(text)
+        tables = [
+            t for t in linked.sequence
+            if linked.parent_of(t) is not None and condition.columns[0] in linked.tables[t]
+        ]  # fmt: skip
+        if len(tables) != 1 or tables[0] in found:
+            what = "no table of members has its column" if not tables else "it is one too many"
+            raise CaveatError(
+                what, where=f"rule {text!r}", do="give one such rule for a table of members",
+                entry=("rules",),
+            )  # fmt: skip
+        found[tables[0]] = condition
+    return found
+
+
+def _incomplete(linked: Linked, kept: Linked, shape: Shape) -> list[str]:
+    """Say how many groups break a condition on their members, and take no part."""
+    remarks = []
+    for stage in shape:
+        link = linked.parent_of(stage.table)
+        if stage.made.some is None or stage.part != "first" or link is None:
+            continue
+        whole, left = linked.tables[link.parent].n_rows, kept.tables[link.parent].n_rows
+        if not left:
+            raise CaveatError(
+                "no group meets it",
+                where=f"rule 'any({stage.made.some.text})'",
+                do="leave it out",
+                entry=("rules",),
+            )
+        if left < whole:
+            remarks.append(
+                f"rule 'any({stage.made.some.text})' does not hold in {whole - left:,} of "
+                f"{whole:,} groups; they take no part"
+            )
+    return remarks
+
+
+def _stage_options(
+    stage: Stage, tables: Mapping[str, Table], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the options say about one stage."""
+    table = tables[stage.name]
+    drawn = [name for name in stage.drawn if name in table]
+    here = {**options, "given": stage.given, "only_for": stage.only_for, "judged": {}}
+    here["order"] = [*stage.given, *drawn]
+    for entry in ("columns", "special", "predictors", "derived"):
+        here[entry] = {n: value for n, value in options.get(entry, {}).items() if n in drawn}
+    here["predictors"] = {
+        name: [n for n in ([told] if isinstance(told, str) else told) if n in table]
+        for name, told in here["predictors"].items()
+    }
+    for entry in ("drop", "keep"):
+        here[entry] = [name for name in options.get(entry, ()) if name in drawn]
+    for entry in ("strata", "weights"):
+        here[entry] = options.get(entry, "") if options.get(entry, "") in table else ""
+    here["rules"] = [
+        text for text in options["rules"] if _applies(parse_rule(text), drawn, table.names)
+    ]
+    return here
+
+
+def _applies(rule: Any, drawn: Sequence[str], names: Sequence[str]) -> bool:
+    sources = rule.condition.columns if isinstance(rule, Fixed) else (rule.lower,)
+    target = rule.column if isinstance(rule, Fixed) else rule.upper
+    return target in drawn and all(name in names for name in sources)
+
+
+def _check_rules(rules: Sequence[Any], plans: Mapping[str, Plan]) -> None:
+    for rule in rules:
+        if not any(rule in plan.rules for plan in plans.values()):
+            raise CaveatError(
+                "no stage of the synthesis knows all its columns",
+                where=f"rule {str(rule)!r}",
+                do="let it decide about a member from itself, its group or the members before it",
+                entry=("rules",),
+            )

@@ -1,0 +1,189 @@
+"""From linked tables to one ordinary table per stage: what is drawn beside what it is drawn from.
+
+The same is done with the original, with a release and with every world that an attacker thinks of,
+so that a stage is nothing but a table with some columns that are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Shape, Stage, number_of
+from caveat.table import Column, Kind, Missing, Table
+from caveat.table.linked import Linked
+from caveat.table.numbers import decimals_of
+
+__all__ = ["complete", "counts_column", "placed", "restricted", "sums_column", "unfold"]
+
+Ints = NDArray[np.int64]
+
+
+def unfold(linked: Linked, shape: Shape) -> dict[str, Table]:
+    """Return the table of each stage by its name.
+
+    Examples
+    --------
+    >>> from caveat.synthesis.linked.stages import Drawn, shape_of
+    >>> from caveat.table.grouping import found_groups, split_groups
+    >>> people = Table.from_frame({"hh": [1, 1, 2], "region": ["N", "N", "S"], "age": [40, 3, 71]})
+    >>> both = split_groups(people, found_groups(people, "hh"))
+    >>> made = {"groups": Drawn(("number of members", "region")), "members": Drawn(("age",))}
+    >>> shape = shape_of(both, made)
+    >>> for name, table in unfold(both, shape).items():
+    ...     print(name, table.n_rows, table.names[1:])
+    groups 2 ('region',)
+    members, first 2 ('region', 'age')
+    members, later 1 ('region', 'number so far', 'first.age', 'previous.age', 'age')
+    """
+    linked = complete(linked, shape)
+    wide = {table: _wide(linked, table) for table in linked.sequence}
+    return {stage.name: _table(linked, shape, stage, wide) for stage in shape}
+
+
+def _wide(linked: Linked, table: str) -> dict[str, Column]:
+    """Return the columns of a table with the number of children that each row has."""
+    columns = dict(linked.tables[table].columns)
+    n = linked.tables[table].n_rows
+    for child in linked.children_of(table):
+        counts = np.bincount(linked.parent_rows(child), minlength=n)
+        columns[number_of(child)] = counts_column(counts)
+    return columns
+
+
+def counts_column(counts: NDArray[np.int64]) -> Column:
+    """Return whole numbers as a column; every number between the ends is a level."""
+    least = int(counts.min(initial=int(counts.max(initial=0))))
+    return Column(counts - least, np.arange(least, int(counts.max(initial=0)) + 1), Kind.INTEGER)
+
+
+def placed(linked: Linked, stage: Stage) -> tuple[Ints, Ints]:
+    """Return the rows of a child table parent by parent, and their places from 0.
+
+    Where some child has to meet a condition, the first one that does stands first.
+    """
+    rows, places = linked.arranged(stage.table)
+    if stage.made.some is None:
+        return rows, places
+    parents = linked.parent_rows(stage.table)
+    meets = stage.made.some.holds(linked.tables[stage.table].columns)[rows]
+    # The place of the first that meets it; a row before it moves down by one.
+    n = int(parents.max(initial=-1)) + 1
+    best = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(best, parents[rows][meets], places[meets])
+    first = best[parents[rows]]
+    moved = np.where(places == first, 0, places + (places < first))
+    return rows[np.lexsort((moved, parents[rows]))], places
+
+
+def complete(linked: Linked, shape: Shape) -> Linked:
+    """Return the tables without the groups that break a condition on their members."""
+    for stage in shape:
+        if stage.made.some is None or stage.part != "first":
+            continue
+        link = linked.parent_of(stage.table)
+        assert link is not None
+        meets = stage.made.some.holds(linked.tables[stage.table].columns)
+        parents = linked.parent_rows(stage.table)
+        n = linked.tables[link.parent].n_rows
+        kept = np.bincount(parents[meets], minlength=n) > 0
+        if not kept.all():
+            tables = {
+                **linked.tables,
+                link.parent: linked.tables[link.parent].take(np.flatnonzero(kept)),
+                stage.table: linked.tables[stage.table].take(np.flatnonzero(kept[parents])),
+            }
+            linked = replace(linked, tables=tables)
+    return linked
+
+
+def restricted(stage: Stage, column: Column, name: str) -> Column:
+    """Return a column of first children with the levels that they can have, and no others."""
+    if stage.part != "first" or stage.made.some is None or name not in stage.made.some.columns:
+        return column
+    every = column.with_codes(np.arange(column.n_levels))
+    allowed = stage.made.some.holds({name: every})
+    n = len(column.levels)
+    return replace(
+        column,
+        codes=(np.cumsum(allowed) - 1)[column.codes],
+        levels=column.levels[allowed[:n]],
+        missing=tuple(m for m, kept in zip(column.missing, allowed[n:], strict=True) if kept),
+    )
+
+
+def _table(linked: Linked, shape: Shape, stage: Stage, wide: dict[str, dict[str, Column]]) -> Table:
+    own = wide[stage.table]
+    if stage.part in ("all", "after"):
+        rows = np.arange(linked.tables[stage.table].n_rows)
+        earlier: dict[str, Ints] = {}
+    else:
+        everyone, places = placed(linked, stage)
+        here = np.flatnonzero(places == 0 if stage.part == "first" else places > 0)
+        rows = everyone[here]
+        earlier = {"": everyone[here - 1]} | {FIRST: everyone[here - places[here]]}
+    found = dict(_above(linked, stage, wide, rows))
+    if stage.part == "later":
+        first = next(s for s in shape if s.table == stage.table and s.part == "first")
+        found[SO_FAR] = counts_column(places[here])
+        for name, (which, column) in stage.before.items():
+            held = own[column].take(earlier[FIRST if which == FIRST else ""])
+            found[name] = restricted(first, held, column) if which == FIRST else held
+    for name, (what, child, column) in stage.below.items():
+        first = next(s for s in shape if s.table == child and s.part == "first")
+        everyone, places = placed(linked, first)
+        if what == SUM:
+            found[name] = sums_column(wide[child][column], linked.parent_rows(child), len(rows))
+        else:
+            held = wide[child][column].take(everyone[places == 0])
+            found[name] = restricted(first, held, column)
+    for name, column in stage.drawn.items():
+        held = own[column].take(rows)
+        if name != column:
+            falling = linked.order[stage.table].startswith("-")
+            held = _gaps(held, own[column].take(earlier[""]), falling)
+        found[name] = restricted(stage, held, column)
+    return Table(found, linked.tables[stage.table].backend)
+
+
+def _above(
+    linked: Linked, stage: Stage, wide: dict[str, dict[str, Column]], rows: Ints
+) -> Iterator[tuple[str, Column]]:
+    """Yield what the tables above say about the parents of these rows, and their weight."""
+    at, table = {stage.table: rows}, stage.table
+    while (link := linked.parent_of(table)) is not None:
+        at[link.parent], table = linked.parent_rows(table)[at[table]], link.parent
+    if stage.weights is not None and stage.weights[0] in at:
+        source, name = stage.weights
+        yield name, wide[source][name].take(at[source])
+    for name, (source, column) in stage.above.items():
+        yield name, wide[source][column].take(at[source])
+
+
+def sums_column(column: Column, owners: Ints, n: int) -> Column:
+    """Return the sum of a column over the children of each of `n` parents; missing cells are 0."""
+    sums = np.bincount(owners, np.nan_to_num(column.cell_numbers), n)
+    exact = column.kind is not Kind.NUMERIC
+    levels, codes = np.unique(
+        np.round(sums, 0 if exact else decimals_of(column)), return_inverse=True
+    )
+    return Column(codes, levels.astype(np.int64) if exact else levels, column.kind)
+
+
+def _gaps(column: Column, previous: Column, falling: bool) -> Column:
+    """Return how far each number is from the previous one; missing where one of them is."""
+    own, before = column.cell_numbers, previous.cell_numbers
+    gaps = before - own if falling else own - before
+    exact = column.kind is not Kind.NUMERIC
+    decimals = 0 if exact else decimals_of(column)
+    levels, codes = np.unique(np.round(gaps[~np.isnan(gaps)], decimals), return_inverse=True)
+    missing = column.missing or ((Missing(),) if np.isnan(gaps).any() else ())
+    cells = np.full(len(gaps), len(levels), np.int64)
+    cells[~np.isnan(gaps)] = codes
+    own_way = column.is_missing
+    cells[own_way] = len(levels) + column.codes[own_way].astype(np.int64) - len(column.levels)
+    kind = Kind.INTEGER if exact else Kind.NUMERIC
+    return Column(cells, levels.astype(np.int64) if exact else levels, kind, missing)

@@ -1,0 +1,124 @@
+"""Households in one table: whole ones come out, with fresh keys and rules that hold."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from tests.synthesis.linked.people import households
+
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer
+from caveat.table import Table, concat
+from caveat.table.grouping import Groups
+
+HOUSEHOLDS = households()
+
+
+@pytest.fixture(scope="module", params=["cart", "guarded"])
+def release(request) -> tuple:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Synthesizer(
+            seed=3, method=request.param, groups="hh", derived={"total": "sum(income)"}
+        ).fit(HOUSEHOLDS)
+    return model, model.tables()[0]
+
+
+def by_group(table: Table, name: str) -> list[list]:
+    values, codes = table[name].values, table["hh"].codes
+    return [values[codes == code].tolist() for code in np.unique(codes)]
+
+
+def test_the_key_alone_finds_the_rest(release):
+    model, _ = release
+    assert model.groups == Groups("hh", ("region", "size", "total"))
+    assert dict(model.plan.late) == {"total": "sum(income)", "size": "sum(1)"}
+    assert [str(rule.text) for rule in model.plan.rules] == ["age >= 18"]
+    assert list(model.model.stages) == ["groups", "members, first", "members, later"]
+
+
+def test_whole_groups_come_out(release):
+    _, table = release
+    assert table.names == HOUSEHOLDS.names
+    assert len(np.unique(table["hh"].codes)) == 300
+    for name in ("region", "size", "total"):
+        assert all(len(set(values)) == 1 for values in by_group(table, name)), name
+    sizes = [len(values) for values in by_group(table, "size")]
+    assert [values[0] for values in by_group(table, "size")] == sizes
+    incomes = [sum(values) for values in by_group(table, "income")]
+    assert [values[0] for values in by_group(table, "total")] == incomes
+
+
+def test_some_member_is_an_adult_and_stands_first(release):
+    _, table = release
+    assert all(values[0] >= 18 for values in by_group(table, "age"))
+
+
+def test_partners_are_of_about_the_same_age(release):
+    _, table = release
+    pairs = np.array([ages[:2] for ages in by_group(table, "age") if len(ages) > 1])
+    assert np.corrcoef(pairs.T)[0, 1] > 0.4  # 0.95 in the original; chance gives 0 ± 0.07
+
+
+def test_no_real_key_comes_out(release):
+    _, table = release
+    assert not set(table["hh"].values) & set(HOUSEHOLDS["hh"].values)
+
+
+def test_every_cell_has_a_probability(release):
+    model, table = release
+    logs = model.log_prob(table)
+    assert all(np.isfinite(stage.total) for stage in logs.values())
+
+
+def test_the_same_seed_gives_the_same_table_whatever_the_threads(release):
+    model, table = release
+    assert model.tables(threads=1)[0] == model.tables(threads=3)[0] == table
+    assert model.tables(copies=2)[1] != table
+
+
+def test_a_rule_that_is_broken_leaves_groups_out_and_says_so():
+    children = HOUSEHOLDS.take(np.flatnonzero(HOUSEHOLDS["role"].values == "child")[:1])
+    alone = children.with_columns({"hh": Table.from_frame({"hh": [1]})["hh"]})
+
+    table = concat([HOUSEHOLDS, alone])
+    plan = Synthesizer(groups={"key": "hh", "constant": ["region"]}, rules=["any(age >= 18)"]).plan(
+        table
+    )
+    assert "rule 'any(age >= 18)' does not hold in 1 of 301 groups; they take no part" in (
+        plan.remarks
+    )
+
+
+def test_roles_are_drawn_first_and_rules_know_the_first_member():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Synthesizer(
+            seed=1,
+            method="cart",
+            groups={"key": "hh", "role": "role"},
+            rules=["if role == 'child' then income = 0"],
+        ).fit(HOUSEHOLDS)
+    stage = model.plan.stages["members, later"]
+    own = [n for n, entry in stage.columns.items() if entry.settings.method != "given"]
+    assert own[0] == "role"
+    table = model.tables()[0]
+    assert {i for i, r in zip(table["income"].values, table["role"].values, strict=True)
+            if r == "child"} == {0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"rules": ["any(age >= 18 and sex == 'f')"]}, "asks one column"),
+        ({"rules": ["any(region == 'N')"]}, "no table of members has its column"),
+        ({"rules": ["any(age > 200)"]}, "no group meets it"),
+        ({"rules": ["if age < 18 then region = 'N'"]}, "no stage of the synthesis knows"),
+        ({"weights": "income"}, "the weight is not one of whole groups"),
+    ],
+)
+def test_bad_options_are_one_sentence(options, says):
+    with pytest.raises(CaveatError, match=says):
+        Synthesizer(groups="hh", **options).plan(HOUSEHOLDS)

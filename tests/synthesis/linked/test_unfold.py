@@ -1,0 +1,99 @@
+"""Stages as tables: who stands where, and what is known of those before."""
+
+from __future__ import annotations
+
+from caveat.expressions import Expression
+from caveat.synthesis.linked.stages import Drawn, shape_of
+from caveat.synthesis.linked.unfold import unfold
+from caveat.table import Table
+from caveat.table.grouping import found_groups, split_groups
+from caveat.table.linked import Link, Linked
+
+PEOPLE = Table.from_frame(
+    {
+        "hh": [1, 1, 1, 2, 3],
+        "region": ["N", "N", "N", "S", "S"],
+        "age": [3, 40, 38, 71, 9],
+        "money": [0, 10, 5, 7, 0],
+        "rent": [4, 4, 4, 6, 1],
+    }
+)
+BOTH = split_groups(PEOPLE, found_groups(PEOPLE, "hh"))
+ADULT = Expression("age >= 18")
+
+
+def stages(some=None, after=()):
+    top = ("number of members", *(n for n in ("region", "rent") if n not in after))
+    made = {
+        "groups": Drawn(top, after=after),
+        "members": Drawn(("age", "money"), context=("age",), some=some),
+    }
+    return unfold(BOTH, shape_of(BOTH, made))
+
+
+def cells(table, *names):
+    return [table[name].values.tolist() for name in names]
+
+
+def test_members_know_their_group_and_the_first_of_them():
+    found = stages()
+    assert cells(found["groups"], "number of members", "region") == [[3, 1, 1], ["N", "S", "S"]]
+    assert cells(found["members, first"], "age", "region") == [[3, 71, 9], ["N", "S", "S"]]
+    later = found["members, later"]
+    assert cells(later, "age", "first.age", "number so far", "rent") == [
+        [40, 38], [3, 3], [1, 2], [4, 4],
+    ]  # fmt: skip
+    assert "previous.age" not in later
+
+
+def test_who_meets_a_condition_stands_first_and_who_cannot_takes_no_part():
+    found = stages(some=ADULT)
+    assert cells(found["members, first"], "age") == [[40, 71]]
+    assert found["members, first"]["age"].levels.tolist() == [38, 40, 71]
+    assert cells(found["members, later"], "age", "first.age") == [[3, 38], [40, 40]]
+    assert found["groups"].n_rows == 2
+
+
+def test_what_comes_after_the_members_knows_their_sums():
+    found = stages(after=("rent",))
+    last = found["groups, after"]
+    assert cells(last, "rent", "sum.money", "first.age", "sum.age") == [
+        [4, 6, 1], [15, 7, 0], [3, 71, 9], [81, 71, 9],
+    ]  # fmt: skip
+    assert "rent" not in found["members, first"]
+
+
+def test_in_an_order_numbers_are_distances_and_the_previous_is_known():
+    visits = Table.from_frame({"who": ["a", "b", "a", "a"], "day": [9, 1, 2, 5], "x": list("pqrs")})
+    both = Linked(
+        {"people": Table.from_frame({"id": ["a", "b"]}), "visits": visits},
+        {"people": "id"},
+        (Link("visits", "who", "people"),),
+        order={"visits": "day"},
+    )
+    made = {"people": Drawn(("number of visits",)), "visits": Drawn(("day", "x"))}
+    found = unfold(both, shape_of(both, made))
+    assert cells(found["visits, first"], "day", "x") == [[2, 1], ["r", "q"]]
+    later = found["visits, later"]
+    assert cells(later, "day since the previous", "x", "previous.x", "previous.day") == [
+        [3, 4], ["s", "p"], ["r", "s"], [2, 5],
+    ]  # fmt: skip
+
+
+def test_grandchildren_know_all_above_them_and_names_that_clash_are_long():
+    tables = {
+        "a": Table.from_frame({"id": [1, 2], "x": ["p", "q"]}),
+        "b": Table.from_frame({"id": [5, 6], "up": [2, 2], "x": ["r", "s"]}),
+        "c": Table.from_frame({"up": [6, 5, 6], "x": ["t", "u", "v"]}),
+    }
+    both = Linked(tables, {"a": "id", "b": "id"}, (Link("b", "up", "a"), Link("c", "up", "b")))
+    made = {
+        "a": Drawn(("number of b", "x")),
+        "b": Drawn(("number of c", "x")),
+        "c": Drawn(("x",)),
+    }
+    found = unfold(both, shape_of(both, made))
+    first = found["c, first"]
+    assert cells(first, "x", "b.x", "number of c", "number of b") == [
+        ["u", "t"], ["r", "s"], [1, 2], [2, 2],
+    ]  # fmt: skip

@@ -67,7 +67,7 @@ ELSEWHERE = {
     "utility": "associations bars combining compare detection distances edits features fitting "
     "logistic measures pair result stacked tstr",
     "utility/entries": "analyses associations general tables variables",
-    "tree/guarded": "_class_changes _grow _share_changes _structure_changes adjacent "
+    "tree/guarded": "_grow _share_changes _structure_changes adjacent "
     "candidates hierarchy ranking tree",
 }
 

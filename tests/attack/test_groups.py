@@ -211,6 +211,32 @@ def test_the_loss_is_the_largest_of_all_changes():
         assert loss.adjacent[i] == 1 + 2 + len(rows[group])
 
 
+def test_a_column_that_only_later_members_vary_in_is_attacked():
+    people = {"hh": [i // 2 for i in range(80)], "job": ["yes", "no", "yes", "yes"] * 20}
+    model = Synthesizer(groups="hh", seed=1, **SMALL).fit(people)
+    methods = {n: s.columns["job"].entry.settings.method for n, s in model.model.stages.items()
+               if n != "groups"}  # fmt: skip
+    assert methods == {"members, first": "constant", "members, later": "guarded"}
+    table, released = Table.from_frame(people), model.tables()
+    found = group_posterior(people, released, model, "job", [5], threads=1)
+    for line, record in enumerate(found.records):
+        for code in range(2):
+            other = with_value(table, [record], "job", code)
+            expected = of_groups(model, table, other, released)
+            np.testing.assert_allclose(found.log_likelihood[line, code], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["guarded", "cart"])
+def test_what_is_ready_adds_up_whatever_the_threads(how):
+    table, model, released = problem(how, 15, 3)
+    for target in ("region", "sex"):
+        shares: list[float] = []
+        one = group_posterior(table, released, model, target, [1, 4], threads=1, done=shares.append)
+        three = group_posterior(table, released, model, target, [1, 4], threads=3)
+        assert sum(shares) == pytest.approx(1.0)
+        np.testing.assert_array_equal(one.log_likelihood, three.log_likelihood)
+
+
 def test_what_is_wrong_is_said():
     table, model, released = problem("guarded", 15, 3)
     with pytest.raises(CaveatError, match="there is no group 15"):

@@ -234,6 +234,11 @@ def _logs(
         after = {n: c.codes[arrived.rows] for n, c in table.columns.items()}
         differs = np.any([before[n] != after[n] for n in before], axis=0)
         gone, arrived = gone.where(differs), arrived.where(differs)
+    if not len(gone.rows) and not len(arrived.rows):
+        if done is not None:
+            done(1.0)
+        base = worlds.evidence(worlds.original, ())
+        return np.full(len(gone.starts) - 1, base.log_likelihood)
     table = table.take(arrived.rows)
     if is_guarded(worlds.plan):
         changes = GuardedChanges(worlds)

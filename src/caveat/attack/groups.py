@@ -23,6 +23,7 @@ from caveat.attack.privacy_loss import PrivacyLoss
 from caveat.attack.worlds import refuse_impossible
 from caveat.errors import CaveatError, hint
 from caveat.synthesis.linked import GroupModel, LinkedModel
+from caveat.synthesis.plan import WITHOUT_MODEL
 from caveat.table import Table
 from caveat.table.align import common_levels
 from caveat.table.grouping import GROUPS, MEMBERS
@@ -126,7 +127,7 @@ def group_posterior(
     name = _table_of(linked, target, table)
     linked = _with_released_levels(linked, releases, name, target)
     worlds = GroupWorlds(linked, releases, fitted, _above(linked, name)[-1])
-    check_target(target, fitted.plan, linked.tables[name])
+    _check_target(worlds, name, target)
     records, logs = _with_each_value(worlds, name, target, _chosen(groups, worlds), threads, done)
     refuse_impossible([worlds.base], FROM_THESE)
     beliefs = prior_of_each(prior, _known(worlds, name), target)[records]
@@ -170,7 +171,7 @@ def group_privacy_loss(
         place[chosen] = np.arange(len(chosen))
         for target in unknown:
             name = _table_of(linked, target, "")
-            check_target(target, fitted.plan, linked.tables[name])
+            _check_target(worlds, name, target)
             records, logs = _with_each_value(worlds, name, target, chosen, threads, share)
             truth = linked.tables[name][target].codes[records].astype(np.int64)
             with_truth = np.take_along_axis(logs, truth[:, None], axis=1)
@@ -273,6 +274,17 @@ def _table_of(linked: Linked, target: str, table: str) -> str:
         column=target,
         do=f"name one of the tables {', '.join(holding)}",
     )
+
+
+def _check_target(worlds: GroupWorlds, name: str, target: str) -> None:
+    """Refuse a column that no stage draws; all first members may have the same value."""
+    plan = worlds.model.plan
+    for stage in worlds.shape:
+        own = [n for n, column in stage.drawn.items() if column == target and stage.table == name]
+        methods = [plan.stages[stage.name].columns[n].settings.method for n in own]
+        if set(methods) - {*WITHOUT_MODEL}:
+            return
+    check_target(target, plan, worlds.original.tables[name])
 
 
 def _with_released_levels(

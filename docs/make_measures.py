@@ -60,6 +60,7 @@ UTILITY_QUESTIONS = {
     "tables": ("Are counts in cross-tabulations right?", "S_pMSE two-way"),
     "variables": ("Is every variable distributed as it was?", "total variation"),
     "associations": ("Do variables go together as they did?", "correlation difference"),
+    "structure": ("Do rows belong together as they did?", "group sizes"),
     "analyses": ("Do analysts come to the same conclusions?", "CI overlap"),
 }
 

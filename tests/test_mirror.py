@@ -33,7 +33,7 @@ ELSEWHERE = {
     "attack": "_lookups adjacent candidates entry figures generator strong worlds",
     "attack/ordinary": "common prediction_measures",
     "charts": "style",
-    "cli": "attack commands console measures ordinary reading run study tune",
+    "cli": "attack commands console measures ordinary reading run tune",
     "compiling": "announcement intrinsics",
     "datasets": "buyer_beware",
     "expressions": "formula parser tokens",
@@ -65,10 +65,10 @@ ELSEWHERE = {
     "_update _walk _workspace adjacent",
     "tuning": "_chart bench map everyone",
     "utility": "associations bars combining compare detection distances edits features fitting "
-    "logistic measures pair result stacked tstr",
-    "utility/entries": "analyses associations general tables variables",
-    "tree/guarded": "_grow _share_changes _structure_changes adjacent "
-    "candidates hierarchy ranking tree",
+    "grouping logistic measures pair reference_pairs result stacked tstr",
+    "utility/entries": "analyses associations general structure tables variables",
+    "tree/guarded": "_grow _share_changes _structure_changes adjacent candidates hierarchy "
+    "ranking tree",
 }
 
 

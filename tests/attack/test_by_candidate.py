@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caveat.attack.by_candidate import candidate_likelihood
+from caveat.attack.by_candidate import candidate_likelihood, count_likelihood
 
 
 def made_up(shift):
@@ -26,3 +26,32 @@ def test_the_world_of_the_release_is_named():
 def test_worlds_that_do_not_differ_get_even_odds():
     logs = candidate_likelihood(np.full((3, 4), 1.0), made_up(0.0))
     assert np.abs(logs).max() < 1
+
+
+def counted(expected, runs=100, n_rows=1000):
+    """Runs of worlds with expected counts of each candidate, as binomial draws."""
+    share = np.array(expected)[:, None] / n_rows
+    return np.random.default_rng(2).binomial(n_rows, share, (len(share), runs, share.shape[-1]))
+
+
+def test_counts_of_worlds_that_do_not_differ_leave_all_as_likely_as_it_was():
+    """Sixteen worlds alike: shares from few runs differ by chance, which is no evidence."""
+    simulated = counted(np.full((16, 16), 60.0)).astype(float)
+    sureness = []
+    for seed in range(20):
+        observed = np.random.default_rng((3, seed)).binomial(1000, 0.06, 16).astype(float)
+        odds = np.exp(count_likelihood(observed, simulated, 1000))
+        sureness.append((odds / odds.sum()).max())
+    assert np.mean(sureness) < 2 / 16
+
+
+def test_counts_name_the_world_that_alone_has_a_candidate():
+    expected = np.full((3, 3), 60.0)
+    expected[:, 2] = (0.0, 0.0, 3.0)
+    logs = count_likelihood(np.array([60.0, 60.0, 3.0]), counted(expected).astype(float), 1000)
+    assert logs.argmax() == 2
+    assert logs[2] > 2 > 0 > max(logs[0], logs[1])
+
+
+def test_a_single_candidate_is_no_question():
+    assert count_likelihood(np.array([3.0]), np.full((1, 8, 1), 2.0), 10).tolist() == [0.0]

@@ -22,7 +22,7 @@ def test_counts_and_distances_by_hand():
     original = Table.from_frame({"x": ["a", "b", "b", "b"], "y": [0, 10, 10, 5]})
     seen = Seen.of(original, original)
     others = seen.take(np.array([1, 2, 3]))
-    around = Neighbourhood(seen.take(np.array([0])), others, Kernels.of(seen.mixed))
+    around = Neighbourhood(seen.take(np.array([0])), others, seen.kernels)
     assert around.radii.tolist() == [0.75, 1.0, 1.0, 1.0]
     release = Seen.of(Table.from_frame({"x": ["a", "a", "b"], "y": [0, 10, 10]}), original)
     found = around.features(release)
@@ -40,5 +40,17 @@ def test_a_number_that_the_record_lacks_is_still_a_number():
     seen = Seen.of(original, original)
     record = seen.take(np.array([0]))
     assert record.mixed.numbers.shape == (1, 1)
-    around = Neighbourhood(record, seen.take(np.array([1, 2, 3])), Kernels.of(seen.mixed))
+    around = Neighbourhood(record, seen.take(np.array([1, 2, 3])), seen.kernels)
     assert np.isfinite(around.features(seen)).all()
+
+
+def test_missing_cells_do_not_widen_the_kernels():
+    """A missing cell is coded far away; the width is that of the numbers that are there."""
+    full = Table.from_frame({"x": ["a", "b", "b", "a"], "y": [0.0, 10.0, 10.0, 5.0]})
+    lacking = Table.from_frame({"x": ["a", "b", "b", "a", "a"], "y": [0.0, 10.0, 10.0, 5.0, None]})
+    nothing = Table.from_frame({"x": ["a", "b"], "y": [None, 3.0]})
+    widths = [Seen.of(table, table).kernels.bandwidth[0] for table in (full, lacking, nothing)]
+    spread = np.std([0.0, 1.0, 1.0, 0.5])
+    assert widths == pytest.approx([spread * 4**-0.2, spread * 5**-0.2, 1.0])
+    as_it_is_coded = Kernels.of(Seen.of(lacking, lacking).mixed, part=1.0)
+    assert as_it_is_coded.bandwidth[0] > 5 * widths[1]

@@ -100,6 +100,18 @@ def test_only_the_reports_know_the_date(outcome, tmp_path):
             assert other[name] == content, name
 
 
+def test_the_control_is_made_of_whole_groups():
+    home = np.random.default_rng(1).integers(0, 150, 400)
+    table = Table.from_frame({"home": home, "x": range(400)})
+    rows, fitted, control = hold_out(table, 100, 1, "home")
+    assert 90 < control.n_rows <= 100
+    assert fitted.n_rows == len(rows) == 400 - control.n_rows
+    assert not set(home[rows]) & set(np.delete(home, rows))
+    assert control["home"].levels.tolist() == sorted(set(np.delete(home, rows).tolist()))
+    again, _, _ = hold_out(table, 100, 1, "home")
+    assert again.tolist() == rows.tolist()
+
+
 def test_the_control_is_drawn_by_the_seed_and_takes_no_part(parts, outcome):
     rows, fitted, control, _ = parts
     assert (fitted.n_rows, control.n_rows) == (300, 100)

@@ -292,3 +292,20 @@ def test_one_column_and_a_long_title():
 def test_another_version_is_refused():
     with pytest.raises(CaveatError, match="use internal or external"):
         render(small(), version="public")
+
+
+@pytest.mark.parametrize("version", ["internal", "external"])
+def test_a_number_says_its_unit(version):
+    """Numbers per household and per row of one measure stand beside each other."""
+    content = small()
+    scenario = next(s for s in content["scenarios"] if s["attacker"] == "release")
+    first = next(m for m in scenario["measurements"] if m["measure"] == "repU")
+    scenario["measurements"].append({**first, "value": 0.75, "interval": None, "per": "household"})
+    assert "one household: all its rows" not in markdown(content, version=version)
+    scenario["unit"] = "household"
+    check(content)
+    text = markdown(content, version=version)
+    assert "one household: all its rows leave or change together" in text
+    rows = [line for line in text.splitlines() if line.startswith("| repU")]
+    assert any(line.startswith("| repU per household") for line in rows)
+    assert any(not line.startswith("| repU per") for line in rows)

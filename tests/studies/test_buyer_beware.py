@@ -82,6 +82,17 @@ def test_figure_a1_shows_the_record_below_the_papers_settings(monkeypatch):
     assert grid.rows[0][1] == f"{min(unique['minbucket 5'])}-{max(unique['minbucket 5'])}"
 
 
+def test_the_two_remedies_of_figure_4():
+    """Plain trees with larger leaves or less depth: the record 1111 is hidden among others."""
+    found = study._remedies(buyer_beware())
+    assert {name: len(releases) for name, releases in found.items()} == {
+        "minbucket 75": 10, "cp 0.05": 10,
+    }  # fmt: skip
+    for releases in found.values():
+        assert [int(counts.sum()) for counts in releases] == [1000] * 10
+        assert min(int(counts[-1]) for counts in releases) > 3
+
+
 def test_the_two_new_pictures(tmp_path):
     counts = np.array([60] * 15 + [1])
     output = Output(tmp_path / "new")

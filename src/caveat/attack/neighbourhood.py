@@ -82,6 +82,18 @@ class Seen:
             np.ascontiguousarray(self.codes[:, ~self.is_number].astype(np.int32)),
         )
 
+    @cached_property
+    def kernels(self) -> Kernels:
+        """Scott's widths for densities of this table; of a number, from the cells that have it.
+
+        The records that are attacked lie where the data are thin: with the tenth of it by which the
+        ordinary attacker tells people apart, no release has a row within reach of them.
+        """
+        columns = self.numbers[:, self.is_number].T
+        there = (column[~np.isnan(column)] for column in columns)
+        spread = np.array([column.std() if len(column) else 0.0 for column in there])
+        return Kernels.of(self.mixed, spread, part=1.0)
+
 
 def _has_range(column: Column) -> bool:
     return bool(column.kind.is_number and len(column.levels))

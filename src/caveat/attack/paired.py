@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from caveat.attack.by_candidate import CALIBRATION
 from caveat.attack.membership import MembershipTest, chosen_records
 from caveat.attack.neighbourhood import Neighbourhood, Seen, log_densities
-from caveat.attack.ordinary.density import Kernels
 from caveat.attack.scores import OURS, SCORES, Looks, log_odds
 from caveat.attack.vulnerable import vulnerable
 from caveat.attack.worlds import in_threads
@@ -250,7 +249,7 @@ class Runner:
         self.original = original
         self.shown = original.select(named)
         self.seen = Seen.of(self.shown, self.shown)
-        self.kernels = Kernels.of(self.seen.mixed)
+        self.kernels = self.seen.kernels
         some = rng_of(seed, PEOPLE).permutation(original.n_rows)[:POPULATION]
         self.people = self.seen.take(np.sort(some))
 

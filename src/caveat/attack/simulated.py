@@ -9,13 +9,14 @@ of the release is estimated from the runs. Both results carry their Monte Carlo 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import logsumexp
 
-from caveat.attack.by_candidate import around_candidates, candidate_likelihood
+from caveat.attack.by_candidate import around_candidates, candidate_likelihood, count_likelihood
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.posterior import (
@@ -114,10 +115,10 @@ def proper_posterior(
         )
     estimate = bayes(beliefs, _average(logs))
     groups = np.array_split(np.arange(draws), min(GROUPS, draws))
-    partial = [bayes(beliefs, _average(np.delete(logs, group, axis=1))) for group in groups]
+    left = [bayes(beliefs, _average(np.delete(logs, group, axis=1))) for group in groups]
     notes = (*notes, f"averaged over {draws} draws of the parameters", *remarks_on(names, plan))
     return Posterior(
-        record, rows, beliefs, _average(logs), truth, notes, _jackknife(estimate, partial)
+        record, rows, beliefs, _average(logs), truth, notes, _jackknife(estimate, left)
     )
 
 
@@ -178,10 +179,10 @@ def simulated_posterior(
         Number of releases made in each world.
     summary
         What the attacker looks at. "around": counts, distances and the density around each
-        candidate; half of the runs are learnt from, the other half is for the odds. "cells": how
-        often each candidate's whole record occurs in the release, each count taken as binomial with
-        the share found in the runs. Or a function of a release that returns numbers; their
-        likelihood is estimated with a Gaussian kernel.
+        candidate. "cells": how often each candidate's whole record occurs in the release, each
+        count taken as binomial. Both learn from half of the runs and fit the odds on the other
+        half. Or a function of a release that returns numbers; their likelihood is estimated with a
+        Gaussian kernel.
     seed
         Seed of the runs.
 
@@ -230,7 +231,7 @@ def posterior_by_runs(
     """
     table = Table.from_frame(original)
     check_record(record, table)
-    least = 8 if summary == "around" else 2
+    least = 2 if callable(summary) else 8
     if simulations < least:
         raise CaveatError(f"the number of simulations must be {least} or more")
     plan = make_plan(table, {"method": "cart"})  # for its columns: nothing is fitted by it
@@ -277,7 +278,7 @@ def _likelihood(
     """Return what makes log-likelihoods of the worlds from observed and simulated summaries."""
     if callable(summary):
         return _kernel(simulated)
-    return candidate_likelihood if summary == "around" else _binomial(n_rows)
+    return candidate_likelihood if summary == "around" else partial(count_likelihood, n_rows=n_rows)
 
 
 def _cell_counts(worlds: Worlds, record: int, rows: Table) -> Callable[[Table], Sequence[float]]:
@@ -299,18 +300,6 @@ def _cell_counts(worlds: Worlds, record: int, rows: Table) -> Callable[[Table], 
         return counts
 
     return count
-
-
-def _binomial(n_rows: int) -> Callable[[Floats, Floats], Floats]:
-    """Return the likelihood of counts, each binomial with the share found in the runs."""
-
-    def likelihood(observed: Floats, simulated: Floats) -> Floats:
-        share = (simulated.sum(axis=1) + 0.5) / (simulated.shape[1] * n_rows + 1)
-        rest = n_rows - observed
-        ways = gammaln(n_rows + 1) - gammaln(observed + 1) - gammaln(rest + 1)
-        return np.asarray((ways + xlogy(observed, share) + rest * np.log1p(-share)).sum(axis=-1))
-
-    return likelihood
 
 
 def _kernel(simulated: Floats) -> Callable[[Floats, Floats], Floats]:

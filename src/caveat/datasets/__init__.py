@@ -1,9 +1,12 @@
-"""Example tables: one from a paper, counted cell by cell, and one simulated like a survey.
+"""Example tables: one from a paper, counted cell by cell, others simulated like those of offices.
 
-Neither holds data of real people.
+None holds data of real people.
 """
 
 from caveat.datasets.buyer_beware import RELEASES, buyer_beware
+from caveat.datasets.households import households
+from caveat.datasets.patients import patients
+from caveat.datasets.register import register
 from caveat.datasets.survey import survey
 
-__all__ = ["RELEASES", "buyer_beware", "survey"]
+__all__ = ["RELEASES", "buyer_beware", "households", "patients", "register", "survey"]

@@ -21,7 +21,7 @@ _RELEASE = (
 )  # fmt: skip
 _MEASUREMENT = (
     "measure", "label_is_public", "copy", "limit", "excess", "value", "interval", "baseline",
-    "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded",
+    "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded", "per",
 )  # fmt: skip
 _UTILITY = (
     "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best", "unit",
@@ -240,7 +240,7 @@ class _Public:
     def scenario(self, scenario: dict[str, Any]) -> dict[str, Any]:
         given = scenario["circumstances"]
         return {
-            **_pick(scenario, ("name", "attacker", "limits")),
+            **_pick(scenario, ("name", "attacker", "unit", "limits")),
             "keys": self.known(scenario["keys"]),
             "targets": self.known(scenario["targets"]),
             "circumstances": {

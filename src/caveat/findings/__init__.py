@@ -14,6 +14,7 @@ import polars as pl
 from caveat.findings import arithmetic, derived, rules
 from caveat.findings.catalogue import CATALOGUE, TOPICS
 from caveat.findings.codes_and_kinds import find_codes_and_kinds
+from caveat.findings.groups import find_groups
 from caveat.findings.profile import (
     ColumnProfile,
     Finding,
@@ -79,6 +80,7 @@ def look(data: Any) -> Profile:
             findings += find_spikes(table[name], name)
     findings += find_few_numbers(data)
     findings += find_private_numbers(data, judged)
+    findings += find_groups(compact, [n for n, of in judged.items() if of.code == "group-key"])
     findings += _across(table, findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}

@@ -72,7 +72,12 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "group-id": Entry(
             _APART,
             "identifiers of groups such as households",
-            "Leave it out, or synthesise whole groups: single rows lose what members share.",
+            "Synthesise whole groups, or leave it out: single rows lose what members share.",
+        ),
+        "groups": Entry(
+            _APART,
+            "groups that can be synthesised whole",
+            "Take it as key of [groups] (caveat synth --groups): fresh keys, and members that fit.",
         ),
         "free-text": Entry(
             _APART, "free text", "Leave it out: it cannot be synthesised and may name people."
@@ -116,7 +121,7 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "same-in-group": Entry(
             _DERIVED,
             "the same for all members of a group",
-            "Synthesise it once per group: row by row the members would disagree.",
+            "Synthesise it once per group, as [groups] does: rows by themselves would disagree.",
         ),
         "one-to-one": Entry(
             _DERIVED,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from caveat.generators.answer import AnswerError, read_answer
 from caveat.generators.child import Ended, Limits, Usage, run
 from caveat.generators.home import home
 from caveat.generators.request import outputs, write_request
-from caveat.stopping import UNFINISHED
+from caveat.generators.workplace import workplace
 from caveat.table import Table
 
 __all__ = ["FittedProcess", "GeneratorError", "ProcessGenerator"]
@@ -139,13 +138,8 @@ class FittedProcess:
             If it fails, exceeds a limit, or returns something else than was asked for.
         """
         wanted = self.table.n_rows if rows is None else rows
-        folder = Path(tempfile.mkdtemp(prefix="caveat-"))  # nobody else may look into it
-        UNFINISHED.add(folder)
-        try:
+        with workplace() as folder:
             return self._run_in(folder, wanted, copies)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            UNFINISHED.discard(folder)
 
     def _run_in(self, folder: Path, rows: int, copies: int) -> list[Table]:
         made, log = self.generator, folder / "log"

@@ -9,6 +9,7 @@ from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.collect import Done, held_to, limits_of, plain, refusal
+from caveat.release.collect_structure import collect_structure
 from caveat.release.material import Material
 from caveat.seeds import child_seed
 from caveat.spec.spec import ReleaseSpec
@@ -26,13 +27,15 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
     """Compare the released tables with the fitted records, beside values to judge this by."""
     column = spec.synthesis.get("weights") or None
     weights = weights_apart(material.fitted, column)[1]
-    pairs = material.pairs
+    pairs, groups = material.pairs, material.members
     models: list[str] = []
     refused: dict[str, Note] = {}
     for model in spec.utility.models:
         # A model that cannot be fitted to the release is a finding, not the end of the run.
         try:
-            compare_pairs(pairs, models=[model], measures=[], resamples=0, weights=weights)
+            compare_pairs(
+                pairs, models=[model], measures=[], resamples=0, weights=weights, groups=groups
+            )
             models.append(model)
         except CaveatError as error:
             refused[model] = refusal(error)
@@ -48,6 +51,7 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
         control_weights=None
         if material.control is None
         else weights_apart(material.control, column)[1],
+        groups=groups,
         progress=lambda *_: done(1 / jobs),
     )
     return {
@@ -57,6 +61,7 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
         "pairs": _pairs(found),
         "models": [_model(model) for model in found.models],
         "rules": _rules(found, spec),
+        **({} if groups is None else {"structure": collect_structure(found.first)}),
         "remarks": [*found.remarks, *(f"{model}: {why}" for model, why in refused.items())],
     }
 

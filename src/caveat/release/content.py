@@ -221,6 +221,7 @@ def described_scenario(
     return {
         "name": scenario.name,
         "attacker": scenario.attacker,
+        **({"unit": scenario.unit} if scenario.unit else {}),
         "keys": list(scenario.keys),
         "targets": list(targets),
         "circumstances": found.circumstances,

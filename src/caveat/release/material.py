@@ -16,6 +16,10 @@ from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.table import Pair, Table, align_copies
+from caveat.table.grouping import Groups
+from caveat.table.members import draw_groups, members_of
+from caveat.table.per_group import group_pairs
+from caveat.utility.grouping import PairGroups
 
 __all__ = ["Material", "hold_out", "synthesise"]
 
@@ -48,6 +52,9 @@ class Material:
         What made them, and can make others; None if that is not known.
     not_simulated
         Why it is not run again and again with and without a record, if it is not.
+    groups
+        Which rows belong together, if they do. The key is in the tables and is no data: it is not
+        among `columns`, and not in `pairs`.
     """
 
     original: Table
@@ -60,6 +67,7 @@ class Material:
     copies: tuple[Copy, ...] = ()
     generator: Generator | None = None
     not_simulated: Note | None = None
+    groups: Groups | None = None
 
     __repr__ = without_values
 
@@ -80,28 +88,69 @@ class Material:
         control = None if self.control is None else self.control.select(names)
         return align_copies(self.fitted.select(names), self.releases, control)
 
+    @cached_property
+    def members(self) -> tuple[PairGroups, ...] | None:
+        """Who belongs together in each of the pairs, if that is known."""
+        if self.groups is None:
+            return None
+        key = self.groups.key
+        ours = members_of(self.fitted, key)
+        outside = None if self.control is None else members_of(self.control, key)
+        return tuple(
+            PairGroups(self.groups, ours, members_of(table, key), outside)
+            for table in self.releases
+        )
+
+    @cached_property
+    def pairs_of_groups(self) -> tuple[Pair, ...]:
+        """The same pairs with a row for each group."""
+        assert self.groups is not None
+        key = self.groups.key
+
+        def keyed(table: Table, whole: Table) -> Table:
+            return table.with_columns({key: whole[key]})
+
+        pairs = [
+            Pair(
+                keyed(pair.original, self.fitted),
+                keyed(pair.synthetic, table),
+                None
+                if pair.control is None or self.control is None
+                else keyed(pair.control, self.control),
+            )
+            for pair, table in zip(self.pairs, self.releases, strict=True)
+        ]
+        return group_pairs(pairs, key, self.groups.constant)
+
     def columns(self, without: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the released columns of the original that are not among these."""
+        keys = () if self.groups is None else (self.groups.key,)
         return tuple(
             name
             for name in self.original
-            if name not in without and all(name in table for table in self.releases)
+            if name not in (*without, *keys) and all(name in table for table in self.releases)
         )
 
 
 def hold_out(
-    table: Table, held_out: int, seed: int
+    table: Table, held_out: int, seed: int, groups: str = ""
 ) -> tuple[NDArray[np.int64], Table, Table | None]:
     """Draw the control: the positions of the records that remain, these records, the others.
 
-    Both sides keep only the levels that their own records have: what nobody in the fitted part
-    has, the synthesiser must not know.
+    With the name of a key whole groups are drawn, as many as there is room for in so many records:
+    who lives with somebody in the data is no stranger to them. Both sides keep only the levels that
+    their own records have: what nobody in the fitted part has, the synthesiser must not know.
     """
     if not held_out:
         return np.arange(table.n_rows), table, None
-    order = rng_of(seed, CONTROL).permutation(table.n_rows)
-    rows = np.sort(order[held_out:])
-    return rows, table.take(rows).compact(), table.take(np.sort(order[:held_out])).compact()
+    rng = rng_of(seed, CONTROL)
+    if groups:
+        drawn = draw_groups(members_of(table, groups), held_out, rng)
+        rows, others = np.flatnonzero(~drawn), np.flatnonzero(drawn)
+    else:
+        order = rng.permutation(table.n_rows)
+        rows, others = np.sort(order[held_out:]), np.sort(order[:held_out])
+    return rows, table.take(rows).compact(), table.take(others).compact()
 
 
 def synthesise(

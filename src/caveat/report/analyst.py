@@ -20,6 +20,7 @@ from caveat.report.blocks import (
 )
 from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
 from caveat.report.reading import Evidence, and_list, entry_of, notes_of, unit_of
+from caveat.report.structure import structure_blocks
 from caveat.units import printed
 
 __all__ = ["analyst_section"]
@@ -49,6 +50,7 @@ def analyst_section(evidence: Evidence) -> Section:
     blocks += _pairs(utility)
     blocks += _models(utility["models"])
     blocks += _rules(utility["rules"])
+    blocks += structure_blocks(utility.get("structure"))
     return Section("analyst", "What analysts can do", blocks)
 
 

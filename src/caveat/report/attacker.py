@@ -135,6 +135,8 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
 
 def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     given = scenario["circumstances"]
+    if scenario.get("unit"):
+        yield "Unit", f"one {scenario['unit']}: all its rows leave or change together"
     if scenario["attacker"] == "simulated":
         yield "Records examined", f"up to {given['most']:,} that look most vulnerable"
         runs = f"{given['simulations']:,} on the data, and as many without each record"
@@ -175,9 +177,9 @@ def _all_records(scenario: Mapping[str, Any]) -> bool:
 
 def _worst_of_each(evidence: Evidence, measured: Sequence[Measured]) -> list[Measured]:
     """Return one measurement per measure: the worst over targets and copies."""
-    worst: dict[tuple[str, str], Measured] = {}
+    worst: dict[tuple[str, str, str], Measured] = {}
     for m in measured:
-        name = (m["measure"], m.get("label") or "")
+        name = (m["measure"], m.get("label") or "", m.get("per") or "")
         if name not in worst or badness(evidence, m) > badness(evidence, worst[name]):
             worst[name] = m
     return list(worst.values())
@@ -193,7 +195,8 @@ def _caption(
 
 def _name(m: Measured) -> str:
     more = m.get("label") and m["label"] not in (m["measure"], about(m))
-    return f"{m['measure']} ({m['label']})" if more else str(m["measure"])
+    name = f"{m['measure']} ({m['label']})" if more else str(m["measure"])
+    return f"{name} per {m['per']}" if m.get("per") else name
 
 
 def _how(m: Measured) -> str:

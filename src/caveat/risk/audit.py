@@ -55,7 +55,7 @@ def audit(
         Repeat everything for each combination of this many keys.
     **circumstances
         Further arguments of :class:`Scenario`: groups, tolerance, exclude_levels, exclude_missing,
-        exclude_pairs, limit, denominator, population.
+        exclude_pairs, limit, denominator, population, unit.
 
     Raises
     ------
@@ -188,6 +188,8 @@ class _Runs:
             for measure in todo:
                 seen = attacker if "target" in measure.needs else attacker.with_target(None)
                 result = self._doubted(_measured(measure, pair, control), seen)
+                if attacker.unit:
+                    result = replace(result, per=attacker.unit)
                 rows.append(Row(seen, self.copy, measure.name, result))
             if attacker.target and about_target:
                 checks.append(

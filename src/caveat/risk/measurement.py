@@ -43,6 +43,8 @@ class Measurement:
         Reasons and remarks.
     details
         Further numbers that belong to the value.
+    per
+        The unit that the number is about, if it is not a row of the data: "household".
     trace
         Called for ``per_record``: nothing of the length of the table is kept unless asked for.
     """
@@ -57,6 +59,7 @@ class Measurement:
     excluded: int = 0
     notes: tuple[Note, ...] = ()
     details: Mapping[str, float | int | None] = field(default_factory=dict)
+    per: str = ""
     trace: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -105,6 +108,7 @@ class Measurement:
             "excluded": self.excluded,
             "notes": list(self.notes),
             "details": dict(self.details),
+            **({"per": self.per} if self.per else {}),
         }
 
 

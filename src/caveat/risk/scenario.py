@@ -51,6 +51,9 @@ class Scenario:
         original (as in synthpop) or of the synthetic table (what an attacker can see).
     population
         Number of people that the original was drawn from, if known.
+    unit
+        Whom the numbers are about, if it is not what the rows of the data are: "household" where
+        each row of the tables stands for a group (:func:`caveat.table.per_group.group_tables`).
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Scenario:
     limit: int | None = None
     denominator: Denominator = "original"
     population: int | None = None
+    unit: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", _names(self.keys, "keys"))
@@ -126,6 +130,8 @@ class Scenario:
             parts.append(f"{len(self.exclude_pairs)} pairs excluded")
         if self.limit is not None:
             parts.append(f"cells of more than {self.limit} excluded (by {self.denominator} count)")
+        if self.unit:
+            parts.append(f"per {self.unit}")
         return f"Scenario({'; '.join(parts)})"
 
     @property
@@ -166,6 +172,7 @@ class Scenario:
             "limit": self.limit,
             "denominator": self.denominator,
             "population": self.population,
+            **({"unit": self.unit} if self.unit else {}),
         }
 
 

@@ -53,6 +53,8 @@ class ScenarioSpec:
         Of the simulated attacker.
     attacks, options
         Of the ordinary attacker: what she tries, and what was said of it.
+    unit
+        Whom she is after, if it is not what a row of the data is.
     """
 
     name: str
@@ -69,10 +71,11 @@ class ScenarioSpec:
     simulations: int = SIMULATIONS
     attacks: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    unit: str = ""
 
     def scenario(self, target: str | None = None) -> Scenario:
         """Return the attacker after one target, for measures of risk."""
-        return Scenario(self.keys, target, **self.circumstances)
+        return Scenario(self.keys, target, **self.circumstances, unit=self.unit)
 
     @property
     def told(self) -> dict[str, Any]:

@@ -234,10 +234,7 @@ def _remedies(original: Table) -> dict[str, list[NDArray[np.int64]]]:
         "cp 0.05": {"method": "cart", "cp": 0.05},
     }
     return {
-        name: [
-            _counts(t)
-            for t in Synthesizer(seed=SEED, method="cart", **o).fit(original).tables(copies=COPIES)
-        ]
+        name: [_counts(t) for t in Synthesizer(seed=SEED, **o).fit(original).tables(copies=COPIES)]
         for name, o in settings.items()
     }
 

@@ -12,6 +12,9 @@ from caveat.table.atomic import check_outputs, make_folder
 
 __all__ = ["Grid", "Output", "Study", "StudyResult"]
 
+BESIDE = ("printed", "sd", "off")
+"""Headings that say nothing without the column before them."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -33,6 +36,23 @@ class Grid:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The columns but the first, in groups that must stand together.
+
+        Examples
+        --------
+        >>> Grid("", ("", "GCAP", "printed", "off", "no match"), ()).groups
+        ((1, 2, 3), (4,))
+        """
+        found: list[tuple[int, ...]] = []
+        for i, head in enumerate(self.header[1:], 1):
+            if head in BESIDE and found:
+                found[-1] += (i,)
+            else:
+                found.append((i,))
+        return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
 from caveat.table import Table
+from caveat.table.calibration import calibrated
+from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
 
 __all__ = ["Synthesizer"]
@@ -79,10 +81,26 @@ class Synthesizer:
                     "linked tables have groups already", where="groups", do="leave groups out"
                 )
             return make_linked_plan(data, self.options)
-        table = Table.from_frame(data)
+        table = self._prepared(data)
         if self.groups is not None:
             return plan_groups(table, self.groups, self.options)
         return make_plan(table, self.options)
+
+    def _prepared(self, data: Any) -> Table:
+        """Return the table; weights of groups are calibrated if margins are known."""
+        table = Table.from_frame(data)
+        groups = None if self.groups is None else Groups.of(self.groups)
+        if groups is None or not groups.margins:
+            return table
+        weights = self.options.get("weights", "")
+        if not weights:
+            raise CaveatError(
+                "margins are for weights, and none are named",
+                where="groups, margins",
+                do='write weights = "…" in [synthesis]',
+            )
+        margins = [Table.from_frame(margin) for margin in groups.margins]
+        return calibrated(table, groups.key, weights, margins)
 
     def fit(
         self,
@@ -105,10 +123,10 @@ class Synthesizer:
         finished
             Models of columns that were fitted before, by the same plan on the same data.
         """
-        table = _longest(data) if isinstance(data, Linked) else Table.from_frame(data)
+        table = _longest(data) if isinstance(data, Linked) else self._prepared(data)
         if table.n_rows == 0:
             raise CaveatError("the table has no rows", do="give a table with at least one record")
-        plan = self._plan(data)
+        plan = self._plan(data if isinstance(data, Linked) else table)
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.

@@ -21,6 +21,7 @@ with suppress(ImportError):  # without such locks a draft is old after a day
     import fcntl
 
 __all__ = [
+    "DAY",
     "PREFIX",
     "clear_up",
     "ending",

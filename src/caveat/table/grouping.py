@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,12 +37,16 @@ class Groups:
         in the table where it is empty.
     role
         The column that says what a member is in its group; it is drawn first.
+    margins
+        What is known of the population, for the weights of a sample; see
+        :func:`caveat.table.calibration.calibrated`.
     """
 
     key: str
     constant: tuple[str, ...] | None = None
     order: str = ""
     role: str = ""
+    margins: tuple[Any, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def of(cls, given: Groups | str | Mapping[str, Any]) -> Groups:
@@ -52,7 +56,7 @@ class Groups:
         if isinstance(given, str):
             return cls(given)
         entries = dict(given)
-        known = ("key", "constant", "order", "role")
+        known = ("key", "constant", "order", "role", "margins")
         for name in entries:
             if name not in known:
                 raise CaveatError(
@@ -62,6 +66,7 @@ class Groups:
             raise CaveatError("the key is not named", where="groups", do='write key = "household"')
         if entries.get("constant") is not None:
             entries["constant"] = tuple(entries["constant"])
+        entries["margins"] = tuple(entries.get("margins", ()))
         return cls(**entries)
 
 

@@ -4,7 +4,7 @@ from caveat.utility import entries
 from caveat.utility.analyses import Coefficients, ModelComparison, compare_model, overlap
 from caveat.utility.associations import Associations, associations
 from caveat.utility.combining import RULES, Combined, combine
-from caveat.utility.compare import compare, compare_pairs
+from caveat.utility.compare import compare, compare_linked, compare_pairs
 from caveat.utility.counts import count_statistics
 from caveat.utility.detection import Detection, detection
 from caveat.utility.edits import EditRule, RuleResult, check_rules
@@ -19,6 +19,7 @@ from caveat.utility.propensity import (
     propensity,
 )
 from caveat.utility.result import References, Result, Utility
+from caveat.utility.structure import Composition, count_groups, within_groups
 from caveat.utility.tables import CrossTable, Histogram, Tables, all_tables, cross_table, histogram
 from caveat.utility.tstr import Prediction, train_on_synthetic
 from caveat.utility.variables import Variable, variables
@@ -30,6 +31,7 @@ __all__ = [
     "Associations",
     "Coefficients",
     "Combined",
+    "Composition",
     "CrossTable",
     "Detection",
     "EditRule",
@@ -50,8 +52,10 @@ __all__ = [
     "check_rules",
     "combine",
     "compare",
+    "compare_linked",
     "compare_model",
     "compare_pairs",
+    "count_groups",
     "count_statistics",
     "cross_table",
     "detection",
@@ -65,4 +69,5 @@ __all__ = [
     "propensity",
     "train_on_synthetic",
     "variables",
+    "within_groups",
 ]

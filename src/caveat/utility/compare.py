@@ -12,19 +12,21 @@ from caveat.errors import CaveatError
 from caveat.progress import Progress
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
-from caveat.seeds import rng_of
 from caveat.table import Pair, Table, align_copies
+from caveat.table.grouping import Groups
+from caveat.table.linked import Linked
+from caveat.table.members import without_keys
 from caveat.table.overlap import refuse_strangers
 from caveat.utility.analyses import check_model, compare_model
 from caveat.utility.edits import EditRule
+from caveat.utility.grouping import PairGroups, groups_of, groups_of_children
 from caveat.utility.measures import MEASURES, find_measure
 from caveat.utility.pair import WeightedPair
+from caveat.utility.reference_pairs import RESAMPLES, reference_pairs
 from caveat.utility.result import References, Result, Utility
-from caveat.utility.weighting import Weights, redraw, split_weights, weights_apart
+from caveat.utility.weighting import Weights, split_weights, weights_apart
 
-__all__ = ["compare", "compare_pairs"]
-
-RESAMPLES = 3
+__all__ = ["compare", "compare_linked", "compare_pairs"]
 
 
 def compare(
@@ -39,6 +41,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
     weights: Any = None,
+    groups: str | Groups | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure the utility of a release.
@@ -64,6 +67,10 @@ def compare(
         Survey weights that the release was made with: the name of a column of the original, which
         is then no data, or one number for each of its records. The release is compared with the
         weighted original; a control with such a column is weighted too.
+    groups
+        The column that says which rows belong together, as members of a household; it is in all
+        tables and is no data. The structure of the groups is then measured, and the reference
+        values come from whole groups.
     progress
         Called before each measure with its name and the share of all that is done.
 
@@ -75,12 +82,61 @@ def compare(
     """
     ours, numbers = weights_apart(Table.from_frame(original), weights)
     outside, their_numbers = (None, None) if control is None else _outside(control, weights)
-    pairs = _aligned(ours, synthetic, outside)
+    pairs, found = _aligned(ours, synthetic, outside, groups)
     return compare_pairs(
         pairs, models=models, targets=targets, rules=rules, measures=measures,
         resamples=resamples, seed=seed, weights=numbers, control_weights=their_numbers,
-        progress=progress,
+        groups=found, progress=progress,
     )  # fmt: skip
+
+
+def compare_linked(
+    original: Linked,
+    synthetic: Linked | Sequence[Linked],
+    *,
+    measures: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Utility]:
+    """Measure every table of a release of linked tables, and how children hang on their parents.
+
+    Parameters
+    ----------
+    original, synthetic
+        The tables, and those of the release or of its copies. Keys are no data. The column by which
+        the original's children stand says which of them are the first and the second.
+    measures, resamples, seed
+        As for :func:`compare`.
+
+    Returns
+    -------
+    The results by table. A table that holds nothing but keys is left out.
+
+    Examples
+    --------
+    >>> from caveat.table.linked import Link
+    >>> patients = Table.from_frame({"id": list(range(20)), "sex": ["f", "m"] * 10})
+    >>> visits = Table.from_frame({"of": [i // 2 for i in range(20)], "cost": list(range(20))})
+    >>> link = Link("visits", "of", "patients")
+    >>> tables = Linked({"patients": patients, "visits": visits}, {"patients": "id"}, (link,))
+    >>> found = compare_linked(tables, tables, measures=["KS", "group sizes"])
+    >>> found["visits"]["group sizes"].value
+    0.0
+    """
+    copies = [synthetic] if isinstance(synthetic, Linked) else list(synthetic)
+    found = {}
+    for name in original.sequence:
+        ours = without_keys(original, name)
+        if not ours.names:
+            continue
+        pairs, _ = _aligned(ours, [without_keys(copy, name) for copy in copies], None, None)
+        groups = None
+        if original.parent_of(name) is not None:
+            groups = [groups_of_children(original, copy, name) for copy in copies]
+        found[name] = compare_pairs(
+            pairs, measures=measures, resamples=resamples, seed=seed, groups=groups
+        )
+    return found
 
 
 def compare_pairs(
@@ -94,28 +150,34 @@ def compare_pairs(
     seed: int = 0,
     weights: Weights = None,
     control_weights: Weights = None,
+    groups: str | Groups | Sequence[PairGroups] | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure tables that are on common levels already, as :func:`compare` measures others.
 
-    Weights are numbers here, one for each record of the original and of the control.
+    Weights are numbers here, one for each record of the original and of the control. Groups are
+    the key, which is then taken out of the tables, or who belongs together in each pair.
     """
+    aligned, members = _apart(aligned, groups)
     first = aligned[0]
     original, numbers = split_weights(first.original, weights)
     outside, their_numbers = None, None
     if first.control is not None:
         outside, their_numbers = split_weights(first.control, control_weights)
+    members = [_with_weight(one, weights, control_weights) for one in members]
     refuse_strangers(
         original,
         [*(pair.synthetic for pair in aligned), *([] if outside is None else [outside])],
         [name for name in targets if name in original],
     )
     pairs = tuple(
-        WeightedPair(original, pair.synthetic, pair.differences, numbers, outside, their_numbers)
-        for pair in aligned
+        WeightedPair(
+            original, pair.synthetic, pair.differences, numbers, outside, their_numbers, who
+        )
+        for pair, who in zip(aligned, members, strict=True)
     )
     jobs = _jobs(measures, models, targets, rules, pairs)
-    others = _reference_pairs(pairs, resamples, seed)
+    others = reference_pairs(pairs, resamples, seed)
     results = []
     for done, job in enumerate(jobs):
         if progress is not None:
@@ -127,6 +189,33 @@ def compare_pairs(
         tuple(compare_model(pairs, model) for model in models),
         None if outside is None else len(outside),
     )
+
+
+def _apart(
+    aligned: Sequence[Pair], groups: str | Groups | Sequence[PairGroups] | None
+) -> tuple[Sequence[Pair], Sequence[PairGroups | None]]:
+    """Return the pairs without a key, and who belongs together in each."""
+    if groups is None:
+        return aligned, [None] * len(aligned)
+    if isinstance(groups, str | Groups):
+        said = Groups.of(groups)
+        apart = [groups_of(pair, said) for pair in aligned]
+        return [bare for bare, _ in apart], [found for _, found in apart]
+    return aligned, groups
+
+
+def _with_weight(
+    groups: PairGroups | None, weights: Weights, control_weights: Weights
+) -> PairGroups | None:
+    """Return the groups without the records of weight 0, which stand for nobody."""
+    if groups is None:
+        return None
+    ours, outside = groups.original, groups.control
+    if weights is not None and not np.all(weights > 0):
+        ours = ours.of_rows(np.flatnonzero(weights > 0))
+    if outside is not None and control_weights is not None and not np.all(control_weights > 0):
+        outside = outside.of_rows(np.flatnonzero(control_weights > 0))
+    return replace(groups, original=ours, control=outside)
 
 
 class _Job(NamedTuple):
@@ -159,67 +248,30 @@ def _outside(control: Any, weights: Any) -> tuple[Table, Weights]:
     return weights_apart(table, weights if isinstance(weights, str) and weights in table else None)
 
 
-def _aligned(ours: Table, synthetic: Any, outside: Table | None) -> tuple[Pair, ...]:
-    """Bring all tables on common levels; of the control only what all copies have."""
+def _aligned(
+    ours: Table, synthetic: Any, outside: Table | None, groups: str | Groups | None
+) -> tuple[tuple[Pair, ...], list[PairGroups] | None]:
+    """Bring all tables on common levels; of the control only what all copies have.
+
+    A key is taken out before: fresh keys have no levels in common with the others.
+    """
     copies = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not copies:
         raise CaveatError("there is no synthetic table", do="give at least one")
-    tables = [Table.from_frame(copy) for copy in copies]
+    tables, members = [Table.from_frame(copy) for copy in copies], None
+    if groups is not None:
+        said = Groups.of(groups)
+        apart = [groups_of(Pair(ours, table, outside), said) for table in tables]
+        members = [found for _, found in apart]
+        ours, outside = apart[0][0].original, apart[0][0].control
+        tables = [bare.synthetic for bare, _ in apart]
     if outside is not None:
         names = [name for name in ours if all(name in table for table in tables)]
         lacking = [name for name in names if name not in outside]
         if lacking:
             raise CaveatError("the control lacks a column", column=lacking[0], do="add it")
         outside = outside.select(names)
-    return align_copies(ours, tables, outside)
-
-
-def _reference_pairs(
-    pairs: Sequence[WeightedPair], resamples: int, seed: int
-) -> dict[str, list[WeightedPair]]:
-    first = pairs[0]
-    original, weights, n = first.original, first.weights, first.n_original
-    found: dict[str, list[WeightedPair]] = {"resample": []}
-    for resample in range(resamples):
-        generator = rng_of(seed, resample)
-        rows = (
-            generator.integers(0, n, n)
-            if weights is None
-            else generator.choice(n, n, p=weights / n)
-        )
-        found["resample"].append(_against(first, original, original.take(rows), weights))
-    if len(pairs) > 1:
-        found["second_copy"] = [_against(first, first.synthetic, pairs[1].synthetic, None)]
-    if first.control is not None:
-        others = first.control
-        if first.control_weights is not None:
-            rng = rng_of(seed, RESAMPLES, 2)
-            others = others.take(redraw(first.control_weights, len(others), rng))
-        found["control"] = [_equal_sizes(first, others, seed)]
-    return found
-
-
-def _against(
-    pair: WeightedPair, original: Table, synthetic: Table, weights: Weights
-) -> WeightedPair:
-    """Return other tables on the levels of a pair, with its control."""
-    return WeightedPair(
-        original, synthetic, weights=weights,
-        control=pair.control, control_weights=pair.control_weights,
-    )  # fmt: skip
-
-
-def _equal_sizes(pair: WeightedPair, control: Table, seed: int) -> WeightedPair:
-    """Compare as many rows of both: most measures depend on the share of either table."""
-    original, weights = pair.original, pair.weights
-    n = min(len(original), len(control))
-    generator = rng_of(seed, RESAMPLES, 1)
-    if len(original) > n:
-        rows = np.sort(generator.permutation(len(original))[:n])
-        original, weights = original.take(rows), None if weights is None else weights[rows]
-    if len(control) > n:
-        control = control.take(np.sort(generator.permutation(len(control))[:n]))
-    return _against(pair, original, control, weights)
+    return align_copies(ours, tables, outside), members
 
 
 def _mean(job: _Job, pairs: Sequence[WeightedPair]) -> float | None:
@@ -261,6 +313,9 @@ def _jobs(
         elif "copies" in measure.needs:
             if len(copies) > 1:
                 jobs.append(_Job(measure, measure.name, {"copies": copies}))
+        elif "groups" in measure.needs:
+            if copies[0].groups is not None:
+                jobs.append(_Job(measure, measure.name, {}))
         elif "rules" in measure.needs:
             if rules:
                 jobs.append(_Job(measure, measure.name, {"rules": rules}))

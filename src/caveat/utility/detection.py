@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
+from caveat.seeds import rng_of
+from caveat.table.members import Members
 from caveat.utility.features import Encoder
 from caveat.utility.pair import WeightedPair
 from caveat.utility.stacked import stacked_weights
@@ -85,11 +88,10 @@ def detector(
     encoder = Encoder(pair, pair.choose(names), dense=False)
     x = np.concatenate([encoder.matrix(t) for t in (pair.synthetic, pair.original)])
     weights = stacked_weights(pair)
-    shuffled = StratifiedKFold(folds, shuffle=True, random_state=seed)
 
     def detect(response: NDArray[np.bool_]) -> Detection:
         scores, aucs = np.empty(len(x)), []
-        for train, test in shuffled.split(x, response):
+        for train, test in _folds(pair, response, folds, seed):
             model = HistGradientBoostingClassifier(
                 categorical_features=encoder.categorical, max_iter=60, random_state=seed
             )
@@ -102,3 +104,20 @@ def detector(
         return Detection(scores, response, np.array(aucs))
 
     return detect
+
+
+def _folds(
+    pair: WeightedPair, response: NDArray[np.bool_], folds: int, seed: int
+) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
+    """Return rows to train on and to test on; rows that belong together are on one side."""
+    if pair.groups is None:
+        shuffled = StratifiedKFold(folds, shuffle=True, random_state=seed)
+        return list(shuffled.split(np.empty(len(response)), response))
+    rng = rng_of(seed)
+
+    def fold_of(members: Members) -> NDArray[np.int64]:
+        filled, place = np.unique(members.group, return_inverse=True)
+        return np.asarray((rng.permutation(len(filled)) % folds)[place])
+
+    fold = np.concatenate([fold_of(pair.groups.synthetic), fold_of(pair.groups.original)])
+    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]

@@ -12,10 +12,11 @@ from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.notes import Note
 from caveat.table import Table
+from caveat.table.members import Members
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import WEIGHTED, Weights, unweighted
 
-__all__ = ["EditRule", "RuleResult", "check_rule", "check_rules", "rule_notes"]
+__all__ = ["EditRule", "RuleResult", "check_rule", "check_rules", "rule_notes", "truth"]
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,17 @@ def check_rules(pair: WeightedPair, rules: Mapping[str, EditRule]) -> dict[str, 
     >>> check_rules(WeightedPair.of(people, release), {"child": rule})["child"].synthetic
     1.0
     """
-    original, weights = pair.original, pair.weights
+    original, weights, groups = pair.original, pair.weights, pair.groups
     found = {}
     for name, rule in rules.items():
-        ours, n = _violations(original, rule, name, weights)
-        theirs, k = _violations(pair.synthetic, rule, name)
-        holds = None if rule.group else _truth(original, rule.consequence, name)
+        by_key = groups is not None and rule.group == groups.said.key
+        ours, n = _violations(
+            original, rule, name, weights, groups.original if by_key and groups else None
+        )
+        theirs, k = _violations(
+            pair.synthetic, rule, name, None, groups.synthetic if by_key and groups else None
+        )
+        holds = None if rule.group else truth(original, rule.consequence, name)
         prior = None if holds is None else 1 - float(np.average(holds, weights=weights))
         found[name] = RuleResult(ours, theirs, n, k, prior)
     return found
@@ -101,17 +107,28 @@ def check_rule(table: Table, rule: EditRule, name: str) -> None:
 
 
 def _violations(
-    table: Table, rule: EditRule, name: str, weights: Weights = None
+    table: Table,
+    rule: EditRule,
+    name: str,
+    weights: Weights = None,
+    members: Members | None = None,
 ) -> tuple[float | None, int]:
-    """Return the share of violations, and the number of records or groups concerned."""
-    holds = _truth(table, rule.consequence, name)
+    """Return the share of violations, and the number of records or groups concerned.
+
+    The groups of a key that was taken out of the table come as `members`.
+    """
+    holds = truth(table, rule.consequence, name)
     concerned = np.ones(table.n_rows, bool)
     if rule.condition is not None:
-        concerned = _truth(table, rule.condition, name)
+        concerned = truth(table, rule.condition, name)
     if rule.group is None:
         broken = ~holds[concerned]
         weight = None if weights is None else weights[concerned]
         return float(np.average(broken, weights=weight)) if len(broken) else None, len(broken)
+    if members is not None:
+        met = np.bincount(members.group[holds & concerned], minlength=members.n_groups)
+        broken = met[members.sizes > 0] == 0
+        return float(broken.mean()) if len(broken) else None, len(broken)
     if rule.group not in table:
         raise CaveatError("there is no such column", where=f"rule {name}", do="check its name")
     group = table[rule.group]
@@ -121,7 +138,8 @@ def _violations(
     return float(broken.mean()) if len(broken) else None, len(broken)
 
 
-def _truth(table: Table, text: str, name: str) -> NDArray[np.bool_]:
+def truth(table: Table, text: str, name: str) -> NDArray[np.bool_]:
+    """Return the rows in which a condition of the rule of this name holds."""
     try:
         expression = Expression(text)
         absent = [column for column in expression.columns if column not in table]

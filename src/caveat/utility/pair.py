@@ -15,7 +15,9 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.table import Column, Difference, Kind, Pair, Table, align
 from caveat.table.column import Codes
+from caveat.table.grouping import Groups
 from caveat.table.groups import Style, breaks, cut, interval_labels
+from caveat.utility.grouping import PairGroups, groups_of
 from caveat.utility.weighting import Weights, redraw, split_weights
 
 __all__ = ["Categories", "Category", "WeightedPair"]
@@ -67,6 +69,8 @@ class WeightedPair(Pair):
         Records that were not used to make the release, on the same levels.
     control_weights
         Their survey weights.
+    groups
+        Which rows belong together, if that is known; the key itself is in no table.
 
     Attributes
     ----------
@@ -84,6 +88,7 @@ class WeightedPair(Pair):
         weights: Weights = None,
         control: Table | None = None,
         control_weights: Weights = None,
+        groups: PairGroups | None = None,
     ) -> None:
         if not (len(original) and len(synthetic)):
             raise CaveatError("a table has no row", do="give tables with at least one row")
@@ -95,6 +100,7 @@ class WeightedPair(Pair):
             tuple(differences),
         )
         self.control_weights = control_weights
+        self.groups = groups
         self.doubts = tuple(
             Note("tables-differ", str(d))
             for d in differences
@@ -113,11 +119,17 @@ class WeightedPair(Pair):
 
     @classmethod
     def of(
-        cls, original: Any, synthetic: Any, weights: Any = None, control: Any = None
+        cls,
+        original: Any,
+        synthetic: Any,
+        weights: Any = None,
+        control: Any = None,
+        groups: str | Groups | None = None,
     ) -> WeightedPair:
         """Align two tables or frames of any origin, and perhaps a control.
 
-        The weights are the name of a column of the original, or one number for each of its rows.
+        The weights are the name of a column of the original, or one number for each of its rows;
+        the groups are the column that says which rows belong together.
 
         Examples
         --------
@@ -127,8 +139,14 @@ class WeightedPair(Pair):
         """
         ours, numbers = split_weights(Table.from_frame(original), weights)
         outside = None if control is None else Table.from_frame(control)
-        found = align(ours, Table.from_frame(synthetic), outside)
-        return cls(found.original, found.synthetic, found.differences, numbers, found.control)
+        theirs, found = Table.from_frame(synthetic), None
+        if groups is not None:
+            bare, found = groups_of(Pair(ours, theirs, outside), Groups.of(groups))
+            ours, theirs, outside = bare.original, bare.synthetic, bare.control
+        pair = align(ours, theirs, outside)
+        return cls(
+            pair.original, pair.synthetic, pair.differences, numbers, pair.control, groups=found
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from caveat.seeds import rng_of
 from caveat.table import Table
+from caveat.table.members import draw_groups
 from caveat.utility.features import Encoder
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
@@ -96,7 +98,7 @@ def train_on_synthetic(
     x, y, w = data(pair.original, pair.weights)
     synthetic = data(pair.synthetic)
     if outside is None:
-        train, test = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
+        train, test = _split(pair, _response(pair.original, target)[0], seed)
         xt, yt, wt = x[test], y[test], None if w is None else w[test]
         x, y, w = x[train], y[train], None if w is None else w[train]
     else:
@@ -111,6 +113,18 @@ def train_on_synthetic(
     theirs, ours, least = (_score(number, yt, guess, wt) for guess in guesses)
     figure = "R²" if number else "F1 (macro)"
     return Prediction(target, figure, theirs, ours, least, len(yt), outside is not None)
+
+
+def _split(
+    pair: WeightedPair, held: NDArray[np.bool_], seed: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Set a third aside, of groups if rows belong together: nobody is tested by her household."""
+    n = int(held.sum())
+    if pair.groups is None or pair.groups.original.n_groups < 2:
+        train, test = train_test_split(np.arange(n), test_size=1 / 3, random_state=seed)
+        return train, test
+    aside = draw_groups(pair.groups.original, pair.n_original // 3, rng_of(seed))[held]
+    return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
 def _fit(model: Any, x: Floats, y: Floats, weights: Weights) -> Any:

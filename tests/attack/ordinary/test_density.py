@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.attack.ordinary import (
-    MembershipScores,
-)
+from caveat.attack.ordinary import MembershipScores, density, membership_scores
+from caveat.errors import CaveatError
 
 
 def test_true_positives_and_f1_by_hand():
@@ -31,3 +30,59 @@ def test_scores_that_say_nothing_find_what_chance_finds():
     assert abs(found.auc - 0.5) < 4 * 0.013
     low, high = found.true_positives(0.05).interval
     assert low < 0.05 < high
+
+
+def homes(seed, n=60):
+    """Households of one to four whose members share a place."""
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 5, n)
+    home = np.repeat(np.arange(n), size)
+    place = rng.normal(0, 1, n)[home].round(3)
+    return {"home": home, "place": place, "age": rng.integers(0, 90, len(home))}
+
+
+@pytest.mark.parametrize("score", ["density", "distance"])
+def test_households_are_scored_as_a_whole(monkeypatch, score):
+    """The halves of the control share no household, and every household has one score."""
+    seen = []
+    plain = density._SCORES[score]
+
+    def watched(people, release, reference):
+        seen.append((people, reference))
+        return plain(people, release, reference)
+
+    monkeypatch.setitem(density._SCORES, score, watched)
+    original, control = homes(1), homes(2)
+    release = {name: cells for name, cells in original.items() if name != "home"}
+    found = membership_scores(original, release, control=control, groups="home", score=score)
+    assert len(found.members) == len(np.unique(original["home"]))
+    assert len(found.outsiders) == 30
+    (members, _), (outsiders, reference) = seen
+    assert len(members) == len(original["home"])
+    places = [set(t["place"].values.tolist()) for t in (outsiders, reference)]
+    assert not places[0] & places[1]
+    assert len(outsiders) + len(reference) == len(control["home"])
+    assert found.auc > 0.9  # the release is a copy
+
+    alone = membership_scores(original, release, control=control, score=score)
+    assert len(alone.members) == len(original["home"])
+
+
+def test_what_speaks_for_a_household_adds_up():
+    original, control = homes(1), homes(2)
+    release = {name: cells[::2] for name, cells in original.items() if name != "home"}
+    found = membership_scores(original, release, control=control, groups="home", seed=3)
+    single = {**original, "home": np.arange(len(original["home"]))}
+    each = membership_scores(single, release, control=control, groups="home", seed=3)
+    assert found.members == pytest.approx(np.bincount(original["home"], each.members))
+
+
+def test_groups_that_cannot_be_split_are_refused():
+    original = homes(1)
+    few = {name: cells[:5] for name, cells in homes(2).items()} | {
+        "home": np.array([1, 1, 2, 2, 3])
+    }
+    with pytest.raises(CaveatError, match="at least four groups outside the data"):
+        membership_scores(original, original, control=few, groups="home")
+    with pytest.raises(CaveatError, match="no column 'house'"):
+        membership_scores(original, original, control=homes(2), groups="house")

@@ -36,7 +36,9 @@ def test_the_key_alone_finds_the_rest(release):
     assert model.groups == Groups("hh", ("region", "size", "total"))
     assert dict(model.plan.late) == {"total": "sum(income)", "size": "sum(1)"}
     assert [str(rule.text) for rule in model.plan.rules] == ["age >= 18"]
-    assert list(model.model.stages) == ["groups", "members, first", "members, later"]
+    assert list(model.model.stages) == [
+        "groups", "members, first", "members, later", "members, each",
+    ]  # fmt: skip
 
 
 def test_whole_groups_come_out(release):
@@ -122,3 +124,49 @@ def test_roles_are_drawn_first_and_rules_know_the_first_member():
 def test_bad_options_are_one_sentence(options, says):
     with pytest.raises(CaveatError, match=says):
         Synthesizer(groups="hh", **options).plan(HOUSEHOLDS)
+
+
+def weighted(factor: float) -> Table:
+    """Return the households with weights: those of region N count `factor` times."""
+    weights = np.where(HOUSEHOLDS["region"].values == "N", factor, 1.0)
+    return HOUSEHOLDS.with_columns({"w": Table.from_frame({"w": weights})["w"]})
+
+
+def test_a_population_is_as_large_as_the_weights_say():
+    table = weighted(5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Synthesizer(seed=1, method="cart", groups="hh", weights="w").fit(table)
+        made = model.tables("population")[0]
+    north = len({k for k, r in zip(table["hh"].values, table["region"].values, strict=True)
+                 if r == "N"})  # fmt: skip
+    expected = 5 * north + (300 - north)
+    assert model.population == expected == len(np.unique(made["hh"].codes))
+    share = np.mean([values[0] == "N" for values in by_group(made, "region")])
+    # Binomial around the weighted share of the sample.
+    wanted = 5 * north / expected
+    assert abs(share - wanted) < 4 * np.sqrt(wanted * (1 - wanted) / expected)
+    assert "w" not in made
+
+
+def test_margins_change_the_population_that_comes_out():
+    margin = {"region": ["N", "S", "W"], "groups": [600, 300, 100]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Synthesizer(
+            seed=1, method="cart", groups={"key": "hh", "margins": [margin]}, weights="w"
+        ).fit(weighted(1.0))
+        made = model.tables("population")[0]
+    assert model.population == 1000
+    regions = [values[0] for values in by_group(made, "region")]
+    assert abs(regions.count("N") - 600) < 4 * np.sqrt(1000 * 0.6 * 0.4)
+    assert abs(regions.count("W") - 100) < 4 * np.sqrt(1000 * 0.1 * 0.9)
+
+
+def test_a_population_needs_weights(release):
+    model, _ = release
+    with pytest.raises(CaveatError, match="expanded by the weights of groups"):
+        model.tables("population")
+    groups = {"key": "hh", "margins": [{"region": ["N"], "groups": [1]}]}
+    with pytest.raises(CaveatError, match="margins are for weights"):
+        Synthesizer(groups=groups).plan(HOUSEHOLDS)

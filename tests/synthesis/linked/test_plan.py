@@ -16,17 +16,20 @@ def test_members_are_drawn_from_their_group_themselves_and_those_before():
     assert predictors(plan, "groups", "region") == ("number of members",)
     above = ("number of members", "region")
     assert predictors(plan, "members, first", "sex") == (*above, "age")
-    # Age, sex and role of the first member serve everything, the first income incomes alone.
+    # Age, sex and role of the first member serve everything; incomes of others know no more.
     first = ("first.age", "first.sex", "first.role")
     assert predictors(plan, "members, later", "sex") == (*above, "number so far", *first, "age")
-    assert "first.income" in predictors(plan, "members, later", "income")
+    kind = ("age", "sex", "role")
+    assert predictors(plan, "members, each", "income") == (*above, "number so far", *first, *kind)
     assert plan.columns["size"].settings.formula == "sum(1)"
     assert plan.columns["total"].settings.method == "drop"
 
 
 def test_columns_behind_the_members_are_drawn_after_them():
     plan = Synthesizer(method="cart", groups="hh").plan(households())
-    assert list(plan.stages) == ["groups", "members, first", "members, later", "groups, after"]
+    assert list(plan.stages) == [
+        "groups", "members, first", "members, later", "members, each", "groups, after",
+    ]  # fmt: skip
     last = predictors(plan, "groups, after", "total")
     assert {"sum.income", "first.role", "number of members"} <= set(last)
     early = Synthesizer(method="cart", groups="hh", order=["total"]).plan(households())

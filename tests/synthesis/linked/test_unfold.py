@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caveat.expressions import Expression
 from caveat.synthesis.linked.stages import Drawn, shape_of
-from caveat.synthesis.linked.unfold import unfold
+from caveat.synthesis.linked.unfold import owners, unfold
 from caveat.table import Table
 from caveat.table.grouping import found_groups, split_groups
 from caveat.table.linked import Link, Linked
@@ -20,6 +20,10 @@ PEOPLE = Table.from_frame(
 )
 BOTH = split_groups(PEOPLE, found_groups(PEOPLE, "hh"))
 ADULT = Expression("age >= 18")
+MADE = {
+    "groups": Drawn(("number of members", "region", "rent")),
+    "members": Drawn(("age", "money"), context=("age",)),
+}
 
 
 def stages(some=None, after=()):
@@ -44,6 +48,28 @@ def test_members_know_their_group_and_the_first_of_them():
         [40, 38], [3, 3], [1, 2], [4, 4],
     ]  # fmt: skip
     assert "previous.age" not in later
+    each = found["members, each"]
+    assert cells(each, "money", "age", "first.age", "number so far") == [
+        [0, 10, 5, 7, 0], [3, 40, 38, 71, 9], [3, 3, 3, 71, 9], [0, 1, 2, 0, 0],
+    ]  # fmt: skip
+
+
+def test_rows_know_whom_they_belong_to():
+    shape = shape_of(BOTH, MADE)
+    assert {name: rows.tolist() for name, rows in owners(BOTH, shape).items()} == {
+        "groups": [0, 1, 2],
+        "members, first": [0, 1, 2],
+        "members, later": [0, 0],
+        "members, each": [0, 0, 0, 1, 2],
+    }
+
+
+def test_a_class_of_the_first_serves_the_same_class_and_nobody_knows_it_of_the_first():
+    table = PEOPLE.with_columns({"job": Table.from_frame({"job": list("abcde")})["job"]})
+    both = split_groups(table, found_groups(table, "hh"))
+    made = {**MADE, "members": Drawn(("age", "job"), context=("age",))}
+    each = unfold(both, shape_of(both, made))["members, each"]
+    assert cells(each, "job", "first.job") == [list("abcde"), [None, "a", "a", None, None]]
 
 
 def test_who_meets_a_condition_stands_first_and_who_cannot_takes_no_part():
@@ -71,7 +97,7 @@ def test_in_an_order_numbers_are_distances_and_the_previous_is_known():
         (Link("visits", "who", "people"),),
         order={"visits": "day"},
     )
-    made = {"people": Drawn(("number of visits",)), "visits": Drawn(("day", "x"))}
+    made = {"people": Drawn(("number of visits",)), "visits": Drawn(("day", "x"), context=("x",))}
     found = unfold(both, shape_of(both, made))
     assert cells(found["visits, first"], "day", "x") == [[2, 1], ["r", "q"]]
     later = found["visits, later"]

@@ -23,6 +23,7 @@ from caveat.errors import CaveatError
 from caveat.nearest import Floats, Mixed, in_blocks
 from caveat.risk.measurement import Measurement, rate, wilson
 from caveat.table import Table
+from caveat.table.members import Members, members_of
 
 __all__ = ["ATTACK", "Kernels", "MembershipScores", "density_scores", "membership_scores"]
 
@@ -119,10 +120,11 @@ def membership_scores(
     *,
     control: Any,
     score: Score = "density",
+    groups: str = "",
     attacks: int = 2000,
     seed: int = 0,
 ) -> MembershipScores:
-    """Score people who were in the data and people who were not.
+    """Score people, or groups of them, who were in the data and others who were not.
 
     Parameters
     ----------
@@ -135,29 +137,46 @@ def membership_scores(
         "density": log of the density of the release at the record less that of the reference set.
         "distance": the distance to the nearest reference record less that to the nearest synthetic
         record, both by Gower, relative to their sum: each record is its own yardstick.
+    groups
+        The column of the original and of the control that says who belongs together, as a
+        household; it is not compared. Then groups are scored, by the sum of their members' scores:
+        what speaks for a household adds up. The control is halved by groups.
     attacks
         Number of members and of outsiders scored, at most.
     seed
         Root of the randomness.
     """
-    tables = prepare(original, synthetic, control)
-    if tables.control is None or len(tables.control) < 4:
-        raise CaveatError("membership needs at least four people outside the data", do="add some")
-    halves, pick = seeds(seed, 2)
-    order = halves.permutation(len(tables.control))
-    half = len(order) // 2
-    reference = tables.control.take(np.sort(order[:half]))
-    outsiders = tables.control.take(np.sort(order[half:]))
-    people = [
-        table.take(chosen(len(table), attacks, pick)) for table in (tables.original, outsiders)
-    ]
-    if score == "density":
-        found = [density_scores(person, tables.synthetic, reference) for person in people]
-    elif score == "distance":
-        found = [_distance_scores(person, tables.synthetic, reference) for person in people]
-    else:
+    if score not in _SCORES:
         raise CaveatError(f"there is no score {score!r}", do="choose density or distance")
+    (original, inside), (control, outside) = (_units(t, groups) for t in (original, control))
+    release = Table.from_frame(synthetic)
+    tables = prepare(original, release.drop([n for n in release if n == groups]), control)
+    if tables.control is None or outside.n_groups < 4:
+        who = "groups" if groups else "people"
+        raise CaveatError(f"membership needs at least four {who} outside the data", do="add some")
+    halves, pick = seeds(seed, 2)
+    order = halves.permutation(outside.n_groups)
+    half = len(order) // 2
+    reference = tables.control.take(np.sort(outside.take(order[:half])[0]))
+    rows, outside = outside.take(np.sort(order[half:]))
+    people = ((tables.original, inside), (tables.control.take(rows), outside))
+    found = []
+    for table, members in people:
+        rows, attacked = members.take(chosen(members.n_groups, attacks, pick))
+        scores = _SCORES[score](table.take(rows), tables.synthetic, reference)
+        sums = np.bincount(attacked.group, scores, attacked.n_groups)
+        found.append(np.asarray(sums, dtype=np.float64))
     return MembershipScores(found[0], found[1], score)
+
+
+def _units(frame: Any, key: str) -> tuple[Any, Members]:
+    """Return a table without its key, and who belongs together; without a key all are alone."""
+    if frame is None:
+        return None, Members(np.zeros(0, dtype=np.int64), 0)
+    table = Table.from_frame(frame)
+    if not key:
+        return table, Members(np.arange(len(table)), len(table))
+    return table.drop([key]), members_of(table, key)
 
 
 def _distance_scores(people: Table, release: Table, reference: Table) -> Floats:
@@ -186,6 +205,9 @@ def density_scores(people: Table, release: Table, reference: Table) -> Floats:
     return np.asarray(high - low)
 
 
+_SCORES = {"density": density_scores, "distance": _distance_scores}
+
+
 class Kernels(NamedTuple):
     """Widths of the kernels: of the numbers, and log weights of categories that agree or not."""
 
@@ -194,11 +216,22 @@ class Kernels(NamedTuple):
     differ: Floats
 
     @classmethod
-    def of(cls, data: Mixed) -> Kernels:
-        """Return the widths that suit a table: a tenth of Scott's."""
+    def of(cls, data: Mixed, spread: Floats | None = None, part: float = NARROW) -> Kernels:
+        """Return the widths that suit a table: a part of Scott's.
+
+        Parameters
+        ----------
+        data
+            The table.
+        spread
+            Standard deviations of the numbers, where they are not those of ``data``: a missing cell
+            is coded far away from all numbers, and no kernel should be wide enough to get there.
+        part
+            Of Scott's width.
+        """
         width = data.numbers.shape[1]
-        shrink = NARROW * data.n ** (-1 / (width + 4))
-        bandwidth = data.numbers.std(axis=0) * shrink
+        shrink = part * data.n ** (-1 / (width + 4))
+        bandwidth = (data.numbers.std(axis=0) if spread is None else spread) * shrink
         levels = np.maximum(data.codes.max(axis=0, initial=0) + 1.0, 2.0)
         share = np.minimum((levels - 1) / levels, shrink**2)
         return cls(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from caveat.table.grouping import (
 from caveat.table.identifying import judge
 from caveat.table.linked import Linked
 from caveat.table.numbers import decimals_of
+from caveat.table.weights import survey_weights
 
 __all__ = ["GroupModel", "GroupPlan", "fit_groups", "plan_groups"]
 
@@ -147,6 +148,8 @@ class GroupModel:
         What computed columns are like, without rows, and their decimals.
     backend
         The kind of frame that came in.
+    population
+        Number of groups that the weights of the sample stand for; 0 without weights.
     """
 
     model: LinkedModel
@@ -154,6 +157,7 @@ class GroupModel:
     n_rows: int
     kinds: Mapping[str, tuple[Column, int]]
     backend: str = ""
+    population: int = 0
 
     __repr__ = without_values
 
@@ -183,13 +187,19 @@ class GroupModel:
         """Return the same fit with another seed for its draws."""
         return replace(self, model=replace(self.model, seed=seed))
 
-    def sample(self, groups: int | None = None, copies: int = 1, threads: int | None = None) -> Any:
+    def sample(
+        self,
+        groups: int | Literal["population"] | None = None,
+        copies: int = 1,
+        threads: int | None = None,
+    ) -> Any:
         """Draw synthetic copies as frames of the kind that came in.
 
         Parameters
         ----------
         groups
-            Groups of each copy; as many as the original has by default.
+            Groups of each copy; as many as the original has by default. "population": as many as
+            the weights of the sample stand for.
         copies
             Number of copies. One gives a frame, several a list of frames.
         threads
@@ -199,12 +209,22 @@ class GroupModel:
         return frames[0] if copies == 1 else frames
 
     def tables(
-        self, groups: int | None = None, copies: int = 1, threads: int | None = None
+        self,
+        groups: int | Literal["population"] | None = None,
+        copies: int = 1,
+        threads: int | None = None,
     ) -> list[Table]:
         """Draw synthetic copies as tables."""
-        if groups is not None and groups < 1:
+        if groups == "population" and not self.population:
+            raise CaveatError(
+                "a population is expanded by the weights of groups, and there are none",
+                where="rows",
+                do='name them: weights = "…" in [synthesis]',
+            )
+        n = self.population if groups == "population" else groups
+        if n is not None and n < 1:
             raise CaveatError("the number of groups must be 1 or more")
-        rows = None if groups is None else {GROUPS: groups}
+        rows = None if n is None else {GROUPS: n}
         return [self._joined(linked) for linked in self.model.tables(rows, copies, threads)]
 
     def _joined(self, linked: Linked) -> Table:
@@ -244,4 +264,8 @@ def fit_groups(
     kinds = {name: (table[name].take(slice(0, 0)), decimals_of(table[name])) for name in plan.late}
     left = {*plan.dropped, plan.weights}
     names = tuple(name for name in table if name not in left)
-    return GroupModel(model, names, table.n_rows, kinds, table.backend)
+    population = 0
+    if plan.weights:
+        top = linked.tables[GROUPS][plan.weights]
+        population = round(float(survey_weights(top, plan.weights).sum()))
+    return GroupModel(model, names, table.n_rows, kinds, table.backend, population)

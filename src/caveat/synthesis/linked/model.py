@@ -20,7 +20,7 @@ from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.linked.keys import FreshKeys
 from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Stage, number_of
-from caveat.synthesis.linked.unfold import counts_column, sums_column, unfold
+from caveat.synthesis.linked.unfold import counts_column, sums_column, unfold, unknown_where
 from caveat.synthesis.model import LogProb, Model, recoded, without_unknown, written
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
@@ -100,6 +100,7 @@ class _Draw:
         self.threads = threads
         self.columns: dict[str, Columns] = {}
         self.parents: dict[str, Ints] = {}
+        self.starts: dict[str, Ints] = {}
         self.numbers = {stage.name: i for i, stage in enumerate(model.plan.shape)}
 
     def linked(self) -> Linked:
@@ -158,10 +159,26 @@ class _Draw:
         link = self.model.outline.parent_of(table)
         assert link is not None
         counts = self.columns[link.parent][number_of(table)].cell_numbers.astype(np.int64)
+        by_part = {stage.part: stage for stage in stages}
         # A table in which nobody has a child, or a second one, has no such stage.
-        counts = np.minimum(counts, [0, 1, counts.max(initial=0)][len(stages)])
+        most = counts.max(initial=0) if "later" in by_part else int("first" in by_part)
+        counts = np.minimum(counts, most)
+        self.starts[table] = np.cumsum(counts) - counts
+        self.parents[table] = np.repeat(np.arange(len(counts)), counts)
+        self.columns[table] = {}
+        rounds = list(_rounds(counts, any(stage.ordered for stage in stages)))
+        for parts in (("first", "later"), ("each", "each")):
+            if parts[0] in by_part and rounds:
+                self._in_rounds([by_part.get(part, stages[0]) for part in parts], rounds)
+        if not rounds:
+            empty = self.model.dictionaries[table]
+            self.columns[table] = dict(empty.columns)
+
+    def _in_rounds(self, stages: list[Stage], rounds: list[tuple[Ints, Ints]]) -> None:
+        """Draw the first children, then the others, and put them under each other."""
+        table = stages[0].table
         parts: list[tuple[Ints, Columns]] = []
-        for owners, places in _rounds(counts, any(stage.ordered for stage in stages)):
+        for owners, places in rounds:
             stage = stages[min(int(places[0]), 1)]
             # The first child of each parent, and the one before; nobody is before the first.
             known = [
@@ -171,7 +188,11 @@ class _Draw:
             given = self._given(stage, owners, places, *known)
             drawn = self._stage(stage, given, len(owners), int(places[0]))
             parts.append((owners, self._own(stage, drawn, known[1])))
-        self._gather(table, parts)
+        order = np.argsort(np.concatenate([owners for owners, _ in parts]), kind="stable")
+        for name in parts[0][1]:
+            stacked = common_levels([part[name] for _, part in parts], name)
+            codes = np.concatenate([part.codes for part in stacked])
+            self.columns[table][name] = stacked[0].with_codes(codes[order])
 
     def _after(self, stage: Stage) -> None:
         """Draw what a row has when its children are there."""
@@ -200,9 +221,19 @@ class _Draw:
             name: self.columns[source][column].take(at[source])
             for name, (source, column) in stage.above.items()
         }
-        if stage.part == "later":
-            given[SO_FAR] = counts_column(places)
-            for name, (which, column) in stage.before.items():
+        if SO_FAR not in stage.given:
+            return given
+        own, starts = self.columns[stage.table], self.starts[stage.table][owners]
+        given[SO_FAR] = counts_column(places)
+        given |= {name: own[name].take(starts + places) for name in stage.own}
+        for name, (which, column) in stage.before.items():
+            if which == FIRST and column in stage.own:
+                given[name] = own[column].take(starts)
+            elif places[0] == 0:
+                held = self.model.dictionaries[stage.table][column]
+                nobody = np.zeros(len(owners), np.int64)
+                given[name] = unknown_where(held.with_codes(nobody), nobody == 0)
+            else:
                 given[name] = (first if which == FIRST else last)[column]
         return given
 
@@ -217,23 +248,6 @@ class _Draw:
                 column = _moved(column, last[own], dictionary, falling)
             found[own] = column
         return found
-
-    def _gather(self, table: str, parts: list[tuple[Ints, Columns]]) -> None:
-        """Put the places under each other, parent by parent."""
-        if not parts:
-            empty = self.model.dictionaries[table]
-            self.columns[table] = {name: empty[name].take(slice(0, 0)) for name in empty}
-            self.parents[table] = np.zeros(0, np.int64)
-            return
-        owners = np.concatenate([rows for rows, _ in parts])
-        order = np.argsort(owners, kind="stable")
-        self.parents[table] = owners[order]
-        columns = {}
-        for name in parts[0][1]:
-            stacked = common_levels([part[name] for _, part in parts], name)
-            codes = np.concatenate([part.codes for part in stacked])
-            columns[name] = stacked[0].with_codes(codes[order])
-        self.columns[table] = columns
 
 
 def _rounds(counts: Ints, ordered: bool) -> Iterator[tuple[Ints, Ints]]:

@@ -1,17 +1,18 @@
 """Stages: in which parts linked tables are drawn, and what each part is drawn from.
 
-A table without a parent is one stage. The rows of a child table are drawn in two: the first child
-of each parent, from what the parent and its own parents are; then every further one, from these,
-its place, the first child and, where children stand in an order, the one before it. How many
-children a row has is a column of its own. Columns of the parent that come after those of its
-children in the visit sequence are drawn last, from the first child and the sums over all. So
-everything is a product of the shares of leaves, as it is in one table.
+A table without a parent is one stage. What kind of child a row is, its role, age and sex, is drawn
+in two: of the first child of each parent, from what the parent and its own parents are; then of
+every further one, from these, its place, the first child and, where children stand in an order, the
+one before it. The other columns of all children are one stage again: the more rows a tree has, the
+better. How many children a row has is a column of its own. Columns of the parent that come after
+those of its children in the visit sequence are drawn last, from the first child and the sums over
+all. So everything is a product of the shares of leaves, as it is in one table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from caveat.expressions import Expression
 from caveat.table import Kind
@@ -70,10 +71,10 @@ class Stage:
     table
         The table.
     part
-        "all" rows of a table without parent, the "first" children or the "later" ones, or rows
-        "after" their children.
+        "all" rows of a table without parent, the "first" children or the "later" ones, what is left
+        of "each" child, or rows "after" their children.
     made
-        What is drawn of the table; numbers of children are among its columns.
+        What is drawn; numbers of children are among its columns.
     above
         Columns of the tables above by the name that they have here.
     gap
@@ -85,6 +86,10 @@ class Stage:
     below
         Columns of the children that come before this stage, by the name that they have here: which
         child or what of all of them, the table and the column.
+    own
+        Columns of the row itself that are known.
+    classes
+        Columns that are no numbers: those of the first child serve the same column of the others.
     """
 
     table: str
@@ -95,6 +100,8 @@ class Stage:
     ordered: bool = False
     weights: Source | None = None
     below: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
+    classes: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -110,18 +117,21 @@ class Stage:
     @property
     def before(self) -> dict[str, Source]:
         """Columns of the children before: their names here, which child it is, and the column."""
-        if self.part != "later":
+        if self.part not in ("later", "each"):
             return {}
         known = [n for n in self.made.columns if n not in self.made.silent]
+        kind = [n for n in (*self.own, *known) if n in self.made.context]
+        alike = [n for n in known if n not in kind and (self.ordered or n in self.classes)]
+        found = {FIRST + n: (FIRST, n) for n in (*kind, *alike)}
         # Without an order of their own, children drawn from the one before drift away.
-        which = (FIRST, PREVIOUS) if self.ordered else (FIRST,)
-        return {prefix + n: (prefix, n) for prefix in which for n in known}
+        previous = known if self.ordered else ()
+        return found | {PREVIOUS + n: (PREVIOUS, n) for n in previous}
 
     @property
     def given(self) -> tuple[str, ...]:
         """The columns that are known before anything of the stage is drawn."""
-        so_far = (SO_FAR,) if self.part == "later" else ()
-        return (*self.above, *so_far, *self.before, *self.below)
+        so_far = (SO_FAR,) if self.part in ("later", "each") else ()
+        return (*self.above, *so_far, *self.before, *self.below, *self.own)
 
     @property
     def only_for(self) -> dict[str, str]:
@@ -173,9 +183,26 @@ def shape_of(linked: Linked, made: Mapping[str, Drawn], weights: Source | None =
             continue
         by = linked.order.get(table, "").removeprefix("-")
         gap = by if by in own.columns and linked.tables[table][by].kind.is_number else ""
-        both = ("first", "later")
-        stages += [Stage(table, part, own, inherited, gap, bool(by), weights) for part in both]
+        classes = frozenset(
+            n for n in own.columns
+            if n in linked.tables[table] and not linked.tables[table][n].kind.is_number
+        )  # fmt: skip
+        kind, rest = _parted(own, gap)
+        start = Stage(table, "first", kind, inherited, gap, bool(by), weights, classes=classes)
+        stages += [start, replace(start, part="later")]
+        if rest.columns:
+            known_ones = tuple(n for n in kind.columns if n not in own.silent)
+            stages.append(replace(start, part="each", made=rest, own=known_ones, gap=""))
     return (*stages, *last)
+
+
+def _parted(made: Drawn, gap: str) -> tuple[Drawn, Drawn]:
+    """Return what says which kind of child a row is, and the rest, as the sequence has them."""
+    needed = {*made.context, gap, *(made.some.columns if made.some is not None else ())}
+    last = max((i for i, n in enumerate(made.columns) if n in needed), default=-1)
+    last = len(made.columns) - 1 if last < 0 else last
+    kind, rest = made.columns[: last + 1], made.columns[last + 1 :]
+    return replace(made, columns=kind), replace(made, columns=rest, some=None)
 
 
 def _below(

@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Shape, Stage, number_of
+from caveat.synthesis.linked.stages import FIRST, PREVIOUS, SO_FAR, SUM, Shape, Stage, number_of
 from caveat.table import Column, Kind, Missing, Table
 from caveat.table.linked import Linked
 from caveat.table.numbers import decimals_of
 
-__all__ = ["complete", "counts_column", "placed", "restricted", "sums_column", "unfold"]
+__all__ = ["complete", "counts_column", "owners", "placed", "restricted", "sums_column", "unfold",
+           "unknown_where"]  # fmt: skip
 
 Ints = NDArray[np.int64]
 
@@ -37,7 +38,7 @@ def unfold(linked: Linked, shape: Shape) -> dict[str, Table]:
     ...     print(name, table.n_rows, table.names[1:])
     groups 2 ('region',)
     members, first 2 ('region', 'age')
-    members, later 1 ('region', 'number so far', 'first.age', 'previous.age', 'age')
+    members, later 1 ('region', 'number so far', 'age')
     """
     linked = complete(linked, shape)
     wide = {table: _wide(linked, table) for table in linked.sequence}
@@ -117,36 +118,66 @@ def restricted(stage: Stage, column: Column, name: str) -> Column:
 
 def _table(linked: Linked, shape: Shape, stage: Stage, wide: dict[str, dict[str, Column]]) -> Table:
     own = wide[stage.table]
-    if stage.part in ("all", "after"):
-        rows = np.arange(linked.tables[stage.table].n_rows)
-        earlier: dict[str, Ints] = {}
-    else:
-        everyone, places = placed(linked, stage)
-        here = np.flatnonzero(places == 0 if stage.part == "first" else places > 0)
-        rows = everyone[here]
-        earlier = {"": everyone[here - 1]} | {FIRST: everyone[here - places[here]]}
+    everyone, here, places = _rows(linked, shape, stage)
+    rows = everyone[here]
+    earlier = {PREVIOUS: everyone[here - 1], FIRST: everyone[here - places]}
+    first = _first(shape, stage.table)
     found = dict(_above(linked, stage, wide, rows))
-    if stage.part == "later":
-        first = next(s for s in shape if s.table == stage.table and s.part == "first")
-        found[SO_FAR] = counts_column(places[here])
+    if SO_FAR in stage.given:
+        found[SO_FAR] = counts_column(places)
         for name, (which, column) in stage.before.items():
-            held = own[column].take(earlier[FIRST if which == FIRST else ""])
-            found[name] = restricted(first, held, column) if which == FIRST else held
+            held = own[column].take(earlier[which])
+            held = restricted(first, held, column) if which == FIRST else held
+            known = which == FIRST and column in stage.own
+            found[name] = held if known else unknown_where(held, places == 0)
     for name, (what, child, column) in stage.below.items():
-        first = next(s for s in shape if s.table == child and s.part == "first")
+        first = _first(shape, child)
         everyone, places = placed(linked, first)
         if what == SUM:
             found[name] = sums_column(wide[child][column], linked.parent_rows(child), len(rows))
         else:
             held = wide[child][column].take(everyone[places == 0])
             found[name] = restricted(first, held, column)
+    found |= {name: own[name].take(rows) for name in stage.own}
     for name, column in stage.drawn.items():
         held = own[column].take(rows)
         if name != column:
             falling = linked.order[stage.table].startswith("-")
-            held = _gaps(held, own[column].take(earlier[""]), falling)
+            held = _gaps(held, own[column].take(earlier[PREVIOUS]), falling)
         found[name] = restricted(stage, held, column)
     return Table(found, linked.tables[stage.table].backend)
+
+
+def _first(shape: Shape, table: str) -> Stage:
+    """Return the stage of the first children, or the only one of a table without parent."""
+    return next(stage for stage in shape if stage.table == table)
+
+
+def _rows(linked: Linked, shape: Shape, stage: Stage) -> tuple[Ints, Ints, Ints]:
+    """Return the rows of a table as they stand, which of them are in a stage, and their places."""
+    if stage.part in ("all", "after"):
+        rows = np.arange(linked.tables[stage.table].n_rows)
+        return rows, rows, np.zeros_like(rows)
+    everyone, places = placed(linked, _first(shape, stage.table))
+    taking = {"first": places == 0, "later": places > 0}.get(stage.part, places >= 0)
+    here = np.flatnonzero(taking)
+    return everyone, here, places[here]
+
+
+def owners(linked: Linked, shape: Shape) -> dict[str, Ints]:
+    """Return for each row of each stage the row of the table without parent that it belongs to.
+
+    Rows are those of the tables as `complete` leaves them.
+    """
+    linked = complete(linked, shape)
+    found = {}
+    for stage in shape:
+        everyone, here, _ = _rows(linked, shape, stage)
+        rows, table = everyone[here], stage.table
+        while (link := linked.parent_of(table)) is not None:
+            rows, table = linked.parent_rows(table)[rows], link.parent
+        found[stage.name] = rows
+    return found
 
 
 def _above(
@@ -161,6 +192,17 @@ def _above(
         yield name, wide[source][name].take(at[source])
     for name, (source, column) in stage.above.items():
         yield name, wide[source][column].take(at[source])
+
+
+def unknown_where(column: Column, rows: NDArray[np.bool_]) -> Column:
+    """Return a column whose cells are empty in some rows: there is nobody yet to know of."""
+    if not rows.any():
+        return column
+    empty = [i for i, m in enumerate(column.missing) if m.code is None]
+    missing = column.missing if empty else (*column.missing, Missing())
+    code = len(column.levels) + (empty[0] if empty else len(column.missing))
+    codes = np.where(rows, code, column.codes.astype(np.int64))
+    return replace(column, codes=codes, missing=missing)
 
 
 def sums_column(column: Column, owners: Ints, n: int) -> Column:

@@ -21,7 +21,7 @@ from caveat.utility.propensity import (
 )
 from caveat.utility.transport import ROWS, transport
 
-__all__ = ["cart_of", "register"]
+__all__ = ["cart_of", "pmse_of", "register", "s_pmse_of"]
 
 SNOKE = "Snoke, Raab, Nowok, Dibben and Slavkovic (2018), synthpop's utility.gen"
 
@@ -39,7 +39,8 @@ def _null(pair: WeightedPair) -> Null:
     return pair.once("cart null", lambda: permutation_null(pair, repetitions=20))
 
 
-def _pmse(pair: WeightedPair) -> Measurement:
+def pmse_of(pair: WeightedPair) -> Measurement:
+    """Return pMSE of the propensity tree."""
     found = cart_of(pair)
     largest = found.share * (1 - found.share)
     return Measurement(
@@ -47,7 +48,8 @@ def _pmse(pair: WeightedPair) -> Measurement:
     )
 
 
-def _s_pmse(pair: WeightedPair) -> Measurement:
+def s_pmse_of(pair: WeightedPair) -> Measurement:
+    """Return pMSE of the tree over what permuted rows give."""
     found, null = cart_of(pair), _null(pair)
     if null.mean == 0:
         return undefined(Note("no-split", "no tree on permuted rows splits"), n=rows_of(pair))
@@ -107,6 +109,10 @@ def _auc(pair: WeightedPair) -> Measurement:
         return undefined(
             Note("few-rows", "there are too few rows for three folds"), n=rows_of(pair)
         )
+    groups = pair.groups
+    if groups is not None and min(groups.original.n_filled, groups.synthetic.n_filled) < 3:
+        few = Note("few-groups", "there are too few groups for three folds")
+        return undefined(few, n=rows_of(pair))
     found: Detection = pair.once("detection", lambda: detection(pair))
     notes: tuple[Note, ...] = ()
     if found.leaks:
@@ -164,7 +170,7 @@ def _register_ratios() -> None:
     """Add the propensity score and what it is over what a right synthesis gives."""
     add(
         "pMSE",
-        _pmse,
+        pmse_of,
         family="general",
         says="how far a tree's guesses are from chance",
         formula="mean (p − c)² of the scores p of a classification tree (cp 0.001, minbucket 5)",
@@ -175,7 +181,7 @@ def _register_ratios() -> None:
     )
     add(
         "S_pMSE",
-        _s_pmse,
+        s_pmse_of,
         family="general",
         says="pMSE over what a right synthesis gives: 1 expected, below 10 acceptable",
         formula="pMSE / (½ mean pMSE with permuted labels)",

@@ -19,7 +19,7 @@ from caveat.utility.measures import ONE_AT_A_TIME, add, rows_of
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tables import Tables, all_tables, cross_table
 
-__all__ = ["register", "tables_of"]
+__all__ = ["mean_of_tables", "register", "tables_of"]
 
 SYNTHPOP = "Raab, Nowok and Dibben (2021), synthpop's utility.tab and utility.tables"
 LEAST_ROWS = 50  # of the original in a group of records; smaller ones differ by chance
@@ -37,7 +37,8 @@ def _too_few(pair: WeightedPair, ways: str) -> Measurement:
     return undefined(note, n=rows_of(pair))
 
 
-def _mean_of_tables(pair: WeightedPair, ways: int, statistic: str) -> Measurement:
+def mean_of_tables(pair: WeightedPair, ways: int, statistic: str) -> Measurement:
+    """Return the mean of a statistic over all tables of so many variables."""
     if len(pair.names) < ways:
         return _too_few(pair, str(ways))
     found = tables_of(pair, ways)
@@ -131,7 +132,7 @@ def register() -> None:
             label = "Hellinger" if statistic == "dBhatt" else statistic
             add(
                 f"{label} {word}",
-                partial(_mean_of_tables, ways=ways, statistic=statistic),
+                partial(mean_of_tables, ways=ways, statistic=statistic),
                 family="tables",
                 says=f"{text}, mean of all {word} tables",
                 formula=formula,

@@ -1,0 +1,133 @@
+"""Groups of rows, such as households: what a section ``[groups]`` would say about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.findings.profile import Finding, Strength, listed, plural
+from caveat.table.column import Column, Kind
+from caveat.table.grouping import MOST_MEMBERS, constant_columns, size_columns
+from caveat.table.table import Table
+
+__all__ = ["ADULT", "find_groups"]
+
+# With fewer groups, or fewer of several members, nobody can tell what binds them.
+LEAST_GROUPS = 30
+# What is so of this share of the groups is meant to be so of all.
+NEARLY_EVERY = 0.995
+# A column with more levels than this does not say what a member is in its group.
+MOST_ROLES = 20
+# A household has somebody of this age; the rule says something if this share of people is younger.
+ADULT, YOUNGER = 18, 0.02
+_AGE = re.compile(r"(?<![a-z])(age|alter|edad|idade|eta|leeftijd|alder|wiek|ika)(?![a-z])")
+_DATES = (Kind.DATE, Kind.DATETIME)
+
+Ints = NDArray[np.int64]
+
+
+def find_groups(table: Table, keys: Sequence[str]) -> list[Finding]:
+    """Propose the section for the key whose groups have most in common.
+
+    Parameters
+    ----------
+    table
+        The table as it was read, weights included.
+    keys
+        Columns that were judged to be keys of groups.
+
+    Examples
+    --------
+    >>> people = {"hh": [k // 2 for k in range(200)], "region": [k // 2 % 3 for k in range(200)],
+    ...           "age": [40, 7] * 100}
+    >>> (found,) = find_groups(Table.from_frame(people), ["hh"])
+    >>> found.suggestion["groups"], found.suggestion["adult"]
+    ({'key': 'hh', 'constant': ['region']}, 'age')
+    """
+    shared = {key: constant_columns(table, key) for key in keys if _is_key(table[key])}
+    if not shared:
+        return []
+    key = max(shared, key=lambda name: len(shared[name]))
+    return [_proposal(table, key, shared[key])]
+
+
+def _is_key(column: Column) -> bool:
+    sizes = column.counts[: len(column.levels)]
+    several = int((sizes > 1).sum())
+    whole = not column.is_missing.any()
+    return whole and several >= LEAST_GROUPS and int(sizes.max()) <= MOST_MEMBERS
+
+
+def _proposal(table: Table, key: str, constant: Sequence[str]) -> Finding:
+    column = table[key]
+    sizes = column.counts[column.counts > 0]
+    own = [name for name in table if name != key and name not in constant]
+    size = size_columns(table, key, constant)
+    role = next((name for name in own if _is_role(table[name], column)), "")
+    order = _order(table, column, own)
+    adult = next((name for name in own if _has_adults(table[name], name, column)), "")
+    section: dict[str, Any] = {"key": key, "constant": list(constant)}
+    section |= {"order": order} if order else {}
+    section |= {"role": role} if role else {}
+    parts = [f"{plural(len(sizes), 'group')} with {sizes.min():,} to {sizes.max():,} members"]
+    if constant:
+        have = "column has" if len(constant) == 1 else "columns have"
+        parts.append(f"{len(constant)} {have} one value in each ({listed(constant, 8)})")
+    parts += [f"{name} is the number of members" for name in size[:1]]
+    parts += [f"{role} says who is who"] if role else []
+    parts += [f"they stand in the order of {order}"] if order and not order.startswith("-") else []
+    parts += [f"somebody of {ADULT} or more by {adult} in nearly every one"] if adult else []
+    suggestion = {"groups": section, "size": list(size), "adult": adult}
+    return Finding(
+        "groups", (key,), f"{'; '.join(parts)}.", Strength.LIKELY, table.n_rows, 1.0, suggestion
+    )
+
+
+def _is_role(column: Column, key: Column) -> bool:
+    """Whether there is a level that one member of nearly every group has, and no second one."""
+    if column.kind in (*_DATES, Kind.NUMERIC, Kind.INTEGER, Kind.TEXT):
+        return False
+    if not 2 <= len(column.levels) <= MOST_ROLES:
+        return False
+    groups = np.flatnonzero(key.counts)
+    for level in range(len(column.levels)):
+        times = np.bincount(key.codes[column.codes == level], minlength=key.n_levels)[groups]
+        if (times == 1).mean() >= NEARLY_EVERY:
+            return True
+    return False
+
+
+def _order(table: Table, key: Column, own: Sequence[str]) -> str:
+    """Return the column by which members stand: a date, or age where the rows are scattered."""
+    rows = np.argsort(key.codes, kind="stable")
+    same = key.codes[rows][1:] == key.codes[rows][:-1]
+    for name in own:
+        column = table[name]
+        if column.kind in _DATES and not column.is_missing.any():
+            moves = np.diff(column.codes[rows].astype(np.int64))[same]
+            if (moves >= 0).all() and (moves > 0).any():
+                return name
+    together = 1 + int((key.codes[1:] != key.codes[:-1]).sum()) == int((key.counts > 0).sum())
+    ages = [name for name in own if _is_age(table[name], name)]
+    return f"-{ages[0]}" if ages and not together else ""
+
+
+def _is_age(column: Column, name: str) -> bool:
+    whole = column.kind in (Kind.INTEGER, Kind.NUMERIC)
+    return whole and bool(_AGE.search(f"{name} {column.label}".lower()))
+
+
+def _has_adults(column: Column, name: str, key: Column) -> bool:
+    """Whether it is an age, and nearly every group has somebody who is of age."""
+    if not _is_age(column, name):
+        return False
+    ages = column.cell_numbers
+    oldest = np.full(key.n_levels, -np.inf)
+    np.maximum.at(oldest, key.codes, np.where(np.isnan(ages), -np.inf, ages))
+    oldest = oldest[key.counts > 0]
+    younger = float((ages < ADULT).mean())
+    return bool((oldest >= ADULT).mean() >= NEARLY_EVERY and younger >= YOUNGER)

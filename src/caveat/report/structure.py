@@ -1,0 +1,82 @@
+"""How rows belong together, for the section on analysts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from caveat.report.blocks import Block, Cell, Field, Grid, Heading, Text, cell
+from caveat.report.numbers import percent
+
+__all__ = ["structure_blocks"]
+
+
+def structure_blocks(structure: Mapping[str, Any] | None) -> Iterator[Block]:
+    """Return what is known of the groups, if there are any."""
+    if structure is None:
+        return
+    yield Heading("Rows that belong together", "structure")
+    ours, theirs = f"{structure['original']:,.0f}", f"{structure['synthetic']:,}"
+    text = f"By {structure['key']} there are {ours} groups in the original and {theirs} in the "
+    text += "release; its keys are fresh ones."
+    if structure["size_column"] is not None:
+        size = structure["size_column"]
+        text += f" {size['name']} is the number of members in {percent(size['right'])} of the rows."
+    yield Text(text)
+    yield Grid(
+        "Groups by their number of members",
+        [Field("Members"), Field("Original", numeric=True), Field("Synthetic", numeric=True)],
+        [
+            [
+                cell(_members(s["members"], structure["largest"])),
+                *map(_share, (s["original"], s["synthetic"])),
+            ]
+            for s in structure["sizes"]
+        ],
+    )
+    if structure["one_value"]:
+        yield Grid(
+            "Groups in which a column has one value, as in every group of the original",
+            [Field("Column"), Field("Synthetic groups", numeric=True)],
+            [[cell(c["name"]), _share(c["share"])] for c in structure["one_value"]],
+        )
+    yield from _columns(structure)
+
+
+def _columns(structure: Mapping[str, Any]) -> Iterator[Block]:
+    """Return a row for each column that varies within groups."""
+    within = {c["name"]: c for c in structure["within"]}
+    distance = {c["name"]: c["distance"] for c in structure["compositions"]}
+    names = list(dict.fromkeys([*within, *distance]))
+    if not names:
+        return
+    yield Grid(
+        "Members of a group: how they go together (1: alike; 0: as strangers), and how many groups "
+        "would have to change which classes their members have",
+        [
+            Field("Column"),
+            Field("Together, original", numeric=True),
+            Field("Together, synthetic", numeric=True),
+            Field("Compositions apart", numeric=True),
+        ],
+        [
+            [
+                cell(name),
+                *(_figure(within.get(name, {}).get(side)) for side in ("original", "synthetic")),
+                _share(distance.get(name)),
+            ]
+            for name in names
+        ],
+    )
+
+
+def _members(members: int, largest: int) -> str:
+    return f"{members} or more" if members >= largest else str(members)
+
+
+def _share(value: float | None) -> Cell:
+    return cell("–" if value is None else percent(value), value)
+
+
+def _figure(value: float | None) -> Cell:
+    return cell("–" if value is None else f"{value:.3f}", value)

@@ -113,7 +113,7 @@ class GroupWorlds:
             _check_whole(release, model.plan.shape, number)
         # Weights are not released.
         shape = tuple(replace(stage, weights=None) for stage in model.plan.shape)
-        self.releases = [unfold(release, shape) for release in releases]
+        self.releases = [unfold(release, shape, released=True) for release in releases]
 
     @property
     def n_groups(self) -> int:

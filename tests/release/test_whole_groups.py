@@ -267,3 +267,16 @@ def test_commands_that_work_row_by_row_say_so(folder: Path) -> None:
     path.write_text(SPEC + '[[generator]]\nname = "copy"\n')
     with pytest.raises(CaveatError, match=r"line 12: groups: a benchmark compares generators row"):
         BenchmarkSpec.from_toml(path)
+
+
+def test_a_map_of_whole_groups(folder: Path) -> None:
+    path = folder / "map.toml"
+    text = POPULATION.replace('rows = "population"\n', "")
+    path.write_text(f'{text}[map]\nsettings = {{ guard = ["light", "strong"] }}\nseeds = 1\n')
+    found = Release.from_toml(path).run(folder / "map", date="2026-01-01").evidence["map"]
+    assert [point["setting"] for point in found["points"]] == [
+        "guard light", "guard strong", "guard standard",
+    ]  # fmt: skip
+    for point in found["points"]:
+        assert 0 < point["utility_mean"] < 50
+        assert point["risk_mean"] is not None

@@ -7,6 +7,8 @@ rules that its developers test, and the 218 codes of countries.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -87,8 +89,9 @@ def _countries(rng: np.random.Generator, receives: NDArray[np.bool_]) -> NDArray
     # The rarest codes would be missing from a small table.
     everyone = np.flatnonzero(receives)
     given[rng.choice(everyone, COUNTRIES, replace=False)] = np.arange(COUNTRIES)
-    names = rng.permutation(np.arange(5001, 5001 + 3 * COUNTRIES, 3))
-    return np.array([str(name) for name in names], dtype=object)[given]
+    # Three letters each: digits would be read as numbers.
+    names = ["".join(letters) for letters in product("ABCDEFG", repeat=3)]
+    return rng.permutation(np.array(names, dtype=object))[given]
 
 
 def _parent(rng: np.random.Generator, born: Ints, years: int, unknown: float) -> pd.Series:

@@ -125,15 +125,20 @@ def read_map(document: Document, scenarios: Sequence[ScenarioSpec]) -> MapSpec |
     if "map" not in document.content:
         return None
     given = dict(document.content["map"])
-    named = {s.name: s for s in scenarios if s.attacker in ("release", "strong")}
+    # A map is about rows; with groups nobody but who has the release alone can be drawn.
+    drawn = ("release",) if "groups" in document.content else ("release", "strong")
+    named = {s.name: s for s in scenarios if s.attacker in drawn and not s.unit}
     if not named:
         document.fail(
-            ("map",), "map: no scenario can be drawn", "add one whose attacker is release or strong"
+            ("map",),
+            "map: no scenario can be drawn",
+            f"add one about rows whose attacker is {' or '.join(drawn)}",
         )
     name = given.setdefault("scenario", next(iter(named)))
     if name not in named:
         known = name in [s.name for s in scenarios]
-        what = "has an attacker who is too slow for a map" if known else "is not there"
+        slow = "has an attacker who is too slow for a map, or is about groups"
+        what = slow if known else "is not there"
         document.fail(
             ("map", "scenario"), f"map.scenario: the scenario {name!r} {what}",
             hint(name, tuple(named)),

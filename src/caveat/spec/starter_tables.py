@@ -42,8 +42,28 @@ def starter_of_tables(
     parts = [_HEAD, *(["[data]", *given, ""] if given else [])]
     for name, profile in profiles.items():
         parts += _table(name, profile, files[name], links)
-    parts += ["[synthesis]", *guarded_lines(), ""]
+    parts += ["[synthesis]", *guarded_lines(), *_rules(profiles, links), ""]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _rules(profiles: Mapping[str, Profile], links: Links) -> Iterator[str]:
+    """Return the rules within each table that hold in the data, none of them in force."""
+    rules: dict[str, None] = {}
+    for name, profile in profiles.items():
+        place = {column.name: i for i, column in enumerate(profile.columns)}
+        keys = {links.keys.get(name, ""), *links.parents.get(name, {})}
+        for f in profile.findings:
+            for text, between in zip(
+                f.suggestion.get("rules", ()), f.suggestion.get("between", ()), strict=True
+            ):
+                source, target = between
+                if place[source] < place[target] and not keys & {source, target}:
+                    rules[text] = None
+    if rules:
+        yield "# Rules that hold in the data. Take those in force that must hold in every release."
+        yield "# rules = ["
+        yield from (comment(f"  {toml_value(rule)},") for rule in rules)
+        yield "# ]"
 
 
 def _table(name: str, profile: Profile, file: str, links: Links) -> Iterator[str]:

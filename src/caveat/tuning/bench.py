@@ -23,11 +23,14 @@ from caveat.risk import audit_pairs
 from caveat.seeds import child_seed
 from caveat.spec.limits import kind_of
 from caveat.spec.question import Question
+from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
 from caveat.table.identifying import judge
+from caveat.table.members import members_of
 from caveat.tuning.everyone import Everyone
 from caveat.utility import BEST, compare_pairs
+from caveat.utility.grouping import PairGroups
 from caveat.utility.weighting import weights_apart
 
 __all__ = [
@@ -174,14 +177,15 @@ class Workbench:
         question, found = self.question, _Found()
         values = found.values
         risks, utilities = question.of_kind("risk"), question.of_kind("utility")
-        pairs = align_copies(self.original, [copy.release]) if risks or utilities else ()
+        pairs, groups = self._aligned(copy) if risks or utilities else ((), None)
         if risks:
             values |= self._risks(pairs, risks)
         if utilities:
             weights = weights_apart(self.original, setting.options.get("weights") or None)[1]
             compared = compare_pairs(
-                pairs, measures=utilities, models=question.models, resamples=0, weights=weights
-            )
+                pairs, measures=utilities, models=question.models, resamples=0, weights=weights,
+                groups=groups,
+            )  # fmt: skip
             for name in utilities:
                 numbers = [r.value for r in compared.results if r.measure.name == name]
                 values[name] = max(numbers, key=lambda v: badness(name, v), default=None)
@@ -191,6 +195,15 @@ class Workbench:
             if values[name] is None:
                 found.reasons.setdefault(name, "it has no value for this release")
         return found
+
+    def _aligned(self, copy: Copy) -> tuple[tuple[Pair, ...], list[PairGroups] | None]:
+        """Return the original with a release, and who belongs together; a key is no data."""
+        ours, theirs = self.original, copy.release
+        if not isinstance(copy.plan, GroupPlan):
+            return align_copies(ours, [theirs]), None
+        said = copy.plan.groups
+        members = PairGroups(said, *(members_of(table, said.key) for table in (ours, theirs)))
+        return align_copies(ours.drop([said.key]), [theirs.drop([said.key])]), [members]
 
     def _risks(self, pairs: Sequence[Pair], names: Sequence[str]) -> Values:
         question = self.question
@@ -211,6 +224,10 @@ class Workbench:
         self, copy: Copy, setting: Setting, names: Sequence[str], seed: int, found: _Found
     ) -> None:
         """Run the strong attacker on all records at once, or on each; the worst counts."""
+        if isinstance(copy.plan, GroupPlan):
+            with _reasons(found, names):
+                _ = copy.row_plan  # says why there is none
+            return
         everyone = Everyone(self.original, copy, self.question)
         at_once = [name for name in names if everyone.takes(name)]
         each = [name for name in names if name not in at_once]

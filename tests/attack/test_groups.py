@@ -131,16 +131,28 @@ def test_without_a_person_is_a_fit_without_her(how, n, seed, data):
 def test_another_value_is_a_fit_with_it(how, target, n, seed, data):
     table, model, released = problem(how, n, seed)
     group = data.draw(st.integers(0, n - 1))
+    n_levels = common_levels([table[target], *(r[target] for r in released)], target)[0].n_levels
+    codes = data.draw(st.lists(st.integers(0, n_levels - 1), min_size=3, max_size=3))
+    check_values(table, model, released, target, group, codes)
+
+
+@pytest.mark.parametrize("how", problems)
+def test_another_age_changes_sums_order_and_distances(how):
+    """A sum that only another world has must not decide where a released one belongs."""
+    table, model, released = problem(how, 16, 0)
+    levels = common_levels([table["age"], *(r["age"] for r in released)], "age")[0].n_levels
+    check_values(table, model, released, "age", 3, range(0, levels, levels // 5))
+
+
+def check_values(table, model, released, target, group, codes):
     found = group_posterior(table, released, model, target, [group], threads=1)
     rows = keys_of(table)[group]
     constant = target == "region"
     assert found.unit == ("group" if constant else "person")
     assert found.records.tolist() == ([group] if constant else rows.tolist())
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1.0)
-    wide = table.with_columns(
-        {target: common_levels([table[target], *(r[target] for r in released)], target)[0]}
-    )
-    codes = data.draw(st.lists(st.integers(0, found.target.n_levels - 1), min_size=3, max_size=3))
+    levels = common_levels([table[target], *(r[target] for r in released)], target)[0]
+    wide = table.with_columns({target: levels})
     for line, record in enumerate(found.records):
         for code in codes:
             other = with_value(wide, rows if constant else [record], target, code)

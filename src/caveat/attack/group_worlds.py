@@ -206,53 +206,49 @@ class GroupWorlds:
         total, share = np.zeros(len(groups)), 1 / len(self.stages)
         part = None if done is None else lambda ready: done(ready * share)
         for name, (worlds, runs) in self.stages.items():
-            gone = runs.take(groups)
-            if name not in made or whose is None:
-                total += _logs(worlds, gone, None, threads, part)
-                continue
-            table, owners = made[name]
-            arrived = Runs.of(whose[owners], len(groups))
-            worlds, columns = worlds.with_values(table.columns)
-            total += _logs(worlds, gone, (Table(columns), arrived), threads, part)
+            table, arrived = worlds.original.take([]), Runs.of(np.zeros(0, np.int64), len(groups))
+            if name in made and whose is not None:
+                table, owners = made[name]
+                arrived = Runs.of(whose[owners], len(groups))
+            total += _logs(worlds, runs.take(groups), table, arrived, threads, part)
         return total
 
 
 def _logs(
     worlds: Worlds,
     gone: Runs,
-    come: tuple[Table, Runs] | None,
+    come: Table,
+    arrived: Runs,
     threads: int | None,
     done: Done | None,
 ) -> Floats:
     """Return the log-likelihood of one stage in each world."""
-    if come is None:
-        n = len(gone.starts)
-        come = worlds.original.take([]), Runs(np.zeros(0, np.int64), np.zeros(n, np.int64))
-    table, arrived = come
+    wider, columns = worlds.with_values(come.columns)
     if np.array_equal(gone.starts, arrived.starts):
-        before = {n: c.codes[gone.rows] for n, c in worlds.original.columns.items()}
-        after = {n: c.codes[arrived.rows] for n, c in table.columns.items()}
-        differs = np.any([before[n] != after[n] for n in before], axis=0)
+        differs = np.zeros(len(gone.rows), bool)
+        for name, column in columns.items():
+            differs |= wider.original[name].codes[gone.rows] != column.codes[arrived.rows]
         gone, arrived = gone.where(differs), arrived.where(differs)
+    n_worlds = len(gone.starts) - 1
     if not len(gone.rows) and not len(arrived.rows):
         if done is not None:
             done(1.0)
-        base = worlds.evidence(worlds.original, ())
-        return np.full(len(gone.starts) - 1, base.log_likelihood)
-    table = table.take(arrived.rows)
+        return np.full(n_worlds, worlds.evidence(worlds.original, ()).log_likelihood)
     if is_guarded(worlds.plan):
-        changes = GuardedChanges(worlds)
-        return changes.logs_of_sets(gone.rows, gone.starts, table, arrived.starts, threads, done)
+        rows = Table(columns).take(arrived.rows)
+        changes = GuardedChanges(wider)
+        return changes.logs_of_sets(gone.rows, gone.starts, rows, arrived.starts, threads, done)
     base = worlds.evidence(worlds.original, ())
 
     def one(i: int) -> float:
-        rows = [slice(r.starts[i], r.starts[i + 1]) for r in (gone, arrived)]
-        if all(part.start == part.stop for part in rows):
+        old, new = (r.rows[r.starts[i] : r.starts[i + 1]] for r in (gone, arrived))
+        if not len(old) and not len(new):
             return base.log_likelihood
-        world = worlds.instead(gone.rows[rows[0]], table.take(rows[1]))
-        return worlds.evidence(world).log_likelihood
+        # A number between two that are known is taken for the nearer one: sums and distances that
+        # only other worlds have must not stand beside it.
+        return worlds.evidence(worlds.instead(old, come.take(new).compact())).log_likelihood
 
-    return np.array(in_threads(one, range(len(gone.starts) - 1), threads, done))
+    return np.array(in_threads(one, range(n_worlds), threads, done))
 
 
 def check_fitted_on(model: LinkedModel, original: Linked) -> None:

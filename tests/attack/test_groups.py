@@ -36,8 +36,7 @@ def fitted(table, seed=1, method="guarded", **options):
 def brute(model, original, changed, releases) -> float:
     """Return the log probability of releases when all stages are fitted on other data."""
     shape, total = model.plan.shape, 0.0
-    unweighted = tuple(replace(stage, weights=None) for stage in shape)
-    seen = [unfold(release, unweighted) for release in releases]
+    seen = [unfold(release, shape, released=True) for release in releases]
     ours, theirs = unfold(original, shape), unfold(changed, shape)
     for name, stage in model.stages.items():
         on_common = {

@@ -102,7 +102,7 @@ def test_the_control_is_held_out_by_groups(outcome: Outcome) -> None:
 
 
 def test_a_number_says_whom_it_is_about(outcome: Outcome) -> None:
-    rows, groups, strong, simulated = outcome.evidence["scenarios"]
+    rows, groups, _, simulated = outcome.evidence["scenarios"]
     assert "unit" not in rows
     assert groups["unit"] == "group"
     assert all("per" not in m for m in rows["measurements"])

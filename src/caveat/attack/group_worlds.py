@@ -111,8 +111,7 @@ class GroupWorlds:
             raise CaveatError("there is no release to attack", do="give at least one copy")
         for number, release in enumerate(releases, 1):
             _check_whole(release, model.plan.shape, number)
-        # Weights are not released.
-        shape = tuple(replace(stage, weights=None) for stage in model.plan.shape)
+        shape = model.plan.shape
         self.releases = [unfold(release, shape, released=True) for release in releases]
 
     @property

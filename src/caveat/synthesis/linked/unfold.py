@@ -203,9 +203,9 @@ def _above(
     at, table = {stage.table: rows}, stage.table
     while (link := linked.parent_of(table)) is not None:
         at[link.parent], table = linked.parent_rows(table)[at[table]], link.parent
-    if stage.weights is not None and stage.weights[0] in at:
-        source, name = stage.weights
-        yield name, wide[source][name].take(at[source])
+    source, weight = stage.weights or ("", "")
+    if source in at and weight in wide[source]:  # weights are not released
+        yield weight, wide[source][weight].take(at[source])
     for name, (source, column) in stage.above.items():
         yield name, wide[source][column].take(at[source])
 

@@ -338,3 +338,12 @@ def test_weights_of_zero_count_nobody() -> None:
     # A root is (n + 1/2)/(n + 1), so that a woman comes once in a hundred draws or so.
     sexes = list(model.tables()[0]["sex"].values)
     assert sexes.count("m") > 110
+
+
+def test_a_rule_may_give_the_value_of_another_column():
+    rule = parse_rule("if a < 3 then b = `c`")
+    assert (rule.sources, rule.target) == (("a", "c"), "b")
+    assert str(rule) == "if a < 3 then b = `c`"
+    table = Table.from_frame({"a": [1, 2, 5], "c": ["x", "y", "x"], "b": ["x", "x", "y"]})
+    assert rule.contradictions(table) == 1
+    assert parse_rule("if a < 3 then b = `c d`").other == "c d"

@@ -24,7 +24,6 @@ from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.model import written
 from caveat.synthesis.public import has_guard
-from caveat.synthesis.rules import Fixed
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
 from caveat.table.table import concat
@@ -87,9 +86,8 @@ def affected_columns(plan: Plan, changed: Iterable[str]) -> set[str]:
         return set(plan.columns)
     hit = {n for n, e in plan.columns.items() if n in changed or changed & set(e.predictors)}
     for rule in plan.rules:
-        sources = rule.condition.columns if isinstance(rule, Fixed) else (rule.lower,)
-        if changed & set(sources):
-            hit.add(rule.column if isinstance(rule, Fixed) else rule.upper)
+        if changed & set(rule.sources):
+            hit.add(rule.target)
     return hit
 
 

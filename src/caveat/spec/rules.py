@@ -6,7 +6,8 @@ import re
 
 from caveat.errors import CaveatError
 from caveat.synthesis.linked.plan import some_of
-from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.synthesis.linked.stages import FIRST, PREVIOUS
+from caveat.synthesis.rules import parse_rule
 
 __all__ = ["columns_of", "is_of_groups"]
 
@@ -33,9 +34,10 @@ def columns_of(rule: str, grouped: bool) -> tuple[str, ...]:
     """
     if not is_of_groups(rule):
         read = parse_rule(rule)
-        if isinstance(read, Fixed):
-            return (*read.condition.columns, read.column)
-        return read.lower, read.upper
+        names = (*read.sources, read.target)
+        # What is asked of the first member, or of the one before, is a column of members.
+        before = (FIRST, PREVIOUS) if grouped else ()
+        return tuple(name.split(".", 1)[1] if name.startswith(before) else name for name in names)
     if not grouped:
         raise CaveatError(
             "any() asks the members of a group, and no group is named",

@@ -238,13 +238,13 @@ def check_rules(
         if contradictions:
             remarks.append(
                 f"rule {str(rule)!r} does not hold for {contradictions:,} of {table.n_rows:,} "
-                f"original records; they take no part in the model of {_involved(rule)[1]}"
+                f"original records; they take no part in the model of {rule.target}"
             )
 
 
 def _checked(rule: Fixed | Order, columns: Mapping[str, ColumnPlan], table: Table) -> int:
     """Return how many records contradict a rule; a rule that cannot be kept is an error."""
-    sources, target = _involved(rule)
+    sources, target = rule.sources, rule.target
     place = {name: i for i, name in enumerate(columns)}
     where = f"rule {str(rule)!r}"
     for name in (*sources, target):
@@ -259,9 +259,3 @@ def _checked(rule: Fixed | Order, columns: Mapping[str, ColumnPlan], table: Tabl
     if isinstance(rule, Order) and not all(table[n].kind.is_number for n in (*sources, target)):
         raise CaveatError("only numbers and dates can be compared", where=where)
     return rule.contradictions(table)
-
-
-def _involved(rule: Fixed | Order) -> tuple[tuple[str, ...], str]:
-    if isinstance(rule, Fixed):
-        return rule.condition.columns, rule.column
-    return (rule.lower,), rule.upper

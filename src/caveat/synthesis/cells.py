@@ -75,6 +75,15 @@ class Cells:
         ordinary = True if self.kinds is None else self.kinds == ORDINARY
         return np.asarray(ordinary & (self.numbers == self.coding.column.numbers[code]))
 
+    def equal(self, other: Cells) -> NDArray[np.bool_]:
+        """Return which cells have the same value as those of others with the same coding."""
+        if self.codes is not None and other.codes is not None:
+            return np.asarray(self.codes == other.codes)
+        ours, theirs = self.as_numbers(), other.as_numbers()
+        same = ours.kinds is None or theirs.kinds is None or ours.kinds == theirs.kinds
+        special = False if ours.kinds is None else ours.kinds != ORDINARY
+        return np.asarray(same & (special | (ours.numbers == theirs.numbers)))
+
     def take(self, rows: NDArray[Any] | slice) -> Cells:
         """Return the cells of some rows."""
         codes, kinds, numbers = (

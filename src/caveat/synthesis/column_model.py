@@ -18,6 +18,7 @@ from caveat.synthesis.methods._checks import check_codes, need
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan
 from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
 from caveat.table import Kind
+from caveat.table.align import recode_to
 
 __all__ = ["ColumnModel"]
 
@@ -40,7 +41,7 @@ class ColumnModel:
     values
         The model of the values; None where no original row takes part in it.
     fixed
-        Conditions and the code that holds where they do.
+        Conditions, and the code or the column whose value holds where they do.
     lower
         Columns that this one must not fall below.
     original
@@ -55,7 +56,7 @@ class ColumnModel:
     coding: Coding
     kinds: Fitted | None = None
     values: Fitted | None = None
-    fixed: tuple[tuple[Expression, int], ...] = ()
+    fixed: tuple[tuple[Expression, int | str], ...] = ()
     lower: tuple[str, ...] = ()
     original: NDArray[Any] | None = None
     decimals: int = 0
@@ -108,9 +109,10 @@ class ColumnModel:
         cells = self._values(inputs, kinds, rng)
         for name in self.lower:
             cells = self._not_below(cells, before[name], inputs, kinds, rng)
-        for condition, code in self.fixed:
+        for condition, wanted in self.fixed:
             holds = condition.holds({n: c.column for n, c in before.items()})
-            cells = self._fix(cells, holds, code)
+            if holds.any():
+                cells = _choose(holds, self._wanted(wanted, before, inputs.n_rows), cells)
         return cells
 
     def _values(
@@ -166,11 +168,15 @@ class ColumnModel:
             self.coding, kinds=raised.kinds, numbers=np.where(broken, bound, raised.numbers)
         )
 
-    def _fix(self, cells: Cells, holds: NDArray[np.bool_], code: int) -> Cells:
-        if not holds.any():
-            return cells
-        codes = np.full(len(holds), code)
-        return _choose(holds, Cells(self.coding, codes=codes), cells)
+    def _wanted(self, wanted: int | str, before: Mapping[str, Cells], n: int) -> Cells:
+        """Return what a rule gives: a code in all rows, or the cells of another column."""
+        if isinstance(wanted, int):
+            return Cells(self.coding, codes=np.full(n, wanted))
+        other = before[wanted].column
+        if self.coding.is_number:
+            kinds, numbers = self.coding.split(other)
+            return Cells(self.coding, kinds=kinds, numbers=numbers)
+        return Cells(self.coding, codes=recode_to(other, self.coding.column))
 
     @property
     def makes_numbers(self) -> bool:
@@ -199,9 +205,13 @@ class ColumnModel:
             result = None if result is None else np.where(known, result, -np.inf)
         if result is None:
             return f"the method {self.entry.settings.method} gives no probability"
-        for condition, code in self.fixed:
+        for condition, wanted in self.fixed:
             holds = condition.holds({n: c.column for n, c in before.items()})
-            result = np.where(holds, np.where(cells.holds(code), 0.0, -np.inf), result)
+            if isinstance(wanted, int):
+                met = cells.holds(wanted)
+            else:
+                met = cells.equal(self._wanted(wanted, before, inputs.n_rows))
+            result = np.where(holds, np.where(met, 0.0, -np.inf), result)
         return result
 
     def _log_prob_of_numbers(self, inputs: Inputs, cells: Cells) -> NDArray[np.float64] | None:

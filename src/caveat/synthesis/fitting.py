@@ -300,13 +300,17 @@ def predictors_of(plan: Plan, name: str) -> tuple[str, ...]:
 
 def rules_of(
     plan: Plan, name: str, column: Column
-) -> tuple[tuple[tuple[Expression, int], ...], tuple[str, ...]]:
-    """Return the conditions that fix codes of a column, and the columns it must not fall below."""
+) -> tuple[tuple[tuple[Expression, int | str], ...], tuple[str, ...]]:
+    """Return the conditions that fix a column, and the columns it must not fall below.
+
+    It is fixed to a code, or to the value of a column.
+    """
     if plan.columns[name].settings.method in WITHOUT_MODEL:
         return (), ()
-    fixed = [r for r in plan.rules if isinstance(r, Fixed) and r.column == name]
+    fixed = [r for r in plan.rules if isinstance(r, Fixed) and r.target == name]
     lower = [r.lower for r in plan.rules if isinstance(r, Order) and r.upper == name]
-    return tuple((rule.condition, rule.code(column)) for rule in fixed), tuple(lower)
+    wanted = tuple((rule.condition, rule.other or rule.code(column)) for rule in fixed)
+    return wanted, tuple(lower)
 
 
 def kind_method(method: str) -> str:

@@ -1,8 +1,10 @@
 """Rules that hold in the data and must hold in the synthetic copies.
 
 ``if age < 18 then marital = "single"`` fixes a value where a condition on earlier columns holds;
-the records it covers take no part in the fit. ``start <= end`` keeps the order of two numbers or
-dates: what is drawn in the wrong order is drawn again.
+the records it covers take no part in the fit. Instead of a value another column may stand, in
+backticks: the partner in a household mirrors its first member in ``if role == "partner" then
+marital = `first.marital` ``. ``start <= end`` keeps the order of two numbers or dates: what is
+drawn in the wrong order is drawn again.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from caveat.expressions.language import named
 from caveat.expressions.parser import Parser
 from caveat.expressions.tokens import Place
 from caveat.table import Column, Table
+from caveat.table.align import recode_to
 
 __all__ = ["Fixed", "Order", "parse_rule"]
 
@@ -31,15 +34,27 @@ WORDS = {"missing": None, "None": None, "True": True, "False": False}
 
 @dataclass(frozen=True)
 class Fixed:
-    """Where the condition holds the column has the given value (None: an empty cell)."""
+    """Where the condition holds the column has a value (None: empty), or that of another column."""
 
     condition: Expression
     column: str
     value: Any
+    other: str = ""
 
     def __str__(self) -> str:
         value = "missing" if self.value is None else repr(self.value)
+        value = f"`{self.other}`" if self.other else value
         return f"if {self.condition.text} then {named(self.column)} = {value}"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that decide."""
+        return (*self.condition.columns, *([self.other] if self.other else []))
+
+    @property
+    def target(self) -> str:
+        """The column that is decided upon."""
+        return self.column
 
     def code(self, column: Column) -> int:
         """Return the code of the fixed value."""
@@ -62,7 +77,8 @@ class Fixed:
         """Return how many records meet the condition and have another value."""
         holds = self.condition.holds(table.columns)
         column = table[self.column]
-        return int(np.sum(holds & (column.codes != self.code(column))))
+        wanted = recode_to(table[self.other], column) if self.other else self.code(column)
+        return int(np.sum(holds & (column.codes != wanted)))
 
 
 @dataclass(frozen=True)
@@ -71,6 +87,16 @@ class Order:
 
     lower: str
     upper: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that decide."""
+        return (self.lower,)
+
+    @property
+    def target(self) -> str:
+        """The column that is decided upon."""
+        return self.upper
 
     def __str__(self) -> str:
         return f"{named(self.lower)} <= {named(self.upper)}"
@@ -102,9 +128,10 @@ def parse_rule(text: str) -> Fixed | Order:
         _expect(parser, "then")
         column = _column(parser)
         _expect(parser, "=", "==")
-        value = _value(parser)
+        other = _column(parser) if parser.next.kind == "quoted" else ""
+        value = None if other else _value(parser)
         parser.end()
-        return Fixed(Expression(text[start:end]), column, value)
+        return Fixed(Expression(text[start:end]), column, value, other)
     first = _column(parser)
     upwards = parser.next.is_word("<=")
     _expect(parser, "<=", ">=")

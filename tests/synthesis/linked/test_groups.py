@@ -170,3 +170,30 @@ def test_a_population_needs_weights(release):
     groups = {"key": "hh", "margins": [{"region": ["N"], "groups": [1]}]}
     with pytest.raises(CaveatError, match="margins are for weights"):
         Synthesizer(groups=groups).plan(HOUSEHOLDS)
+
+
+@pytest.mark.parametrize("method", ["cart", "guarded"])
+def test_a_partner_mirrors_the_first_member(method):
+    rng = np.random.default_rng(4)
+    married = dict(zip(HOUSEHOLDS["hh"].levels.tolist(), rng.random(300) < 0.6, strict=True))
+    pairs = zip(HOUSEHOLDS["hh"].values, HOUSEHOLDS["role"].values, strict=True)
+    grown = ["married" if married[key] else "none" for key in HOUSEHOLDS["hh"].values]
+    own = ["single" if r == "child" else g for (_, r), g in zip(pairs, grown, strict=True)]
+    table = HOUSEHOLDS.with_columns({"marital": Table.from_frame({"m": own})["m"]})
+    rule = "if role == 'partner' then marital = `first.marital`"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Synthesizer(
+            seed=2, method=method, groups={"key": "hh", "role": "role"}, rules=[rule]
+        ).fit(table)
+    made = model.tables()[0]
+    couples = [
+        (marital[0], marital[roles.index("partner")])
+        for marital, roles in zip(by_group(made, "marital"), by_group(made, "role"), strict=True)
+        if "partner" in roles[1:]
+    ]
+    assert len(couples) > 100
+    assert all(one == other for one, other in couples if one is not None)
+    logs = model.log_prob(made)
+    assert all(np.isfinite(stage.total) for stage in logs.values())
+    assert [str(r) for r in model.plan.rules] == [rule]

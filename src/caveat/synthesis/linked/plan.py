@@ -16,7 +16,7 @@ from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape
 from caveat.synthesis.linked.unfold import complete, unfold
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
-from caveat.synthesis.rules import Fixed, parse_rule
+from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
 from caveat.table.linked import Linked
@@ -352,9 +352,7 @@ def _stage_options(
 
 
 def _applies(rule: Any, drawn: Sequence[str], names: Sequence[str]) -> bool:
-    sources = rule.condition.columns if isinstance(rule, Fixed) else (rule.lower,)
-    target = rule.column if isinstance(rule, Fixed) else rule.upper
-    return target in drawn and all(name in names for name in sources)
+    return rule.target in drawn and all(name in names for name in rule.sources)
 
 
 def _check_rules(rules: Sequence[Any], plans: Mapping[str, Plan]) -> None:

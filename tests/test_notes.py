@@ -15,6 +15,7 @@ from caveat.notes import Note
 SRC = Path(caveat.__file__).parent
 
 PUBLIC = {
+    "all-groups": "of all groups",
     "all-records": "of all records",
     "averaged": "simulated: averaged over {n} draws of the parameters",
     "before-protection": "of the release before its protections, which do not look at the "
@@ -23,6 +24,10 @@ PUBLIC = {
     "first-table": "the first table alone",
     "most-vulnerable": "of the {n} most vulnerable records",
     "no-record": "there is no record to count",
+    "of-members": "beside it: each member alone",
+    "random-groups": "of {n:,} groups drawn at random",
+    "whole-groups": "groups are synthesised whole: this attack is on single records and is not "
+    "carried out",
     "protection-reads-original": "no exact likelihood: {protection} looks at the original: the "
     "release is no plain draw",
     "paired-fits": "simulated: {n} releases with each of {records} records and {n} without it, "

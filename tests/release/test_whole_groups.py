@@ -102,7 +102,7 @@ def test_the_control_is_held_out_by_groups(outcome: Outcome) -> None:
 
 
 def test_a_number_says_whom_it_is_about(outcome: Outcome) -> None:
-    rows, groups, strong, simulated = outcome.evidence["scenarios"]
+    rows, groups, _, simulated = outcome.evidence["scenarios"]
     assert "unit" not in rows
     assert groups["unit"] == "group"
     assert all("per" not in m for m in rows["measurements"])
@@ -112,9 +112,25 @@ def test_a_number_says_whom_it_is_about(outcome: Outcome) -> None:
     assert "number of marital married" in targets
     fitted = outcome.evidence["release"]["groups"]["fitted"]
     assert {m["n"] for m in groups["measurements"] if m["measure"] == "repU"} == {fitted}
-    for m in (*strong["measurements"], *simulated["measurements"]):
+    for m in simulated["measurements"]:
         assert m["value"] is None
         assert m["notes"][0]["code"] == "whole-groups"
+
+
+def test_the_strong_attacker_is_after_groups_and_their_members(outcome: Outcome) -> None:
+    strong = outcome.evidence["scenarios"][2]["measurements"]
+    asked = {(m["measure"], m["target"], m["per"]) for m in strong}
+    assert asked == {
+        ("strongShare", "marital", "person"),
+        ("strongWorst", "marital", "person"),
+        ("strongGain", "marital", "person"),
+        ("membershipShare", None, "group"),
+        ("membershipShare", None, "person"),
+    }
+    groups, persons = [m for m in strong if m["measure"] == "membershipShare"]
+    assert groups["n"] == outcome.evidence["release"]["groups"]["fitted"]
+    assert persons["n"] == outcome.evidence["release"]["fitted_rows"]
+    assert {note["code"] for note in groups["notes"]} >= {"all-groups"}
 
 
 def test_the_structure_is_measured(outcome: Outcome) -> None:

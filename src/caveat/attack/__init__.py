@@ -2,6 +2,7 @@
 
 from caveat.attack import measures
 from caveat.attack.attributes import Attributes, attributes
+from caveat.attack.groups import group_membership, group_posterior, group_privacy_loss
 from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
 from caveat.attack.paired import PairedMembership, simulated_membership
 from caveat.attack.posterior import Posterior, posterior
@@ -21,6 +22,9 @@ __all__ = [
     "PrivacyLoss",
     "Vulnerable",
     "attributes",
+    "group_membership",
+    "group_posterior",
+    "group_privacy_loss",
     "membership",
     "membership_test",
     "posterior",

@@ -20,7 +20,7 @@ from caveat.errors import CaveatError
 from caveat.risk import key_cells
 from caveat.table import Column, Table
 
-__all__ = ["Done", "with_each_value", "with_rows", "without_each"]
+__all__ = ["FROM_THESE", "Done", "with_each_value", "with_rows", "without_each"]
 
 Done = Callable[[float], None]
 FROM_THESE = "with the original as it is"

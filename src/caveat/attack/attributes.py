@@ -21,9 +21,10 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
 from caveat.synthesis import Plan
+from caveat.synthesis.linked import LinkedPlan
 from caveat.table import Column, Table
 
-__all__ = ["Attributes", "attributes"]
+__all__ = ["Attributes", "attributes", "check_target", "prior_of_each"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +39,15 @@ class Attributes:
         Positions of the records, from 0.
     prior, log_likelihood
         One line per record, one entry per code of the target.
+    unit
+        Whose value it is: that of a record, of a group of them, or of a person in it.
     """
 
     target: Column
     records: NDArray[np.int64]
     prior: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
+    unit: str = "record"
 
     __repr__ = without_values
 
@@ -136,16 +140,17 @@ def attributes(
     table = Table.from_frame(original)
     plan = plan_of(generator, table)
     check_exact(plan)
-    _check_target(target, plan, table)
+    check_target(target, plan, table)
     chosen = chosen_records(records, table)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     worlds = with_released_levels(worlds, [target])
     logs = with_each_value(worlds, target, chosen, threads, done)
-    beliefs = _priors(prior, worlds.original, target)[chosen]
+    beliefs = prior_of_each(prior, worlds.original, target)[chosen]
     return Attributes(worlds.original[target], chosen, beliefs, logs)
 
 
-def _check_target(target: str, plan: Plan, table: Table) -> None:
+def check_target(target: str, plan: Plan | LinkedPlan, table: Table) -> None:
+    """Refuse a column that is copied, or not drawn at all."""
     table[target]
     entry = plan.columns.get(target)
     method = "" if entry is None else entry.settings.method
@@ -163,7 +168,7 @@ def _check_target(target: str, plan: Plan, table: Table) -> None:
         )
 
 
-def _priors(prior: str, table: Table, target: str) -> NDArray[np.float64]:
+def prior_of_each(prior: str, table: Table, target: str) -> NDArray[np.float64]:
     """Return the prior of each record, counted over the other records."""
     codes, n_levels = table[target].codes.astype(np.int64), table[target].n_levels
     n = table.n_rows

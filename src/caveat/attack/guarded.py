@@ -1,8 +1,8 @@
 """All records at once on guarded releases, by moving counts along paths.
 
 The attacker is given the structure of the trees too: she compares p(Z, T | D') over the data sets
-D' that differ in one record. What a record changes is a path in each tree (see
-:mod:`caveat.tree.guarded.adjacent`) and, for numbers, the points within cells.
+D' that differ in one record, or in several that belong together. What a record changes is a path in
+each tree (see :mod:`caveat.tree.guarded.adjacent`) and, for numbers, the points within cells.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from caveat.synthesis.model import recoded, without_unknown
 from caveat.synthesis.rules import Order
 from caveat.table import Table
 from caveat.tree.guarded import GuardedTree, Sample
-from caveat.tree.guarded.adjacent import Change, adjacent_logs, released_codes
+from caveat.tree.guarded.adjacent import Change, Moves, logs_of_moves, released_codes
 
 __all__ = ["GuardedChanges", "is_guarded"]
 
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 def is_guarded(plan: Plan) -> bool:
     """Whether every column that is drawn is a guarded tree, and each release has a probability."""
-    apart = ("derived", "drop", "constant")
+    apart = ("derived", "drop", "constant", "given")
     methods = [entry.settings.method for entry in plan.columns.values()]
     ordered = any(isinstance(rule, Order) for rule in plan.rules)
     return "guarded" in methods and not ordered and set(methods) <= {"guarded", *apart}
@@ -111,7 +111,7 @@ def _parts(cells: Cells) -> tuple[Any, Any, Any]:
 
 
 class GuardedChanges:
-    """The trees of a guarded plan, ready to be changed in one record.
+    """The trees of a guarded plan, ready to be changed in one record or in several.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class GuardedChanges:
         threads: int | None = None,
         done: Callable[[float], None] | None = None,
     ) -> Floats:
-        """Return the log-likelihood of each world.
+        """Return the log-likelihood of each world that one record changes.
 
         Parameters
         ----------
@@ -171,43 +171,74 @@ class GuardedChanges:
         come
             The record that comes instead, one row for each world; None if none does.
         """
+        each = np.arange(len(records) + 1)
+        return self.logs_of_sets(records, each, come, each, threads, done)
+
+    def logs_of_sets(
+        self,
+        gone: Ints,
+        gone_at: Ints,
+        come: Table | None = None,
+        come_at: Ints | None = None,
+        threads: int | None = None,
+        done: Callable[[float], None] | None = None,
+    ) -> Floats:
+        """Return the log-likelihood of each world when several records go and come together.
+
+        Parameters
+        ----------
+        gone, gone_at
+            The records that go: those of world i are ``gone[gone_at[i]:gone_at[i + 1]]``, each of
+            them once.
+        come, come_at
+            The records that come instead, on the dictionaries of the original: those of world i are
+            the rows from ``come_at[i]`` to ``come_at[i + 1]``. None if none do.
+        """
+        n_worlds = len(gone_at) - 1
+        if come is None or come_at is None:
+            come, come_at = self.worlds.original.take([]), np.zeros(n_worlds + 1, np.int64)
         hit = set(self.worlds.plan.columns)
-        if come is not None:
-            hit = affected_columns(self.worlds.plan, self._changed(records, come))
+        if np.array_equal(gone_at, come_at):
+            hit = affected_columns(self.worlds.plan, self._changed(gone, come))
         items = [
             (number, start)
-            for start in range(0, len(records), CHUNK)
+            for start in range(0, n_worlds, CHUNK)
             for number, (name, _) in enumerate(self.views)
             if name in hit
         ]
-        found = in_threads(
-            lambda item: self._follow(item[0], records, come, item[1]), items, threads, done
-        )
-        total = np.full(len(records), self.base.log_likelihood)
+        old, new = (gone, gone_at), (come, come_at)
+        found = in_threads(lambda item: self._follow(*item, old, new), items, threads, done)
+        total = np.full(n_worlds, self.base.log_likelihood)
         for (_, start), changes in zip(items, found, strict=True):
             total[start : start + CHUNK] += changes
         return total
 
-    def _changed(self, records: Ints, come: Table) -> list[str]:
+    def _changed(self, gone: Ints, come: Table) -> list[str]:
         """Return the columns in which a record that comes differs from the one that goes."""
         original = self.worlds.original
-        return [n for n in original if np.any(come[n].codes != original[n].codes[records])]
+        return [n for n in original if np.any(come[n].codes != original[n].codes[gone])]
 
-    def _follow(self, number: int, records: Ints, come: Table | None, start: int) -> Floats:
+    def _follow(
+        self, number: int, start: int, gone: tuple[Ints, Ints], come: tuple[Table, Ints]
+    ) -> Floats:
+        """Return what the records of some worlds do to one tree."""
         name, view = self.views[number]
         (sample, _), (released, numbers) = self.held[number], self.released[number]
-        part = slice(start, start + CHUNK)
-        before = self._rows(self.worlds.original.take(records[part]))
-        gone, old = view.of(before, name)
-        if come is None:
-            after, new = Change(gone.sample, np.zeros(len(gone.takes_part), bool)), old
-        else:
-            after, new = view.of(self._rows(come.take(np.arange(come.n_rows)[part])), name)
-        logs = adjacent_logs(view.tree, sample, released, gone, after)
+        down, up = (at[start : start + CHUNK + 1] for at in (gone[1], come[1]))
+        before = self.worlds.original.take(gone[0][down[0] : down[-1]])
+        after = come[0].take(slice(up[0], up[-1]))
+        (old, old_numbers), (new, new_numbers) = (
+            view.of(self._rows(table), name) for table in (before, after)
+        )
+        worlds = [np.repeat(np.arange(len(at) - 1), np.diff(at)) for at in (down, up)]
+        moves = Moves.of(old, new, (worlds[0], worlds[1]), len(down) - 1)
+        logs = logs_of_moves(view.tree, sample, released, moves)
         if view.points is not None:
-            assert numbers is not None and old is not None and new is not None  # noqa: PT018
-            weights = [np.where(c.takes_part, c.sample.weights, 0.0) for c in (gone, after)]
-            logs = logs + view.points.changes(numbers, (old, weights[0]), (new, weights[1]))
+            assert numbers is not None and old_numbers is not None and new_numbers is not None  # noqa: PT018
+            moved = np.concatenate([old_numbers, new_numbers])[moves.rows]
+            logs = logs + view.points.changes(
+                numbers, moves.worlds, moved, moves.sample.weights, len(down) - 1
+            )
         return logs
 
 

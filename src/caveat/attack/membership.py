@@ -50,10 +50,13 @@ class Membership:
     log_ratio
         log p(Z | D) - log p(Z | D without the record); inf where the release is impossible
         without it, -inf where it is impossible with it, NaN where it is impossible either way.
+    unit
+        Who is a member: a record, a group of them, or a person in it.
     """
 
     records: NDArray[np.int64]
     log_ratio: Floats
+    unit: str = "record"
 
     __repr__ = without_values
 

@@ -43,12 +43,15 @@ class PrivacyLoss:
         The same for simulated releases, one line per record.
     adjacent
         Number of adjacent data sets of each record.
+    unit
+        Who may move the probability: a record, or a group of them.
     """
 
     records: NDArray[np.int64]
     observed: NDArray[np.float64] | None
     simulated: NDArray[np.float64]
     adjacent: NDArray[np.int64]
+    unit: str = "record"
 
     __repr__ = without_values
 

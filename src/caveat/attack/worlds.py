@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
@@ -26,6 +27,7 @@ from caveat.synthesis.public import has_guard
 from caveat.synthesis.rules import Fixed
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
+from caveat.table.table import concat
 
 __all__ = [
     "Evidence",
@@ -152,9 +154,13 @@ class Worlds:
             columns[name] = self.original[name].with_codes(cells)
         return self.original.with_columns(columns)
 
-    def without(self, record: int) -> Table:
-        """Return the original without one record."""
-        return self.original.take(np.delete(np.arange(self.original.n_rows), record))
+    def without(self, records: int | NDArray[np.int64]) -> Table:
+        """Return the original without one record, or without several."""
+        return self.original.take(np.delete(np.arange(self.original.n_rows), records))
+
+    def instead(self, records: NDArray[np.int64], come: Table) -> Table:
+        """Return the original with the rows of a table instead of some records."""
+        return concat([self.without(records), come])
 
     def model(self, table: Table, changed: Iterable[str] | None = None) -> Model:
         """Return the generator fitted on a world; only what the changed columns touch is fitted."""

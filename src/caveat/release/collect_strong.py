@@ -27,13 +27,15 @@ from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, refusal, without_value
+from caveat.release.collect_groups import collect_groups
 from caveat.release.collected import Collected
-from caveat.release.material import WHOLE, Material
+from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Plan
+from caveat.synthesis.linked import GroupModel
 
 __all__ = ["allot", "collect_strong"]
 
@@ -85,9 +87,11 @@ def collect_strong(
     members = "membershipShare" in scenario.measures
     circumstances = {**scenario.told, "membership": members}
     plan = material.plan
+    if isinstance(material.model, GroupModel):
+        seed = child_seed(material.seed, SAMPLE, number)
+        return collect_groups(material, scenario, asked, seed, threads, done)
     if plan is None:
         why = ELSEWHERE if material.generator is None else ONLY_RUN
-        why = WHOLE if material.groups is not None else why
         nothing = [m for t in targets for m in without_value(asked, why, scenario.limits,
                                                               target=t)]  # fmt: skip
         if members:

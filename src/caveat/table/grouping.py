@@ -14,8 +14,8 @@ from caveat.table.column import Kind
 from caveat.table.linked import Link, Linked
 from caveat.table.table import Table
 
-__all__ = ["GROUPS", "MEMBERS", "Groups", "constant_columns", "found_groups", "join_groups",
-           "size_columns", "split_groups"]  # fmt: skip
+__all__ = ["GROUPS", "MEMBERS", "Groups", "constant_columns", "first_rows", "found_groups",
+           "join_groups", "size_columns", "split_groups"]  # fmt: skip
 
 GROUPS, MEMBERS = "groups", "members"
 MOST_MEMBERS = 1_000

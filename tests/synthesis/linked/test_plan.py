@@ -15,12 +15,13 @@ def test_members_are_drawn_from_their_group_themselves_and_those_before():
     plan = Synthesizer(method="cart", groups="hh", drop=["total"]).plan(households())
     assert predictors(plan, "groups", "region") == ("number of members",)
     above = ("number of members", "region")
-    assert predictors(plan, "members, first", "sex") == (*above, "age")
-    # Age, sex and role of the first member serve everything; incomes of others know no more.
-    first = ("first.age", "first.sex", "first.role")
-    assert predictors(plan, "members, later", "sex") == (*above, "number so far", *first, "age")
-    kind = ("age", "sex", "role")
-    assert predictors(plan, "members, each", "income") == (*above, "number so far", *first, *kind)
+    assert predictors(plan, "members, first", "age") == (*above, "sex", "role")
+    # Sex, role and age of the first member serve everything, and how far an age is from the first.
+    first = ("first.sex", "first.role", "first.age")
+    later = (*above, "number so far", *first)
+    assert predictors(plan, "members, later", "age") == (*later, "sex", "role")
+    own = ("sex", "role", "age", "age beyond the first")
+    assert predictors(plan, "members, each", "income") == (*later, *own)
     assert plan.columns["size"].settings.formula == "sum(1)"
     assert plan.columns["total"].settings.method == "drop"
 

@@ -54,6 +54,27 @@ def test_members_know_their_group_and_the_first_of_them():
     ]  # fmt: skip
 
 
+def test_an_original_is_put_in_order_behind_the_first_and_a_release_stands_as_it_was_drawn():
+    made = {**MADE, "members": Drawn(("age", "money"), context=("age",), falling="age")}
+    shape = shape_of(BOTH, made)
+    ages = [
+        cells(unfold(BOTH, shape, released=released)["members, each"], "age")[0]
+        for released in (False, True)
+    ]
+    assert ages == [[3, 40, 38, 71, 9], [3, 40, 38, 71, 9]]
+    turned = split_groups(PEOPLE.take([0, 2, 1, 3, 4]), found_groups(PEOPLE, "hh"))
+    ages = [
+        cells(unfold(turned, shape, released=released)["members, each"], "age")[0]
+        for released in (False, True)
+    ]
+    assert ages == [[3, 40, 38, 71, 9], [3, 38, 40, 71, 9]]
+
+
+def test_the_rest_knows_how_far_a_number_is_from_the_first():
+    each = unfold(BOTH, shape_of(BOTH, MADE))["members, each"]
+    assert cells(each, "age beyond the first") == [[0, 37, 35, 0, 0]]
+
+
 def test_rows_know_whom_they_belong_to():
     shape = shape_of(BOTH, MADE)
     assert {name: rows.tolist() for name, rows in owners(BOTH, shape).items()} == {

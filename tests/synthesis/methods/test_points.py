@@ -103,7 +103,8 @@ def test_a_record_that_goes_and_one_that_comes_are_counted_again(problem, seed):
     come = grid.values_of(grid.point_of(come))
     down = np.where(np.arange(12) == 5, 0.0, weights[gone])
     up = np.where(np.arange(12) == 6, 0.0, rng.choice([0.3, 1.0], 12))
-    changes = points.changes(released, (values[gone], down), (come, up))
+    moved = np.tile(np.arange(12), 2), np.append(values[gone], come), np.append(-down, up)
+    changes = points.changes(released, *moved, 12)
     for i in range(12):
         if grid.is_special(grid.point_of(come[i : i + 1]))[0]:
             continue

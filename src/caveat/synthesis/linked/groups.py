@@ -15,7 +15,7 @@ from caveat.expressions import Expression
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.derived import computed
 from caveat.synthesis.linked.model import LinkedModel, fit_linked
-from caveat.synthesis.linked.plan import CONTEXT, LinkedPlan, make_linked_plan
+from caveat.synthesis.linked.plan import LinkedPlan, kind_columns, make_linked_plan
 from caveat.synthesis.model import LogProb
 from caveat.table import Column, Kind, Table
 from caveat.table.grouping import (
@@ -84,6 +84,7 @@ def plan_groups(table: Table, given: Any, options: Mapping[str, Any]) -> GroupPl
         context=_context(linked, groups),
         late=late,
         after=_after_members(table, groups, options),
+        falling={} if groups.order else {MEMBERS: age_column(table, groups)},
     )
     whole = {item: getattr(plan, item) for item in plan.__dataclass_fields__}
     return GroupPlan(**{**whole, "remarks": (*remarks, *plan.remarks)}, groups=groups)
@@ -109,8 +110,9 @@ def _is_late(text: str) -> bool:
 def _context(linked: Linked, groups: Groups) -> dict[str, list[str]]:
     """Return the columns that say what kind of member somebody is, if the groups name some."""
     told = [name for name in (groups.role, groups.order.removeprefix("-")) if name]
-    found = [n for n in linked.tables[MEMBERS] if CONTEXT.search(n) and n not in told]
-    return {MEMBERS: [*told, *found]} if told or found else {}
+    table = linked.tables[MEMBERS]
+    found = kind_columns(table, [name for name in table if name not in told])
+    return {MEMBERS: [*told, *found]}
 
 
 def adult_rule(table: Table, groups: Groups) -> str:
@@ -122,14 +124,21 @@ def adult_rule(table: Table, groups: Groups) -> str:
     >>> adult_rule(people, found_groups(people, "hh"))
     'any(age >= 18)'
     """
-    ages = [n for n in table if AGE.match(n) and table[n].kind in (Kind.INTEGER, Kind.NUMERIC)]
-    if not ages or ages[0] in (groups.constant or ()):
+    name = age_column(table, groups)
+    if not name:
         return ""
-    ages_of, key = table[ages[0]].cell_numbers, table[groups.key]
-    if not (ages_of < ADULT).any():
+    ages, key = table[name].cell_numbers, table[groups.key]
+    if not (ages < ADULT).any():
         return ""
-    adults = np.bincount(key.codes, ages_of >= ADULT, key.n_levels)[key.counts > 0]
-    return f"any({ages[0]} >= {ADULT})" if (adults > 0).mean() >= NEARLY_ALL else ""
+    adults = np.bincount(key.codes, ages >= ADULT, key.n_levels)[key.counts > 0]
+    return f"any({name} >= {ADULT})" if (adults > 0).mean() >= NEARLY_ALL else ""
+
+
+def age_column(table: Table, groups: Groups) -> str:
+    """Return the column that holds the age of members, "" if there is none."""
+    constant = groups.constant or ()
+    ages = [n for n in table if AGE.match(n) and n not in constant]
+    return next((n for n in ages if table[n].kind in (Kind.INTEGER, Kind.NUMERIC)), "")
 
 
 @dataclass(frozen=True)

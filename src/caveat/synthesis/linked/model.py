@@ -20,7 +20,13 @@ from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.linked.keys import FreshKeys
 from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Stage, number_of
-from caveat.synthesis.linked.unfold import counts_column, sums_column, unfold, unknown_where
+from caveat.synthesis.linked.unfold import (
+    counts_column,
+    distances,
+    sums_column,
+    unfold,
+    unknown_where,
+)
 from caveat.synthesis.model import LogProb, Model, recoded, without_unknown, written
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
@@ -83,8 +89,8 @@ class LinkedModel:
         return [_Draw(self, wanted, copy, threads).linked() for copy in range(copies)]
 
     def log_prob(self, linked: Linked) -> dict[str, LogProb]:
-        """Return the log probability of every cell, stage by stage."""
-        tables = unfold(linked, self.plan.shape)
+        """Return the log probability of every cell of released tables, stage by stage."""
+        tables = unfold(linked, self.plan.shape, released=True)
         return {name: model.log_prob(tables[name]) for name, model in self.stages.items()}
 
 
@@ -100,7 +106,8 @@ class _Draw:
         self.threads = threads
         self.columns: dict[str, Columns] = {}
         self.parents: dict[str, Ints] = {}
-        self.starts: dict[str, Ints] = {}
+        self.counts: dict[str, Ints] = {}
+        self.firsts: dict[str, Columns] = {}
         self.numbers = {stage.name: i for i, stage in enumerate(model.plan.shape)}
 
     def linked(self) -> Linked:
@@ -163,36 +170,41 @@ class _Draw:
         # A table in which nobody has a child, or a second one, has no such stage.
         most = counts.max(initial=0) if "later" in by_part else int("first" in by_part)
         counts = np.minimum(counts, most)
-        self.starts[table] = np.cumsum(counts) - counts
+        self.counts[table] = counts
         self.parents[table] = np.repeat(np.arange(len(counts)), counts)
-        self.columns[table] = {}
+        self.columns[table], self.firsts[table] = {}, {}
         rounds = list(_rounds(counts, any(stage.ordered for stage in stages)))
         for parts in (("first", "later"), ("each", "each")):
-            if parts[0] in by_part and rounds:
-                self._in_rounds([by_part.get(part, stages[0]) for part in parts], rounds)
+            drawn = self._in_rounds([by_part.get(part) for part in parts], rounds)
+            self.columns[table] |= {name: _gathered(drawn[name], name) for name in drawn}
         if not rounds:
-            empty = self.model.dictionaries[table]
-            self.columns[table] = dict(empty.columns)
+            self.columns[table] = dict(self.model.dictionaries[table].columns)
 
-    def _in_rounds(self, stages: list[Stage], rounds: list[tuple[Ints, Ints]]) -> None:
-        """Draw the first children, then the others, and put them under each other."""
-        table = stages[0].table
-        parts: list[tuple[Ints, Columns]] = []
+    def _in_rounds(
+        self, stages: list[Stage | None], rounds: list[tuple[Ints, Ints]]
+    ) -> dict[str, list[tuple[Ints, Column]]]:
+        """Draw what stages make of the first children, then of the others: rows and cells."""
+        pieces: dict[str, list[tuple[Ints, Column]]] = {}
+        last: tuple[Ints, Columns] = np.zeros(0, np.int64), {}
         for owners, places in rounds:
             stage = stages[min(int(places[0]), 1)]
-            # The first child of each parent, and the one before; nobody is before the first.
-            known = [
-                {n: column.take(np.searchsorted(rows, owners)) for n, column in columns.items()}
-                for rows, columns in (parts[:1] + parts[-1:])
-            ] or [{}, {}]
-            given = self._given(stage, owners, places, *known)
+            if stage is None:
+                continue
+            previous = {n: c.take(np.searchsorted(last[0], owners)) for n, c in last[1].items()}
+            given = self._given(stage, owners, places, previous)
             drawn = self._stage(stage, given, len(owners), int(places[0]))
-            parts.append((owners, self._own(stage, drawn, known[1])))
-        order = np.argsort(np.concatenate([owners for owners, _ in parts]), kind="stable")
-        for name in parts[0][1]:
-            stacked = common_levels([part[name] for _, part in parts], name)
-            codes = np.concatenate([part.codes for part in stacked])
-            self.columns[table][name] = stacked[0].with_codes(codes[order])
+            last = owners, self._own(stage, drawn, previous)
+            if places[0] == 0:
+                self.firsts[stage.table] |= last[1]
+            rows = self._starts(stage.table)[owners] + places
+            for name, column in last[1].items():
+                pieces.setdefault(name, []).append((rows, column))
+        return pieces
+
+    def _starts(self, table: str) -> Ints:
+        """Return the row of the first child of each parent."""
+        counts = self.counts[table]
+        return np.asarray(np.cumsum(counts) - counts)
 
     def _after(self, stage: Stage) -> None:
         """Draw what a row has when its children are there."""
@@ -208,9 +220,7 @@ class _Draw:
                 given[name] = held.take(np.unique(owners, return_index=True)[1])
         self.columns[stage.table] |= self._stage(stage, given, n, 0)
 
-    def _given(
-        self, stage: Stage, owners: Ints, places: Ints, first: Columns, last: Columns
-    ) -> Columns:
+    def _given(self, stage: Stage, owners: Ints, places: Ints, previous: Columns) -> Columns:
         """Return what is known about the rows of a stage before they are drawn."""
         at, table = {}, stage.table
         rows = owners
@@ -223,18 +233,20 @@ class _Draw:
         }
         if SO_FAR not in stage.given:
             return given
-        own, starts = self.columns[stage.table], self.starts[stage.table][owners]
         given[SO_FAR] = counts_column(places)
-        given |= {name: own[name].take(starts + places) for name in stage.own}
+        rows = self._starts(stage.table)[owners] + places
+        given |= {name: self.columns[stage.table][name].take(rows) for name in stage.own}
+        heads = np.searchsorted(np.flatnonzero(self.counts[stage.table]), owners)
+        first = {n: column.take(heads) for n, column in self.firsts[stage.table].items()}
         for name, (which, column) in stage.before.items():
-            if which == FIRST and column in stage.own:
-                given[name] = own[column].take(starts)
-            elif places[0] == 0:
-                held = self.model.dictionaries[stage.table][column]
+            known = (first if which == FIRST else previous).get(column)
+            if known is None:  # nobody is before the first
                 nobody = np.zeros(len(owners), np.int64)
-                given[name] = unknown_where(held.with_codes(nobody), nobody == 0)
-            else:
-                given[name] = (first if which == FIRST else last)[column]
+                held = self.model.dictionaries[stage.table][column].with_codes(nobody)
+                known = unknown_where(held, nobody == 0)
+            given[name] = known
+        for name, column in stage.distances.items():
+            given[name] = distances(given[column], first[column])
         return given
 
     def _own(self, stage: Stage, drawn: Columns, last: Columns) -> Columns:
@@ -248,6 +260,15 @@ class _Draw:
                 column = _moved(column, last[own], dictionary, falling)
             found[own] = column
         return found
+
+
+def _gathered(pieces: list[tuple[Ints, Column]], name: str) -> Column:
+    """Return one column from cells that were drawn apart, with the rows that they are in."""
+    stacked = common_levels([column for _, column in pieces], name)
+    codes = np.empty(sum(len(column) for column in stacked), np.int64)
+    for (rows, _), column in zip(pieces, stacked, strict=True):
+        codes[rows] = column.codes
+    return stacked[0].with_codes(codes)
 
 
 def _rounds(counts: Ints, ordered: bool) -> Iterator[tuple[Ints, Ints]]:

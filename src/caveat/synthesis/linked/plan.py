@@ -21,12 +21,14 @@ from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
 from caveat.table.linked import Linked
 
-__all__ = ["CONTEXT", "LinkedPlan", "make_linked_plan", "some_of"]
+__all__ = ["LinkedPlan", "kind_columns", "make_linked_plan", "some_of"]
 
 CONTEXT = re.compile(
     r"(?i)(^|[_.\W])(age|alter|sex|gender|geschlecht|role|relation\w*)($|[_.\W\d])"
 )
 """Names of columns that say what kind of member somebody is, unless a plan says it."""
+SEXES = ({"f", "m"}, {"female", "male"}, {"woman", "man"}, {"w", "m"}, {"weiblich", "männlich"})
+"""Levels, in small letters, of columns that do so whatever their name is."""
 FEW_COLUMNS = 2
 """Columns that do so in tables that have none of these names."""
 
@@ -110,6 +112,7 @@ def make_linked_plan(
     context: Mapping[str, Sequence[str]] = MappingProxyType({}),
     late: Mapping[str, str] = MappingProxyType({}),
     after: Sequence[str] = (),
+    falling: Mapping[str, str] = MappingProxyType({}),
 ) -> LinkedPlan:
     """Return the plan for linked tables: what the options say, and the usual for the rest.
 
@@ -126,6 +129,8 @@ def make_linked_plan(
         Columns that are computed when everything else is there, and their formulas.
     after
         Columns of parents that are drawn when the children are there.
+    falling
+        The number by which children behind the first are put in order, by table.
     """
     options = dict(options or {})
     judged = options.pop("judged", None)
@@ -137,6 +142,11 @@ def make_linked_plan(
     made = {
         table: _drawn(linked, table, options, left, after, context.get(table), some.get(table))
         for table in linked.sequence
+    }
+    made |= {
+        table: replace(made[table], falling=name)
+        for table, name in falling.items()
+        if name in made[table].columns
     }
     shape = shape_of(linked, made, weights)
     kept = complete(linked, shape)
@@ -155,6 +165,16 @@ def make_linked_plan(
     return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole)
 
 
+def kind_columns(table: Table, names: Sequence[str]) -> list[str]:
+    """Return the columns that say what kind of member somebody is, by their names or levels."""
+
+    def levels(name: str) -> set[str]:
+        few = table[name].levels.tolist()[:3]
+        return {str(level).lower() for level in few}
+
+    return [name for name in names if CONTEXT.search(name) or levels(name) in SEXES]
+
+
 def _drawn(
     linked: Linked,
     table: str,
@@ -166,7 +186,9 @@ def _drawn(
 ) -> Drawn:
     """Return what is drawn of one table."""
     columns = _own(linked, table, options.get("order") or (), left)
-    told = context or [n for n in columns if CONTEXT.search(n)] or columns[:FEW_COLUMNS]
+    told = context or kind_columns(linked.tables[table], columns) or columns[:FEW_COLUMNS]
+    if linked.parent_of(table) is not None and table not in linked.order:
+        columns = _kind_first(linked.tables[table], columns, told, options.get("order") or ())
     return Drawn(
         (
             *map(number_of, linked.children_of(table)),
@@ -177,6 +199,22 @@ def _drawn(
         some,
         tuple(name for name in columns if name in after),
     )
+
+
+def _kind_first(
+    table: Table, columns: Sequence[str], kind: Sequence[str], order: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the visit sequence with what says the kind of a child in front: classes, then numbers.
+
+    Whether somebody is a man or a woman is drawn before the age: of partners it says more.
+    """
+
+    def place(name: str) -> int:
+        if name in order:
+            return 0
+        return 3 if name not in kind else 2 if table[name].kind.is_number else 1
+
+    return tuple(sorted(columns, key=place))
 
 
 def _dropped(

@@ -1,12 +1,12 @@
 """Stages: in which parts linked tables are drawn, and what each part is drawn from.
 
-A table without a parent is one stage. What kind of child a row is, its role, age and sex, is drawn
-in two: of the first child of each parent, from what the parent and its own parents are; then of
-every further one, from these, its place, the first child and, where children stand in an order, the
-one before it. The other columns of all children are one stage again: the more rows a tree has, the
-better. How many children a row has is a column of its own. Columns of the parent that come after
-those of its children in the visit sequence are drawn last, from the first child and the sums over
-all. So everything is a product of the shares of leaves, as it is in one table.
+A table without a parent is one stage. What kind of child a row is, its role, sex and age, is drawn
+of the first child of each parent from what the parent and its own parents are; then of every
+further one from these, its place, the first child and, where children stand in an order, the one
+before it. The other columns of all children are one stage again: the more rows a tree has, the
+better. How many children a row has is a column of its own. Columns of the parent that come
+after those of its children in the visit sequence are drawn last, from the first child and the sums
+over all. So everything is a product of the shares of leaves, as it is in one table.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from caveat.expressions import Expression
 from caveat.table import Kind
 from caveat.table.linked import Linked
 
-__all__ = ["FIRST", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "number_of", "shape_of",
-           "since"]  # fmt: skip
+__all__ = ["FIRST", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "beyond", "number_of",
+           "shape_of", "since"]  # fmt: skip
 
 SO_FAR = "number so far"
 FIRST, PREVIOUS, SUM = "first.", "previous.", "sum."
+FURTHER = ("later", "each")
+"""The parts that know children before a row."""
 Source = tuple[str, str]
 """A table and a column of it."""
 
@@ -30,6 +32,11 @@ Source = tuple[str, str]
 def number_of(child: str) -> str:
     """Return the name of the column that says how many children a row has."""
     return f"number of {child}"
+
+
+def beyond(column: str) -> str:
+    """Return the name of the column that says how far a row is from the first child."""
+    return f"{column} beyond the first"
 
 
 def since(column: str) -> str:
@@ -53,6 +60,10 @@ class Drawn:
         A condition on one column that at least one child of every parent meets.
     after
         Columns that are made when the children are there; every row has some.
+    falling
+        A number by which the children of the original behind the first one are put in order, the
+        largest first, before anything is learnt: so a partner stands before the children. "" for
+        the order in which they stand. Released ones stand as they were drawn.
     """
 
     columns: tuple[str, ...]
@@ -60,6 +71,7 @@ class Drawn:
     context: tuple[str, ...] = ()
     some: Expression | None = None
     after: tuple[str, ...] = ()
+    falling: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,7 @@ class Stage:
     @property
     def before(self) -> dict[str, Source]:
         """Columns of the children before: their names here, which child it is, and the column."""
-        if self.part not in ("later", "each"):
+        if self.part not in FURTHER:
             return {}
         known = [n for n in self.made.columns if n not in self.made.silent]
         kind = [n for n in (*self.own, *known) if n in self.made.context]
@@ -128,10 +140,20 @@ class Stage:
         return found | {PREVIOUS + n: (PREVIOUS, n) for n in previous}
 
     @property
+    def distances(self) -> dict[str, str]:
+        """Numbers of the row itself as distances from the first child: names here, and columns.
+
+        Who is as old as the first member of a household is a partner, who is much younger a child:
+        a tree would need many splits to see it.
+        """
+        kind = [n for n in self.own if n in self.made.context and n not in self.classes]
+        return {beyond(name): name for name in kind}
+
+    @property
     def given(self) -> tuple[str, ...]:
         """The columns that are known before anything of the stage is drawn."""
-        so_far = (SO_FAR,) if self.part in ("later", "each") else ()
-        return (*self.above, *so_far, *self.before, *self.below, *self.own)
+        so_far = (SO_FAR,) if self.part in FURTHER else ()
+        return (*self.above, *so_far, *self.before, *self.below, *self.own, *self.distances)
 
     @property
     def only_for(self) -> dict[str, str]:
@@ -187,22 +209,23 @@ def shape_of(linked: Linked, made: Mapping[str, Drawn], weights: Source | None =
             n for n in own.columns
             if n in linked.tables[table] and not linked.tables[table][n].kind.is_number
         )  # fmt: skip
-        kind, rest = _parted(own, gap)
-        start = Stage(table, "first", kind, inherited, gap, bool(by), weights, classes=classes)
-        stages += [start, replace(start, part="later")]
-        if rest.columns:
-            known_ones = tuple(n for n in kind.columns if n not in own.silent)
-            stages.append(replace(start, part="each", made=rest, own=known_ones, gap=""))
+        start = Stage(table, "first", own, inherited, gap, bool(by), weights, classes=classes)
+        stages += _children(start)
     return (*stages, *last)
 
 
-def _parted(made: Drawn, gap: str) -> tuple[Drawn, Drawn]:
-    """Return what says which kind of child a row is, and the rest, as the sequence has them."""
-    needed = {*made.context, gap, *(made.some.columns if made.some is not None else ())}
-    last = max((i for i, n in enumerate(made.columns) if n in needed), default=-1)
-    last = len(made.columns) - 1 if last < 0 else last
-    kind, rest = made.columns[: last + 1], made.columns[last + 1 :]
-    return replace(made, columns=kind), replace(made, columns=rest, some=None)
+def _children(whole: Stage) -> list[Stage]:
+    """Return the stages of a child table, each with its part of the visit sequence."""
+    made, columns = whole.made, whole.made.columns
+    needed = {*made.context, whole.gap, *(made.some.columns if made.some is not None else ())}
+    last = max((i + 1 for i, n in enumerate(columns) if n in needed), default=len(columns))
+    first = replace(whole, made=replace(made, columns=columns[:last]))
+    stages = [first, replace(first, part="later")]
+    if last < len(columns):
+        own = tuple(n for n in columns[:last] if n not in made.silent)
+        rest = replace(made, columns=columns[last:], some=None)
+        stages.append(replace(whole, part="each", made=rest, own=own, gap=""))
+    return stages
 
 
 def _below(

@@ -17,14 +17,16 @@ from caveat.table import Column, Kind, Missing, Table
 from caveat.table.linked import Linked
 from caveat.table.numbers import decimals_of
 
-__all__ = ["complete", "counts_column", "owners", "placed", "restricted", "sums_column", "unfold",
-           "unknown_where"]  # fmt: skip
+__all__ = ["complete", "counts_column", "distances", "owners", "placed", "restricted",
+           "sums_column", "unfold", "unknown_where"]  # fmt: skip
 
 Ints = NDArray[np.int64]
 
 
-def unfold(linked: Linked, shape: Shape) -> dict[str, Table]:
+def unfold(linked: Linked, shape: Shape, released: bool = False) -> dict[str, Table]:
     """Return the table of each stage by its name.
+
+    ``released`` says that the tables are synthetic ones, whose rows stand as they were drawn.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def unfold(linked: Linked, shape: Shape) -> dict[str, Table]:
     """
     linked = complete(linked, shape)
     wide = {table: _wide(linked, table) for table in linked.sequence}
-    return {stage.name: _table(linked, shape, stage, wide) for stage in shape}
+    return {stage.name: _table(linked, shape, stage, wide, released) for stage in shape}
 
 
 def _wide(linked: Linked, table: str) -> dict[str, Column]:
@@ -61,23 +63,27 @@ def counts_column(counts: NDArray[np.int64]) -> Column:
     return Column(counts - least, np.arange(least, int(counts.max(initial=0)) + 1), Kind.INTEGER)
 
 
-def placed(linked: Linked, stage: Stage) -> tuple[Ints, Ints]:
+def placed(linked: Linked, stage: Stage, released: bool = False) -> tuple[Ints, Ints]:
     """Return the rows of a child table parent by parent, and their places from 0.
 
-    Where some child has to meet a condition, the first one that does stands first.
+    Where some child has to meet a condition, the first one that does stands first; those behind it
+    are put in order unless they are released ones.
     """
+    made, parents = stage.made, linked.parent_rows(stage.table)
     rows, places = linked.arranged(stage.table)
-    if stage.made.some is None:
-        return rows, places
-    parents = linked.parent_rows(stage.table)
-    meets = stage.made.some.holds(linked.tables[stage.table].columns)[rows]
-    # The place of the first that meets it; a row before it moves down by one.
-    n = int(parents.max(initial=-1)) + 1
-    best = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(best, parents[rows][meets], places[meets])
-    first = best[parents[rows]]
-    moved = np.where(places == first, 0, places + (places < first))
-    return rows[np.lexsort((moved, parents[rows]))], places
+    if made.some is not None:
+        meets = made.some.holds(linked.tables[stage.table].columns)[rows]
+        # The place of the first that meets it; a row before it moves down by one.
+        best = np.full(int(parents.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(best, parents[rows][meets], places[meets])
+        first = best[parents[rows]]
+        moved = np.where(places == first, 0, places + (places < first))
+        rows = rows[np.lexsort((moved, parents[rows]))]
+    if made.falling and not released:
+        height = -linked.tables[stage.table][made.falling].cell_numbers[rows]
+        height[places == 0] = -np.inf
+        rows = rows[np.lexsort((height, parents[rows]))]  # stable; what is missing comes last
+    return rows, places
 
 
 def complete(linked: Linked, shape: Shape) -> Linked:
@@ -116,9 +122,15 @@ def restricted(stage: Stage, column: Column, name: str) -> Column:
     )
 
 
-def _table(linked: Linked, shape: Shape, stage: Stage, wide: dict[str, dict[str, Column]]) -> Table:
+def _table(
+    linked: Linked,
+    shape: Shape,
+    stage: Stage,
+    wide: dict[str, dict[str, Column]],
+    released: bool,
+) -> Table:
     own = wide[stage.table]
-    everyone, here, places = _rows(linked, shape, stage)
+    everyone, here, places = _rows(linked, shape, stage, released)
     rows = everyone[here]
     earlier = {PREVIOUS: everyone[here - 1], FIRST: everyone[here - places]}
     first = _first(shape, stage.table)
@@ -132,18 +144,20 @@ def _table(linked: Linked, shape: Shape, stage: Stage, wide: dict[str, dict[str,
             found[name] = held if known else unknown_where(held, places == 0)
     for name, (what, child, column) in stage.below.items():
         first = _first(shape, child)
-        everyone, places = placed(linked, first)
+        everyone, places = placed(linked, first, released)
         if what == SUM:
             found[name] = sums_column(wide[child][column], linked.parent_rows(child), len(rows))
         else:
             held = wide[child][column].take(everyone[places == 0])
             found[name] = restricted(first, held, column)
     found |= {name: own[name].take(rows) for name in stage.own}
+    for name, column in stage.distances.items():
+        found[name] = distances(found[column], own[column].take(earlier[FIRST]))
     for name, column in stage.drawn.items():
         held = own[column].take(rows)
         if name != column:
             falling = linked.order[stage.table].startswith("-")
-            held = _gaps(held, own[column].take(earlier[PREVIOUS]), falling)
+            held = distances(held, own[column].take(earlier[PREVIOUS]), falling)
         found[name] = restricted(stage, held, column)
     return Table(found, linked.tables[stage.table].backend)
 
@@ -153,14 +167,16 @@ def _first(shape: Shape, table: str) -> Stage:
     return next(stage for stage in shape if stage.table == table)
 
 
-def _rows(linked: Linked, shape: Shape, stage: Stage) -> tuple[Ints, Ints, Ints]:
+def _rows(
+    linked: Linked, shape: Shape, stage: Stage, released: bool = False
+) -> tuple[Ints, Ints, Ints]:
     """Return the rows of a table as they stand, which of them are in a stage, and their places."""
     if stage.part in ("all", "after"):
         rows = np.arange(linked.tables[stage.table].n_rows)
         return rows, rows, np.zeros_like(rows)
-    everyone, places = placed(linked, _first(shape, stage.table))
-    taking = {"first": places == 0, "later": places > 0}.get(stage.part, places >= 0)
-    here = np.flatnonzero(taking)
+    everyone, places = placed(linked, _first(shape, stage.table), released)
+    everybody = {"first": places == 0, "each": places >= 0}
+    here = np.flatnonzero(everybody.get(stage.part, places > 0))
     return everyone, here, places[here]
 
 
@@ -187,9 +203,9 @@ def _above(
     at, table = {stage.table: rows}, stage.table
     while (link := linked.parent_of(table)) is not None:
         at[link.parent], table = linked.parent_rows(table)[at[table]], link.parent
-    if stage.weights is not None and stage.weights[0] in at:
-        source, name = stage.weights
-        yield name, wide[source][name].take(at[source])
+    source, weight = stage.weights or ("", "")
+    if source in at and weight in wide[source]:  # weights are not released
+        yield weight, wide[source][weight].take(at[source])
     for name, (source, column) in stage.above.items():
         yield name, wide[source][column].take(at[source])
 
@@ -215,9 +231,9 @@ def sums_column(column: Column, owners: Ints, n: int) -> Column:
     return Column(codes, levels.astype(np.int64) if exact else levels, column.kind)
 
 
-def _gaps(column: Column, previous: Column, falling: bool) -> Column:
-    """Return how far each number is from the previous one; missing where one of them is."""
-    own, before = column.cell_numbers, previous.cell_numbers
+def distances(column: Column, other: Column, falling: bool = False) -> Column:
+    """Return how far each number is from another one; missing where one of them is."""
+    own, before = column.cell_numbers, other.cell_numbers
     gaps = before - own if falling else own - before
     exact = column.kind is not Kind.NUMERIC
     decimals = 0 if exact else decimals_of(column)

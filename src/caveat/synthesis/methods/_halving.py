@@ -16,6 +16,9 @@ from caveat.compiling import inner, kernel
 
 __all__ = ["changed_points", "draw_points", "log_points"]
 
+MOST_WAITING = 128
+"""Halves that wait while others are done: two for each halving of 2^63 points."""
+
 
 @inner
 def ceiling(a, b):
@@ -123,62 +126,70 @@ def draw_points(cells, degrees, numbers, grid, held):
 
 
 @inner
-def path_change(value, cell, degree, w, other, other_w, skip, grid, held, released):
-    """Return the change of the released points' log probability along the path of one value.
+def branch_change(branch, degree, weights, at, grid, held, released):
+    """Return the change of the released points' log probability at one halving.
 
-    ``w`` is added to the records at ``value``, ``other_w`` at ``other``, if it is in the same cell
-    with the same roundness (else its weight is 0). With ``skip`` halvings that have both values are
-    left out.
+    ``weights`` of records move, those before ``at`` in the left half.
     """
-    edges, ladder, apart, apart_at, spread = grid
+    low, middle, high = branch
+    _, ladder, apart, apart_at, spread = grid
     points, upto, points_at = held
     theirs, seen, seen_at = released
-    step = ladder[degree]
-    low, high = ceiling(edges[cell], step), ceiling(edges[cell + 1], step)
-    total = 0.0
-    while high - low > 1:
-        middle = (low + high) // 2
-        g = size(low, high, degree, ladder, apart, apart_at)
-        g_left = size(low, middle, degree, ladder, apart, apart_at)
-        shared = other_w != 0.0 and low * step <= other < high * step
-        if 0 < g_left < g and not (skip and shared):
-            z = weight(low, high, degree, ladder, theirs, seen, seen_at)
-            if z > 0.0:
-                z_left = weight(low, middle, degree, ladder, theirs, seen, seen_at)
-                both = weight(low, high, degree, ladder, points, upto, points_at)
-                left = weight(low, middle, degree, ladder, points, upto, points_at)
-                p = left_share(left, both, g_left, g, spread)
-                if shared:
-                    both += other_w
-                    left += other_w if other < middle * step else 0.0
-                both += w
-                left += w if value < middle * step else 0.0
-                q = left_share(max(left, 0.0), max(both, 0.0), g_left, g, spread)
-                total += z_left * (math.log(q) - math.log(p))
-                total += (z - z_left) * (math.log1p(-q) - math.log1p(-p))
-        if value < middle * step:
-            high = middle
-        else:
-            low = middle
-    return total
+    g = size(low, high, degree, ladder, apart, apart_at)
+    g_left = size(low, middle, degree, ladder, apart, apart_at)
+    if g_left == 0 or g_left == g:
+        return 0.0
+    z = weight(low, high, degree, ladder, theirs, seen, seen_at)
+    z_left = weight(low, middle, degree, ladder, theirs, seen, seen_at)
+    both = weight(low, high, degree, ladder, points, upto, points_at)
+    left = weight(low, middle, degree, ladder, points, upto, points_at)
+    p = left_share(left, both, g_left, g, spread)
+    for j in range(len(weights)):
+        both += weights[j]
+        left += weights[j] if j < at else 0.0
+    q = left_share(max(left, 0.0), max(both, 0.0), g_left, g, spread)
+    return z_left * (math.log(q) - math.log(p)) + (z - z_left) * (math.log1p(-q) - math.log1p(-p))
+
+
+@inner
+def cell_change(values, weights, cell, degree, grid, held, released, waiting):
+    """Return the change when records with rising values in one cell and roundness move."""
+    step, change, n = grid[1][degree], 0.0, 1
+    waiting[0] = ceiling(grid[0][cell], step), ceiling(grid[0][cell + 1], step), 0, len(values)
+    while n > 0:
+        n -= 1
+        low, high, begin, end = waiting[n]
+        if begin == end or high - low < 2:
+            continue
+        if weight(low, high, degree, grid[1], *released) == 0.0:
+            continue
+        middle, at = (low + high) // 2, begin
+        while at < end and values[at] < middle * step:
+            at += 1
+        change += branch_change((low, middle, high), degree, weights[begin:end], at - begin, grid,
+                                held, released)  # fmt: skip
+        waiting[n] = middle, high, at, end
+        waiting[n + 1] = low, middle, begin, at
+        n += 2
+    return change
 
 
 @kernel
-def changed_points(gone, come, grid, held, released):
-    """Return for each world the change when one record goes and another comes.
+def changed_points(moves, n_worlds, grid, held, released):
+    """Return for each world the change when records move.
 
-    ``gone`` and ``come`` are points, cells, roundness and weights, 0 for one that takes no part.
+    ``moves`` are worlds, cells, roundness, points and weights (negative if they go), in this order.
     """
-    changes = np.zeros(len(gone[0]))
-    for i in range(len(changes)):
-        together = gone[1][i] == come[1][i] and gone[2][i] == come[2][i]
-        down, up = -gone[3][i], come[3][i]
-        if down != 0.0:
-            changes[i] += path_change(gone[0][i], gone[1][i], gone[2][i], down, come[0][i],
-                                      up if together else 0.0, False, grid, held,
-                                      released)  # fmt: skip
-        if up != 0.0:
-            changes[i] += path_change(come[0][i], come[1][i], come[2][i], up, gone[0][i],
-                                      down if together else 0.0, True, grid, held,
-                                      released)  # fmt: skip
+    worlds, cells, degrees, values, weights = moves
+    changes = np.zeros(n_worlds)
+    waiting = np.empty((MOST_WAITING, 4), np.int64)
+    begin = 0
+    for j in range(1, len(worlds) + 1):
+        together = j < len(worlds) and worlds[j] == worlds[begin]
+        if together and cells[j] == cells[begin] and degrees[j] == degrees[begin]:
+            continue
+        changes[worlds[begin]] += cell_change(values[begin:j], weights[begin:j], cells[begin],
+                                              degrees[begin], grid, held, released,
+                                              waiting)  # fmt: skip
+        begin = j
     return changes

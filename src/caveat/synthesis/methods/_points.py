@@ -127,33 +127,32 @@ class Points:
         return cells, self.grid.roundness_of(points)
 
     def changes(
-        self, released: Floats, gone: tuple[Floats, Floats], come: tuple[Floats, Floats]
+        self, released: Floats, worlds: Ints, numbers: Floats, weights: Floats, n_worlds: int
     ) -> Floats:
-        """Return what records that go and come do to the log probability of released values.
+        """Return for each world what records do to the log probability of released values.
 
-        ``gone`` and ``come`` are their numbers and weights, 0 for one that takes no part.
+        ``worlds``, ``numbers`` and ``weights``, negative if they go, are those of the records.
         """
         grid = self.grid
         theirs, times = np.unique(grid.point_of(released), return_counts=True)
         seen = np.zeros(grid.points_in.shape)
         np.add.at(seen, self._place(theirs), times)
-        sides = []
-        for numbers, weights in (gone, come):
-            points = grid.point_of(numbers)
-            sides.append((points, *self._place(points), weights))
-        changed = changed_points(
-            *sides, self._grid, self._held, self._weighed(theirs, times.astype(np.float64))
-        )
+        points = grid.point_of(numbers)
+        cells, degrees = self._place(points)
+        order = np.lexsort((points, degrees, cells, worlds))
+        moves = tuple(part[order] for part in (worlds, cells, degrees, points, weights))
+        their_weights = self._weighed(theirs, times.astype(np.float64))
+        changed = changed_points(moves, n_worlds, self._grid, self._held, their_weights)
         # The share of a degree is n_r + 1/2, divided by n + R/2.
         rounds = (grid.points_in > 0).sum(axis=1) * AT_DEGREE
         levels = (
-            ([s[1] for s in sides], self.by_degree.sum(axis=1), rounds, seen.sum(axis=1), -1.0),
-            ([s[1] * len(grid.ladder) + s[2] for s in sides], self.by_degree.ravel(),
+            (cells, self.by_degree.sum(axis=1), rounds, seen.sum(axis=1), -1.0),
+            (cells * len(grid.ladder) + degrees, self.by_degree.ravel(),
              np.full(seen.size, AT_DEGREE), seen.ravel(), 1.0),
         )  # fmt: skip
-        for (old, new), counts, extra, times_seen, sign in levels:
-            moved = (old, gone[1]), (new, come[1])
-            changed = changed + sign * _log_changes(counts + extra, counts, times_seen, *moved)
+        for keys, counts, extra, times_seen, sign in levels:
+            moved = worlds, keys, weights
+            changed = changed + sign * _log_changes(counts, extra, times_seen, moved, n_worlds)
         return np.asarray(changed)
 
     def draw(self, cells: Ints, rng: np.random.Generator) -> Floats:
@@ -169,20 +168,13 @@ class Points:
 
 
 def _log_changes(
-    terms: Floats,
-    counts: Floats,
-    seen: Floats,
-    gone: tuple[Ints, Floats],
-    come: tuple[Ints, Floats],
+    counts: Floats, extra: Floats, seen: Floats, moved: tuple[Ints, Ints, Floats], n_worlds: int
 ) -> Floats:
-    """Return for each world the change of the sum of seen x log(term) when weights move."""
-    (old, down), (new, up) = gone, come
-    same = old == new
-    total = np.zeros(len(old))
-    for keys, weights in ((old, np.where(same, up, 0.0) - down), (new, np.where(same, 0.0, up))):
-        used = weights != 0
-        place = keys[used]
-        # a count that a weight takes away entirely is 0, whatever rounding leaves of it
-        after = terms[place] - counts[place] + np.maximum(counts[place] + weights[used], 0.0)
-        total[used] += seen[place] * (np.log(after) - np.log(terms[place]))
-    return total
+    """Return for each world the change of the sum of seen x log(count + extra)."""
+    worlds, keys, weights = moved
+    pairs, place = np.unique(worlds * len(counts) + keys, return_inverse=True)
+    world, key = np.divmod(pairs, len(counts))
+    # a count that weights take away entirely is 0, whatever rounding leaves of it
+    after = np.maximum(counts[key] + np.bincount(place, weights, len(pairs)), 0.0)
+    logs = np.log(after + extra[key]) - np.log(counts[key] + extra[key])
+    return np.asarray(np.bincount(world, seen[key] * logs, n_worlds), np.float64)

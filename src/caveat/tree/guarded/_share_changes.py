@@ -1,5 +1,8 @@
 # mypy: disable-error-code="no-untyped-def"
-"""What one record does to the probability of a release, given the structure: kernels."""
+"""What records do to the probability of a release, given the structure: kernels.
+
+A world has moves: records that go, with negative weights, and records that come.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +15,23 @@ from caveat.tree.guarded.hierarchy import root_share, share
 
 __all__ = ["share_changes"]
 
-
-@inner
-def moved(code, weight, low, middle, high):
-    """Return what a record with this code adds to the left half of a branch, and to both."""
-    if code < low or code >= high:
-        return 0.0, 0.0
-    return (weight if code < middle else 0.0), weight
+MOST_WAITING = 64
+"""Halves that wait while others are done: two for each halving of 2^16 codes, and to spare."""
 
 
 @inner
-def branch_change(i, branch, tree, released, settings, gone, come, going, coming, now):
+def branch_change(branch, tree, released, settings, moved, now):
     """Return the change of the log probability of what was released at one halving."""
     low, middle, high = branch
     counts, shares, parent, children = tree
-    down_left, down = moved(gone[1][i], gone[2][i], low, middle, high)
-    up_left, up = moved(come[1][i], come[2][i], low, middle, high)
     change = 0.0
     for m in range(len(parent)):
-        left = counts[m, middle] - counts[m, low]
-        both = counts[m, high] - counts[m, low]
-        if going[m] == i:
-            left -= down_left
-            both -= down
-        if coming[m] == i:
-            left += up_left
-            both += up
+        # Where nothing was released, nothing was below either.
+        if released[m, high] == released[m, low]:
+            continue
+        # A count that the moves take away entirely is 0, whatever rounding leaves of it.
+        left = max(counts[m, middle] - counts[m, low] + moved[m, 0], 0.0)
+        both = max(counts[m, high] - counts[m, low] + moved[m, 1], 0.0)
         if m == 0:
             now[m] = root_share(left, both)
         else:
@@ -55,38 +49,55 @@ def branch_change(i, branch, tree, released, settings, gone, come, going, coming
 
 
 @inner
-def mark(marks, m, i, parent):
-    """Mark the path from a node to the root."""
-    while m >= 0:
-        marks[m] = i
-        m = parent[m]
+def move(moved, moves, begin, end, middle, parent):
+    """Write what moves do to the left half of a branch and to both, from their leaves upwards."""
+    leaves, codes, weights = moves
+    for j in range(begin, end):
+        m = leaves[j]
+        while m >= 0:
+            moved[m, 1] += weights[j]
+            if codes[j] < middle:
+                moved[m, 0] += weights[j]
+            m = parent[m]
+
+
+@inner
+def undo(moved, moves, begin, end, parent):
+    """Take the moves back."""
+    for j in range(begin, end):
+        m = moves[0][j]
+        while m >= 0:
+            moved[m, 0], moved[m, 1] = 0.0, 0.0
+            m = parent[m]
 
 
 @kernel
-def share_changes(tree, released, settings, gone, come):
-    """Return for each change the difference of the log probability of the release.
+def share_changes(tree, released, settings, moves, starts):
+    """Return for each world the difference of the log probability of the release.
 
-    ``tree`` are counts, shares, parents and children of the nodes; ``gone`` and ``come`` leaves,
-    codes (-1 for nobody) and weights.
+    ``tree`` are counts, shares, parents and children of the nodes; ``moves`` leaves, codes and
+    weights, those of one world beside each other from its start on, by rising code.
     """
-    n_nodes, n_codes = len(tree[2]), tree[1].shape[1] + 1
-    changes = np.zeros(len(gone[0]))
-    going, coming = np.full(n_nodes, -1, np.int64), np.full(n_nodes, -1, np.int64)
-    now = np.empty(n_nodes)
+    parent, n_codes = tree[2], tree[1].shape[1] + 1
+    changes = np.zeros(len(starts) - 1)
+    moved, now = np.zeros((len(parent), 2)), np.empty(len(parent))
+    waiting = np.empty((MOST_WAITING, 4), np.int64)
     for i in range(len(changes)):
-        mark(going, gone[0][i], i, tree[2])
-        mark(coming, come[0][i], i, tree[2])
-        for side in range(2):
-            code, other = (gone[1][i], -1) if side == 0 else (come[1][i], gone[1][i])
-            low, high = 0, n_codes if code >= 0 else 0
-            while high - low > 1:
-                middle = (low + high) // 2
-                # A halving that both records are at was done with the first of them.
-                if not low <= other < high:
-                    changes[i] += branch_change(i, (low, middle, high), tree, released, settings,
-                                                gone, come, going, coming, now)  # fmt: skip
-                if code < middle:
-                    high = middle
-                else:
-                    low = middle
+        waiting[0] = 0, n_codes, starts[i], starts[i + 1]
+        n = 1
+        while n > 0:
+            n -= 1
+            low, high, begin, end = waiting[n]
+            if begin == end or high - low < 2:
+                continue
+            middle = (low + high) // 2
+            move(moved, moves, begin, end, middle, parent)
+            changes[i] += branch_change((low, middle, high), tree, released, settings, moved, now)
+            undo(moved, moves, begin, end, parent)
+            at = begin
+            while at < end and moves[1][at] < middle:
+                at += 1
+            waiting[n] = middle, high, at, end
+            waiting[n + 1] = low, middle, begin, at
+            n += 2
     return changes

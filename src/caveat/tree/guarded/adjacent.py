@@ -1,7 +1,8 @@
-"""How probable structure and release are when one record goes, comes or changes.
+"""How probable structure and release are when records go, come or change.
 
-Nothing is grown again: along the record's path the counts move by one, and with them the
-probabilities of the decisions taken there and, by the back-off, the shares below.
+Nothing is grown again: along the records' paths the counts move, and with them the probabilities of
+the decisions taken there and, by the back-off, the shares below. Records of one world move
+together: where their paths meet, it is by all of them at once.
 """
 
 from __future__ import annotations
@@ -12,19 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
+from caveat.tree.guarded._class_changes import class_changes
 from caveat.tree.guarded._share_changes import share_changes
 from caveat.tree.guarded._structure_changes import structure_changes
 from caveat.tree.guarded.ranking import ranking_changes
 from caveat.tree.guarded.tree import GuardedTree, Sample, walked
 
-__all__ = ["Change", "adjacent_logs", "released_codes"]
+__all__ = ["Change", "Moves", "logs_of_moves", "released_codes"]
 
+MOST_POWER = 600.0
+"""Powers of e that floating point holds, with room to spare."""
+
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One side of the changes: the records that go, or those that come, one for each world.
+    """One side of the changes: the records that go, or those that come.
 
     Parameters
     ----------
@@ -40,9 +46,68 @@ class Change:
     __repr__ = without_values
 
 
-def adjacent_logs(
-    tree: GuardedTree, sample: Sample, released: Floats, gone: Change, come: Change
-) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """All records that go or come, any number in each world.
+
+    Parameters
+    ----------
+    sample
+        The records that take part; those that go have negative weights, and come first.
+    starts
+        Where those of each world begin, and the end.
+    rows
+        Which they are among those that go and then those that come.
+    """
+
+    sample: Sample
+    starts: Ints
+    rows: Ints
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(cls, gone: Change, come: Change, worlds: tuple[Ints, Ints], n_worlds: int) -> Moves:
+        """Return the moves of records that go and come, each in its world."""
+        world = np.concatenate(worlds)
+        rows = np.flatnonzero(np.concatenate([gone.takes_part, come.takes_part]))
+        rows = rows[np.argsort(world[rows], kind="stable")]
+        old, new = gone.sample, come.sample
+        sample = Sample(
+            np.concatenate([old.codes, new.codes], axis=1).take(rows, axis=1),
+            np.concatenate([old.response, new.response])[rows],
+            np.concatenate([-old.weights, new.weights])[rows],
+        )
+        return cls(sample, np.searchsorted(world[rows], np.arange(n_worlds + 1)), rows)
+
+    @property
+    def n_worlds(self) -> int:
+        """Number of worlds."""
+        return len(self.starts) - 1
+
+    @property
+    def worlds(self) -> Ints:
+        """The world of each record."""
+        return np.repeat(np.arange(self.n_worlds), np.diff(self.starts))
+
+    def with_class_alone(self) -> tuple[Ints, float]:
+        """Return the worlds in which one record changes nothing but its class, and its weight.
+
+        One weight serves all; worlds with another are left out.
+        """
+        pairs = np.flatnonzero(np.diff(self.starts) == 2)
+        first, weights = self.starts[pairs], self.sample.weights
+        pairs = pairs[weights[first] == -weights[first + 1]]
+        first = self.starts[pairs]
+        codes = self.sample.codes
+        pairs = pairs[np.all(codes[:, first] == codes[:, first + 1], axis=0)]
+        if not len(pairs):
+            return pairs, 0.0
+        own = weights[self.starts[pairs] + 1]
+        return pairs[own == own[0]], float(own[0])
+
+
+def logs_of_moves(tree: GuardedTree, sample: Sample, released: Floats, moves: Moves) -> Floats:
     """Return for each world how much more probable structure and release are than with all records.
 
     Parameters
@@ -52,77 +117,73 @@ def adjacent_logs(
     sample
         All records.
     released
-        Of each leaf how often each code was released; see `released_codes`.
-    gone, come
-        The record that each world lacks, and the one that it has instead.
+        Of each node how often each code was released; see `released_codes`.
+    moves
+        The records that each world lacks, and those that it has instead.
     """
-    logs = _structure(tree, sample, gone, come) + _shares(tree, released, gone, come)
+    moved = moves.sample
+    logs = _structure(tree, sample, moves) + _shares(tree, released, moves)
     if tree.response.is_ranked:
-        sides = [
-            (np.where(s.takes_part, s.sample.response, -1), s.sample.weights) for s in (gone, come)
-        ]
         counts = tree.response.count(sample)
-        logs = logs + ranking_changes(counts, tree.place, *sides)
-    return logs
+        logs = logs + ranking_changes(
+            counts, tree.place, moved.response, moved.weights, moves.starts
+        )
+    return np.asarray(logs)
 
 
 def released_codes(
     tree: GuardedTree, codes: NDArray[np.uint16], response: NDArray[np.int64]
 ) -> Floats:
-    """Return for each node how often each code was released in it, summed up from code 0 on."""
+    """Return for each node how often each code was released below it, summed up from code 0 on."""
     counts = np.zeros((len(tree.candidate), tree.response.n_codes + 1))
     np.add.at(counts, (tree.apply(codes), tree.place[response] + 1), 1.0)
+    for m in range(len(counts) - 1, 0, -1):
+        counts[tree.parent[m]] += counts[m]
     return np.asarray(np.cumsum(counts, axis=1))
 
 
-def _structure(tree: GuardedTree, sample: Sample, gone: Change, come: Change) -> Floats:
-    found, classes = tree.candidates, tree.response.scores
-    if not found.n:
-        return np.zeros(gone.sample.n)
+def _structure(tree: GuardedTree, sample: Sample, moves: Moves) -> Floats:
+    found, classes, moved = tree.candidates, tree.response.scores, moves.sample
+    changes = np.zeros(moves.n_worlds)
+    if not found.n or not moved.n:
+        return changes
     nodes, order, _ = walked(sample, found, tree.guard, tree.response, 0, tree.candidate)
-    of = np.repeat(np.arange(len(found.n_levels)), np.diff(found.first))
-    sides = [
-        (s.sample.codes, classes[s.sample.response], s.sample.weights, s.takes_part)
-        for s in (gone, come)
-    ]
     records = sample.codes, classes[sample.response], sample.weights, order
-    return np.asarray(
-        structure_changes(
-            records, nodes, found.arrays, of, tree.response.n_scores, tree.guard.numbers, *sides,
-            _how(classes, gone, come),
-        )
-    )  # fmt: skip
+    of = np.repeat(np.arange(len(found.n_levels)), np.diff(found.first))
+    given = records, nodes, found.arrays, of, tree.response.n_scores, tree.guard.numbers
+    response = classes[moved.response]
+    alone, weight = moves.with_class_alone()
+    # Beyond what exp can hold each world has a largest gain of its own.
+    if 8.0 * weight > MOST_POWER * tree.guard.temperature:
+        alone = alone[:0]
+    if len(alone):
+        first = moves.starts[alone]
+        codes, old, new = moved.codes.take(first, axis=1), response[first], response[first + 1]
+        theirs = codes, old, new, np.arange(len(alone)), _who(codes, old)
+        changes[alone] = class_changes(*given, theirs, weight)
+    worlds = moves.worlds
+    others = np.flatnonzero(~np.isin(worlds, alone))
+    if len(others):
+        codes, weights = moved.codes.take(others, axis=1), moved.weights[others]
+        rest = codes, response[others], weights, np.arange(len(others))
+        changes += structure_changes(*given, rest, worlds[others], moves.n_worlds)
+    return changes
 
 
-def _how(
-    classes: NDArray[np.int64], gone: Change, come: Change
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], float]:
-    """Return which worlds a table serves, whose record changes its class alone, and the weight."""
-    old, new = gone.sample, come.sample
-    weight = float(old.weights.max(initial=0.0))
-    same = np.all(old.codes == new.codes, axis=0)
-    tabled = (old.weights == weight) & (new.weights == weight)
-    tabled &= same | (classes[old.response] == classes[new.response])
-    # Worlds of one record stand together; they have the same predictors and the same class.
-    first = np.ones(old.n, bool)
-    first[1:] = np.any(old.codes[:, 1:] != old.codes[:, :-1], axis=0)
-    first[1:] |= old.response[1:] != old.response[:-1]
-    return tabled, np.where(same & tabled, np.cumsum(first), -1), weight
+def _who(codes: NDArray[np.uint16], classes: Ints) -> Ints:
+    """Return a number for each record; records beside each other that are equal have the same."""
+    first = np.ones(len(classes), bool)
+    first[1:] = np.any(codes[:, 1:] != codes[:, :-1], axis=0) | (classes[1:] != classes[:-1])
+    return np.cumsum(first)
 
 
-def _shares(tree: GuardedTree, released: Floats, gone: Change, come: Change) -> Floats:
-    """Return the change of the log probability of the release; equal changes are done once."""
-    sides = []
-    for side in (gone, come):
-        on = side.takes_part
-        leaves = np.where(on, tree.apply(side.sample.codes), -1)
-        weights = np.where(on, side.sample.weights, 0.0).view(np.int64)
-        sides += [leaves, np.where(on, tree.place[side.sample.response], -1), weights]
-    lines, kind = np.unique(np.stack(sides, axis=1), axis=0, return_inverse=True)
-    whole = [np.ascontiguousarray(lines[:, i]) for i in range(6)]
+def _shares(tree: GuardedTree, released: Floats, moves: Moves) -> Floats:
+    """Return the change of the log probability of the release."""
+    places = tree.place[moves.sample.response]
+    order = np.lexsort((places, moves.worlds))
+    leaves, weights = tree.apply(moves.sample.codes)[order], moves.sample.weights[order]
     changes = share_changes(
         (tree.counts, tree.shares, tree.parent, tree.children), released, tree.guard.shrinkage,
-        (whole[0], whole[1], whole[2].view(np.float64)),
-        (whole[3], whole[4], whole[5].view(np.float64)),
+        (leaves, places[order], weights), moves.starts,
     )  # fmt: skip
-    return np.asarray(changes[kind.reshape(-1)])
+    return np.asarray(changes)

@@ -33,16 +33,11 @@ def draw_ranking(counts: NDArray[np.float64], rng: np.random.Generator) -> NDArr
 
 
 @inner
-def log_of(counts, order, gone, down, come, up):
-    """Return the log probability of an order after a record has gone and one has come."""
+def log_of(counts, order):
+    """Return the log probability of an order."""
     total, left = 0.0, -np.inf
     for i in range(len(order) - 1, -1, -1):
-        n = counts[order[i]]
-        if order[i] == gone:
-            n -= down
-        if order[i] == come:
-            n += up
-        x = n / SCALE
+        x = counts[order[i]] / SCALE
         top = max(x, left)
         left = top + math.log(math.exp(x - top) + math.exp(left - top))
         total += x - left
@@ -52,15 +47,26 @@ def log_of(counts, order, gone, down, come, up):
 @kernel
 def log_ranking(counts, place):
     """Return the log probability of the places of classes."""
-    return log_of(counts, np.argsort(place), -1, 0.0, -1, 0.0)
+    return log_of(counts, np.argsort(place))
 
 
 @kernel
-def ranking_changes(counts, place, gone, come):
-    """Return the change of the log probability for records that go and come (class, weight)."""
-    order = np.argsort(place)
-    base = log_of(counts, order, -1, 0.0, -1, 0.0)
-    changes = np.zeros(len(gone[0]))
+def ranking_changes(counts, place, classes, weights, starts):
+    """Return for each world the change of the log probability.
+
+    ``classes`` and ``weights``, negative if they go, are those of the records that move; those of
+    one world stand together from its start on.
+    """
+    order, now = np.argsort(place), counts.copy()
+    base = log_of(counts, order)
+    changes = np.zeros(len(starts) - 1)
     for i in range(len(changes)):
-        changes[i] = log_of(counts, order, gone[0][i], gone[1][i], come[0][i], come[1][i]) - base
+        begin, end = starts[i], starts[i + 1]
+        if begin == end:
+            continue
+        for j in range(begin, end):
+            now[classes[j]] += weights[j]
+        changes[i] = log_of(now, order) - base
+        for j in range(begin, end):
+            now[classes[j]] = counts[classes[j]]
     return changes

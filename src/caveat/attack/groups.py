@@ -1,0 +1,319 @@
+"""The strong attacker who is after a household: all its members leave or change together.
+
+A risk per row understates the risk of a household, whose members vouch for each other. What is
+computed is exact, as it is for single records; every result says whose it is, of a group or of a
+person in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack.adjacent import FROM_THESE, Done
+from caveat.attack.attributes import Attributes, check_target, prior_of_each
+from caveat.attack.group_worlds import GroupWorlds, check_fitted_on
+from caveat.attack.membership import Membership
+from caveat.attack.priors import DEFAULT_PRIOR
+from caveat.attack.privacy_loss import PrivacyLoss
+from caveat.attack.worlds import refuse_impossible
+from caveat.errors import CaveatError, hint
+from caveat.synthesis.linked import GroupModel, LinkedModel
+from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.table import Table
+from caveat.table.align import common_levels
+from caveat.table.grouping import GROUPS, MEMBERS
+from caveat.table.linked import Linked
+
+__all__ = ["group_membership", "group_posterior", "group_privacy_loss"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def group_membership(
+    original: Any,
+    synthetic: Any,
+    model: GroupModel | LinkedModel,
+    groups: Sequence[int] | None = None,
+    *,
+    unit: str = "group",
+    table: str = "",
+    threads: int | None = None,
+    done: Done | None = None,
+) -> Membership:
+    """Return for each group how much more probable the release is with it than without it.
+
+    Parameters
+    ----------
+    original
+        The original table, or linked tables.
+    synthetic
+        The released copy, or a list of copies.
+    model
+        The fitted model.
+    groups
+        Positions of the groups in the order in which they appear, from 0; all by default.
+    unit
+        "group"; or "person": how much more probable the release is than if one member had not been
+        in its group. Records of the result are then rows of the original table.
+    table
+        The table whose rows are the groups, if several have no parent.
+    threads
+        Threads; all cores by default. The result does not depend on it.
+    done
+        Called with the share of the work that has become ready.
+
+    Examples
+    --------
+    >>> from caveat.synthesis import Synthesizer
+    >>> people = {"hh": [i // 2 for i in range(80)], "job": ["yes", "no", "yes", "yes"] * 20}
+    >>> model = Synthesizer(groups="hh", seed=1).fit(people)
+    >>> result = group_membership(people, model.sample(), model, [0, 39])
+    >>> result.unit, result.log_ratio.shape
+    ('group', (2,))
+    """
+    worlds = GroupWorlds(*_linked(original, synthetic, model), table)
+    chosen = _chosen(groups, worlds)
+    if unit not in ("group", "person"):
+        raise CaveatError(
+            f"there is no unit {unit!r}", where="unit", do=hint(unit, ["group", "person"])
+        )
+    if worlds.n_groups < 2:
+        raise CaveatError("there is one group", do="there is nothing left without it")
+    records = chosen
+    if unit == "group":
+        logs = worlds.logs(chosen, None, None, threads, done)
+    else:
+        records, logs = _without_members(worlds, chosen, threads, done)
+    if np.isneginf(logs).all():
+        refuse_impossible([worlds.base], f"with and without each {unit}")
+    with np.errstate(invalid="ignore"):
+        return Membership(records, worlds.base.log_likelihood - logs, unit)
+
+
+def group_posterior(
+    original: Any,
+    synthetic: Any,
+    model: GroupModel | LinkedModel,
+    target: str,
+    groups: Sequence[int] | None = None,
+    *,
+    table: str = "",
+    prior: str = DEFAULT_PRIOR,
+    threads: int | None = None,
+    done: Done | None = None,
+) -> Attributes:
+    """Attack one column of groups or of their members, each by someone who knows all the rest.
+
+    Parameters
+    ----------
+    original, synthetic, model, groups, threads, done
+        As for :func:`group_membership`.
+    target
+        The column the attacker wants to learn. One that is constant in a group is unknown for the
+        whole group, and records of the result are groups; another is unknown for one member, and
+        they are rows of the original table that has it.
+    table
+        The table that has the column, if several have one of this name.
+    prior
+        "conditional", "marginal" or "uniform"; as for :func:`caveat.attack.posterior`.
+    """
+    linked, releases, fitted = _linked(original, synthetic, model)
+    name = _table_of(linked, target, table)
+    linked = _with_released_levels(linked, releases, name, target)
+    worlds = GroupWorlds(linked, releases, fitted, _above(linked, name)[-1])
+    _check_target(worlds, name, target)
+    records, logs = _with_each_value(worlds, name, target, _chosen(groups, worlds), threads, done)
+    refuse_impossible([worlds.base], FROM_THESE)
+    beliefs = prior_of_each(prior, _known(worlds, name), target)[records]
+    member = "person" if isinstance(model, GroupModel) else name
+    unit = "group" if name == worlds.top else member
+    return Attributes(linked.tables[name][target], records, beliefs, logs, unit)
+
+
+def group_privacy_loss(
+    original: Any,
+    synthetic: Any,
+    model: GroupModel | LinkedModel,
+    groups: Sequence[int] | None = None,
+    *,
+    unknown: Sequence[str] = (),
+    table: str = "",
+    threads: int | None = None,
+    done: Done | None = None,
+) -> PrivacyLoss:
+    """Return the privacy loss of groups on the release: an ε of this instance, not a guarantee.
+
+    Parameters
+    ----------
+    original, synthetic, model, groups, table, threads, done
+        As for :func:`group_membership`.
+    unknown
+        Columns in which an adjacent data set may differ, one cell of a group or of one of its
+        members at a time. The group may also be absent altogether.
+    """
+    linked, releases, fitted = _linked(original, synthetic, model)
+    worlds = GroupWorlds(linked, releases, fitted, table)
+    linked = worlds.original
+    chosen, base = _chosen(groups, worlds), worlds.base.log_likelihood
+    share = None if done is None else lambda ready: done(ready / (1 + len(unknown)))
+    with np.errstate(invalid="ignore"):
+        # What is impossible either way makes no difference.
+        largest = np.nan_to_num(np.abs(base - worlds.logs(chosen, None, None, threads, share)),
+                                posinf=np.inf)  # fmt: skip
+        adjacent = np.ones(len(chosen), np.int64)
+        place = np.full(worlds.n_groups, -1)
+        place[chosen] = np.arange(len(chosen))
+        for target in unknown:
+            name = _table_of(linked, target, "")
+            _check_target(worlds, name, target)
+            records, logs = _with_each_value(worlds, name, target, chosen, threads, share)
+            truth = linked.tables[name][target].codes[records].astype(np.int64)
+            with_truth = np.take_along_axis(logs, truth[:, None], axis=1)
+            losses = np.nan_to_num(np.abs(with_truth - logs), posinf=np.inf).max(axis=1)
+            owners = place[worlds.owners[name][records]]
+            np.maximum.at(largest, owners, losses)
+            np.add.at(adjacent, owners, logs.shape[1] - 1)
+    return PrivacyLoss(chosen, largest, np.zeros((len(chosen), 0)), adjacent, "group")
+
+
+def _without_members(
+    worlds: GroupWorlds, chosen: Ints, threads: int | None, done: Done | None
+) -> tuple[Ints, Floats]:
+    """Return the members of groups, and the log-likelihood without each of them."""
+    if MEMBERS not in worlds.owners:
+        raise CaveatError(
+            "linked tables have no persons", where="unit", do='attack them by unit = "group"'
+        )
+    records, own = _rows_of(worlds, MEMBERS, chosen)
+    come, runs = worlds.repeated(own)
+    stays = runs[MEMBERS].rows != records[runs[MEMBERS].groups]
+    # Who was alone takes the group along.
+    kept = np.flatnonzero(np.bincount(runs[MEMBERS].groups[stays], minlength=len(records)) > 0)
+    tables = {
+        **come.tables,
+        GROUPS: come.tables[GROUPS].take(kept),
+        MEMBERS: come.tables[MEMBERS].take(np.flatnonzero(stays)),
+    }
+    come = replace(come, tables=tables)
+    return records, worlds.logs(own, come, kept, threads, done)
+
+
+def _with_each_value(
+    worlds: GroupWorlds,
+    name: str,
+    target: str,
+    chosen: Ints,
+    threads: int | None,
+    done: Done | None,
+) -> tuple[Ints, Floats]:
+    """Return the rows of groups in a table, and the log-likelihood with each level in each."""
+    records, own = _rows_of(worlds, name, chosen)
+    n_levels = worlds.original.tables[name][target].n_levels
+    come, runs = worlds.repeated(np.repeat(own, n_levels))
+    here = runs[name].rows == np.repeat(records, n_levels)[runs[name].groups]
+    column = come.tables[name][target]
+    codes = column.codes.astype(np.int64)
+    codes[here] = np.tile(np.arange(n_levels), len(records))
+    changed = come.tables[name].with_columns({target: column.with_codes(codes)})
+    come = replace(come, tables={**come.tables, name: changed})
+    each = np.arange(len(own) * n_levels)
+    logs = worlds.logs(np.repeat(own, n_levels), come, each, threads, done)
+    return records, logs.reshape(len(records), n_levels)
+
+
+def _rows_of(worlds: GroupWorlds, name: str, chosen: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of groups in a table, and the group of each."""
+    owners = worlds.owners[name]
+    rows = np.flatnonzero(np.isin(owners, chosen)) if name != worlds.top else chosen
+    return rows, owners[rows]
+
+
+def _linked(
+    original: Any, synthetic: Any, model: GroupModel | LinkedModel
+) -> tuple[Linked, list[Linked], LinkedModel]:
+    """Return original and releases as linked tables, and their model."""
+    several = isinstance(synthetic, Sequence) and not isinstance(synthetic, str | bytes)
+    copies = list(synthetic) if several else [synthetic]
+    if isinstance(model, GroupModel):
+        original, copies = model.split(original), [model.split(copy) for copy in copies]
+        model = model.model
+    check_fitted_on(model, original)
+    return original, copies, model
+
+
+def _chosen(groups: Sequence[int] | None, worlds: GroupWorlds) -> Ints:
+    if groups is None:
+        return np.arange(worlds.n_groups)
+    if not len(groups):
+        raise CaveatError("no group is named", do="name one, or leave the groups out")
+    for group in groups:
+        if not 0 <= group < worlds.n_groups:
+            raise CaveatError(
+                f"there is no group {group}",
+                do=f"choose from 0 to {worlds.n_groups - 1} (positions are counted from 0)",
+            )
+    return np.asarray(groups, np.int64)
+
+
+def _table_of(linked: Linked, target: str, table: str) -> str:
+    """Return the table whose column is attacked."""
+    holding = [n for n in linked.sequence if target in linked.tables[n] and table in ("", n)]
+    if len(holding) == 1:
+        return holding[0]
+    if not holding:
+        names = [n for t in linked.sequence for n in linked.tables[t]]
+        raise CaveatError(f"there is no column {target!r}", do=hint(target, names))
+    raise CaveatError(
+        f"{len(holding)} tables have this column",
+        column=target,
+        do=f"name one of the tables {', '.join(holding)}",
+    )
+
+
+def _check_target(worlds: GroupWorlds, name: str, target: str) -> None:
+    """Refuse a column that no stage draws; all first members may have the same value."""
+    plan = worlds.model.plan
+    for stage in worlds.shape:
+        own = [n for n, column in stage.drawn.items() if column == target and stage.table == name]
+        methods = [plan.stages[stage.name].columns[n].settings.method for n in own]
+        if set(methods) - {*WITHOUT_MODEL}:
+            return
+    check_target(target, plan, worlds.original.tables[name])
+
+
+def _with_released_levels(
+    linked: Linked, releases: Sequence[Linked], name: str, target: str
+) -> Linked:
+    """Return the original with the values of the releases among the levels of a column."""
+    held = [one.tables[name][target] for one in releases if target in one.tables[name]]
+    own = linked.tables[name]
+    column = common_levels([own[target], *held], target)[0]
+    return replace(linked, tables={**linked.tables, name: own.with_columns({target: column})})
+
+
+def _above(linked: Linked, name: str) -> list[str]:
+    """Return a table and those that its rows belong to, up to the topmost."""
+    found = [name]
+    while (link := linked.parent_of(found[-1])) is not None:
+        found.append(link.parent)
+    return found
+
+
+def _known(worlds: GroupWorlds, name: str) -> Table:
+    """Return what the attacker knows of a row: its columns and those of all rows above it."""
+    linked, columns = worlds.original, {}
+    rows = np.arange(linked.tables[name].n_rows)
+    for table in _above(linked, name):
+        link = linked.parent_of(table)
+        keys = {linked.keys.get(table, ""), "" if link is None else link.column}
+        for n, column in linked.tables[table].columns.items():
+            if n not in keys and n not in columns:
+                columns[n] = column.take(rows)
+        rows = rows if link is None else linked.parent_rows(table)[rows]
+    return Table(columns)

@@ -1,0 +1,201 @@
+"""The strong attacker who is after a household: she knows the generator and all other groups.
+
+Who leaves or changes is a group with all its members; numbers about single members stand beside.
+All of them are exact for the groups that are attacked, a random sample where all would take long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.attack.attributes import Attributes
+from caveat.attack.groups import group_membership, group_posterior
+from caveat.attack.guarded import is_guarded
+from caveat.attack.measures import gain_of, members_of, share_of, worst_of
+from caveat.attack.posterior import drawn_columns
+from caveat.attack.strong import BEFORE
+from caveat.errors import CaveatError
+from caveat.notes import Note
+from caveat.release.at_risk import AtRisk
+from caveat.release.collect import Done, entry, refusal, without_value
+from caveat.release.collected import Collected
+from caveat.release.material import Material
+from caveat.risk.measurement import Measurement
+from caveat.spec.scenarios import ScenarioSpec
+from caveat.synthesis.linked import GroupModel
+from caveat.table.grouping import first_rows
+
+__all__ = ["collect_groups"]
+
+WORLDS = 20_000
+"""Worlds that a scenario computes when "all" is not asked for: about two minutes of one core."""
+CELLS = 3_000_000
+"""Rows that it fits from scratch in them where the method is not guarded."""
+LEAST = 10
+"""Groups that are attacked whatever it costs."""
+ALL = Note("all-groups", "of all groups", public=True)
+PERSON = Note("of-members", "beside it: each member alone", public=True)
+Result = TypeVar("Result")
+
+
+def collect_groups(
+    material: Material,
+    scenario: ScenarioSpec,
+    asked: Sequence[str],
+    seed: int,
+    threads: int | None,
+    done: Done,
+) -> Collected:
+    """Attack groups and their members; ``asked`` are the measures about targets."""
+    assert isinstance(material.model, GroupModel)
+    members = "membershipShare" in scenario.measures
+    targets = (scenario.targets or ()) if asked else ()
+    run = _Run(material, material.model, scenario, seed, threads, done)
+    measurements, at_risk = [], []
+    for target in targets:
+        found, risky = run.target(target, asked, (0.5 if members else 1.0) / len(targets))
+        measurements += found
+        at_risk += risky
+    if members:
+        measurements += run.membership(0.5 if targets else 1.0)
+    at_risk.sort(key=lambda one: -one.rise)
+    circumstances = {**scenario.told, "membership": members}
+    return Collected(circumstances, measurements, remarks=run.remarks, at_risk=at_risk)
+
+
+@dataclass
+class _Run:
+    """One scenario while it is carried out."""
+
+    material: Material
+    model: GroupModel
+    scenario: ScenarioSpec
+    seed: int
+    threads: int | None
+    done: Done
+
+    def __post_init__(self) -> None:
+        self.remarks: list[str] = []
+        self.first = first_rows(self.material.fitted, self.model.groups.key)
+        self.order = np.random.default_rng(self.seed).permutation(len(self.first))
+        steps = [step for step in self.material.copies[0].steps if step.name != "label"]
+        self.notes = (BEFORE,) if steps else ()
+
+    def _refused(self) -> Note | None:
+        """Return why there is no exact likelihood, if there is none."""
+        plans = self.model.plan.stages.values()
+        drawn = [name for plan in plans for name in drawn_columns(plan)]
+        if drawn:
+            return Note(
+                "parameters-drawn",
+                "no exact likelihood: the parameters of the models are drawn (column {column})",
+                column=drawn[0],
+            )
+        reading = [step.name for step in self.material.copies[0].steps if step.reads_original]
+        if reading:
+            return Note(
+                "protection-reads-original",
+                "no exact likelihood: {protection} looks at the original: the release is no plain "
+                "draw",
+                public=True,
+                protection=reading[0],
+            )
+        return None
+
+    def _chosen(self, candidates: int, what: str) -> NDArray[np.int64]:
+        """Return the groups to attack, where each is changed in so many worlds."""
+        everyone = len(self.order)
+        if self.scenario.records == "all":
+            return np.arange(everyone)
+        guarded = all(map(is_guarded, self.model.plan.stages.values()))
+        worlds = WORLDS if guarded else CELLS // self.material.fitted.n_rows
+        n = min(everyone, max(LEAST, worlds // max(candidates, 1)))
+        if not guarded:
+            n = min(n, max(self.scenario.records, LEAST))
+        if n < everyone:
+            self.remarks.append(
+                f"{what}: {n:,} of {everyone:,} groups are attacked, drawn at random; "
+                'records = "all" attacks every one'
+            )
+        return np.sort(self.order[:n])
+
+    def _whom(self, groups: NDArray[np.int64]) -> Note:
+        if len(groups) == len(self.order):
+            return ALL
+        return Note("random-groups", "of {n:,} groups drawn at random", public=True, n=len(groups))
+
+    def _tried(self, attack: Callable[[], Result]) -> Result | Note:
+        """Return what an attack finds, or why it cannot be carried out."""
+        if (reason := self._refused()) is not None:
+            return reason
+        try:
+            return attack()
+        except CaveatError as error:
+            return refusal(error)
+
+    def target(
+        self, target: str, asked: Sequence[str], share: float
+    ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
+        """Attack one column: of groups if it is constant in them, of their members if not."""
+        fitted, limits = self.material.fitted, self.scenario.limits
+        shared = target in (self.model.groups.constant or ())
+        per_group = 1 if shared else fitted.n_rows / len(self.first)
+        chosen = self._chosen(int(fitted[target].n_levels * per_group), target)
+        found = self._tried(
+            lambda: group_posterior(
+                fitted, self.material.drawn, self.model, target, chosen.tolist(),
+                prior=self.scenario.prior, threads=self.threads,
+                done=lambda ready: self.done(share * ready),
+            )
+        )  # fmt: skip
+        if isinstance(found, Note):
+            return without_value(asked, found, limits, target=target), []
+        notes = (self._whom(chosen), *self.notes)
+        measured = {"strongShare": share_of, "strongWorst": worst_of, "strongGain": gain_of}
+        entries = [
+            entry(name, _told(measured[name](found), notes, found.unit), limits, target=target)
+            for name in asked
+        ]
+        return entries, list(self._at_risk(found, target))
+
+    def _at_risk(self, found: Attributes, target: str) -> list[AtRisk]:
+        """Return the rows at risk; a group is named by its first row."""
+        rows = self.first[found.records] if found.unit == "group" else found.records
+        return [
+            AtRisk(self.scenario.name, int(row), target, "strongWorst", float(p), float(before))
+            for row, p, before in zip(
+                rows, found.probability, found.prior_probability, strict=True
+            )
+            if p > before
+        ]  # fmt: skip
+
+    def membership(self, share: float) -> list[dict[str, Any]]:
+        """Ask of groups whether they were in the data, and of each of their members."""
+        each = round(self.material.fitted.n_rows / len(self.first))
+        members = self._members("person", each, (PERSON,), 0.7 * share)
+        return [*self._members("group", 1, (), 0.3 * share), *members]
+
+    def _members(
+        self, unit: str, worlds: int, notes: tuple[Note, ...], share: float
+    ) -> list[dict[str, Any]]:
+        limits, names = self.scenario.limits, ["membershipShare"]
+        chosen = self._chosen(worlds, f"membership of each {unit}")
+        found = self._tried(
+            lambda: group_membership(
+                self.material.fitted, self.material.drawn, self.model, chosen.tolist(), unit=unit,
+                threads=self.threads, done=lambda ready: self.done(share * ready),
+            )
+        )  # fmt: skip
+        if isinstance(found, Note):
+            return without_value(names, found, limits)
+        whom = (self._whom(chosen), *notes, *self.notes)
+        return [entry(names[0], _told(members_of(found), whom, unit), limits)]
+
+
+def _told(result: Measurement, notes: tuple[Note, ...], unit: str) -> Measurement:
+    return replace(result, notes=(*notes, *result.notes), per=unit)

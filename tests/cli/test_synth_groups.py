@@ -215,3 +215,25 @@ def test_a_search_works_row_by_row_and_says_so(folder: Path) -> None:
     assert refused("tune", "t.toml") == (
         "t.toml, line 3: groups: settings are compared row by row; remove it for the search."
     )
+
+
+def test_the_key_is_no_data_where_a_release_is_measured(folder: Path) -> None:
+    invoke("synth", "people.csv", "--groups", "household", "-o", "syn.csv", "--seed", "1")
+    Path("g.toml").write_text('[groups]\nkey = "household"\n')
+    both = ["people.csv", "syn.csv"]
+    shown = invoke("compare", *both, "--groups", "household").output
+    assert "size column" in shown
+    assert invoke("compare", *both, "--schema", "g.toml").output == shown
+    asked = ["audit", *both, "--keys", "sex,age", "--target", "marital", "--measure", "repU"]
+    shown = invoke(*asked, "--group-key", "household").output
+    assert "repU" in shown
+    assert invoke(*asked, "--schema", "g.toml").output == shown
+    assert "household: table 1" in refused("audit", *both, "--keys", "sex", "--measure", "repU")
+    invoke("attack", "singling-out", *both, "--spec", "g.toml", "--n-attacks", "20")
+
+
+@pytest.mark.parametrize("attack", [["strong", "--membership"], ["simulated"]])
+def test_attacks_on_single_rows_say_so(folder: Path, attack: list[str]) -> None:
+    Path("g.toml").write_text('[groups]\nkey = "household"\n')
+    said = refused("attack", attack[0], "people.csv", "people.csv", "--spec", "g.toml", *attack[1:])
+    assert said.startswith("g.toml, line 1: groups: whole groups are synthesised, and this attack ")

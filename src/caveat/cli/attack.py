@@ -105,6 +105,12 @@ def _run(
     check_outputs(outputs, force=force, inputs=inputs)
     reader = Reader.of(spec)
     check_outputs(outputs, force=force, inputs=reader.inputs)
+    if reader.groups is not None and reader.document is not None and attack.attacker != "ordinary":
+        reader.document.fail(
+            ("groups",),
+            "groups: whole groups are synthesised, and this attack is on single rows",
+            "remove it if the release was made row by row",
+        )
     if attack.attacker == "strong":
         from caveat.cli.strong import attack_with_the_generator
 
@@ -123,8 +129,9 @@ def _run(
     from caveat.cli.ordinary import attack_with_the_release
 
     for name in tables:
-        told[name] = None if told[name] is None else reader.original(told[name])
-    table, releases = reader.original(original), [reader.release(path) for path in synthetic]
+        told[name] = None if told[name] is None else reader.data(reader.original(told[name]))
+    table = reader.data(reader.original(original))
+    releases = [reader.data(reader.release(path)) for path in synthetic]
     attack_with_the_release(attack, table, releases, told, json=json, force=force)
 
 

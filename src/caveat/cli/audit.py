@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from caveat.risk import audit as run_audit
 from caveat.risk.render import heading, sections, warning_lines
 from caveat.table import Table, write
 from caveat.table.atomic import check_outputs, write_text
+from caveat.table.grouping import Groups
 
 __all__ = ["audit"]
 
@@ -55,6 +57,10 @@ def audit(
     exclude_missing: Annotated[
         list[str] | None, typer.Option(help="A column whose missing values do not count.")
     ] = None,
+    group_key: Annotated[
+        str | None,
+        typer.Option(help="The key of groups (households …), fresh in the release: it is no data."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(help="Leave out cells with more records than this.")
     ] = None,
@@ -74,13 +80,15 @@ def audit(
     outputs = [records, None if json in (None, "-") else Path(json or "")]
     check_outputs(outputs, force=force, inputs=[original, *synthetic, control, schema])
     reader = Reader.of(schema)
+    if group_key is not None:
+        reader = replace(reader, groups=Groups(group_key))
     check_outputs(outputs, force=force, inputs=reader.inputs)
     found = run_audit(
-        reader.original(original),
-        [reader.release(path) for path in synthetic],
+        reader.data(reader.original(original)),
+        [reader.data(reader.release(path)) for path in synthetic],
         keys=_split(keys),
         targets=None if target is None else [name for part in target for name in _split(part)],
-        control=None if control is None else reader.original(control),
+        control=None if control is None else reader.data(reader.original(control)),
         measures=measure,
         subsets=subsets,
         groups=column_numbers(groups, "--groups", int),

@@ -41,6 +41,10 @@ def compare(
             help="The original's column of survey weights that the release was made with."
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="The key of groups (households …): their structure is measured too."),
+    ] = None,
     charts: Annotated[
         Path | None, typer.Option(help="A folder for charts as HTML, SVG and PNG.")
     ] = None,
@@ -73,6 +77,7 @@ def compare(
             models=models,
             control=outside,
             weights=weights or reader.synthesis.get("weights"),
+            groups=groups or reader.groups,
             progress=lambda step, share: bar.update(task, description=step, completed=share),
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)

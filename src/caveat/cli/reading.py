@@ -95,6 +95,11 @@ class Reader:
         """Read a release, which may lack columns."""
         return self._read(path, partial=True)
 
+    def data(self, table: Table) -> Table:
+        """Return a table without the key of groups: it is fresh in a release, and no data."""
+        key = "" if self.groups is None else self.groups.key
+        return table.drop([key]) if key in table else table
+
     def _read(self, path: Path, *, partial: bool) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:

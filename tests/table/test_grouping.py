@@ -58,6 +58,7 @@ def test_bad_groups_are_one_sentence(given, says):
     [
         ([1, 1, None, 2], "1 rows belong to no group"),
         ([1, 1, 1, 1], "all rows belong to one group"),
+        ([1, 2, 3, 4], "every group has one member"),
         (np.repeat([1, 2], [5_000, 1]), "a group has 5,000 members, more than 1,000"),
     ],
 )

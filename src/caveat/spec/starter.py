@@ -275,6 +275,8 @@ def _synthesis(
     if weights:
         yield comment("Survey weights: every record counts so often, and the output needs none.")
         yield f"weights = {toml_value(weights)}"
+    if groups:  # who somebody is comes first: role, sex, age
+        return
     yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
     yield "order = ["
     yield from (f"  {toml_value(name)}," for name in order)

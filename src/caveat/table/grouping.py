@@ -95,6 +95,13 @@ def found_groups(table: Table, given: Groups | str | Mapping[str, Any]) -> Group
             column=groups.key,
             do="name the column that numbers households, patients or firms",
         )
+    if sizes.max() == 1:
+        raise CaveatError(
+            "every group has one member: nothing belongs together",
+            where="groups",
+            column=groups.key,
+            do="leave groups out, or name the column that members share",
+        )
     if sizes.max() > MOST_MEMBERS:
         raise CaveatError(
             f"a group has {int(sizes.max()):,} members, more than {MOST_MEMBERS:,}: it cannot hide "

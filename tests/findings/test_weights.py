@@ -44,7 +44,7 @@ def test_the_files_of_surveys(shared: Path, file: str, found: list[str], used: s
     content = tomllib.loads(text)
     synthesis = content["synthesis"]
     assert synthesis.get("weights") == used
-    assert not set(found) & set(synthesis["order"])
+    assert not set(found) & set(synthesis.get("order", ()))
     assert set(found) <= set(synthesis.get("drop", ()))
     for scenario in content["scenario"]:
         assert not set(found) & set(scenario.get("keys", ()))

@@ -136,7 +136,7 @@ def test_another_value_is_a_fit_with_it(how, target, n, seed, data):
 
 
 @pytest.mark.parametrize("how", problems)
-def test_another_age_changes_sums_order_and_distances(how):
+def test_another_age_changes_sums_and_order(how):
     """A sum that only another world has must not decide where a released one belongs."""
     table, model, released = problem(how, 16, 0)
     levels = common_levels([table["age"], *(r["age"] for r in released)], "age")[0].n_levels

@@ -70,11 +70,6 @@ def test_an_original_is_put_in_order_behind_the_first_and_a_release_stands_as_it
     assert ages == [[3, 40, 38, 71, 9], [3, 38, 40, 71, 9]]
 
 
-def test_the_rest_knows_how_far_a_number_is_from_the_first():
-    each = unfold(BOTH, shape_of(BOTH, MADE))["members, each"]
-    assert cells(each, "age beyond the first") == [[0, 37, 35, 0, 0]]
-
-
 def test_rows_know_whom_they_belong_to():
     shape = shape_of(BOTH, MADE)
     assert {name: rows.tolist() for name, rows in owners(BOTH, shape).items()} == {

@@ -22,7 +22,6 @@ from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Stage, number_of
 from caveat.synthesis.linked.unfold import (
     counts_column,
-    distances,
     sums_column,
     unfold,
     unknown_where,
@@ -245,8 +244,6 @@ class _Draw:
                 held = self.model.dictionaries[stage.table][column].with_codes(nobody)
                 known = unknown_where(held, nobody == 0)
             given[name] = known
-        for name, column in stage.distances.items():
-            given[name] = distances(given[column], first[column])
         return given
 
     def _own(self, stage: Stage, drawn: Columns, last: Columns) -> Columns:

@@ -18,7 +18,7 @@ from caveat.expressions import Expression
 from caveat.table import Kind
 from caveat.table.linked import Linked
 
-__all__ = ["FIRST", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "beyond", "number_of",
+__all__ = ["FIRST", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "number_of",
            "shape_of", "since"]  # fmt: skip
 
 SO_FAR = "number so far"
@@ -32,11 +32,6 @@ Source = tuple[str, str]
 def number_of(child: str) -> str:
     """Return the name of the column that says how many children a row has."""
     return f"number of {child}"
-
-
-def beyond(column: str) -> str:
-    """Return the name of the column that says how far a row is from the first child."""
-    return f"{column} beyond the first"
 
 
 def since(column: str) -> str:
@@ -140,20 +135,10 @@ class Stage:
         return found | {PREVIOUS + n: (PREVIOUS, n) for n in previous}
 
     @property
-    def distances(self) -> dict[str, str]:
-        """Numbers of the row itself as distances from the first child: names here, and columns.
-
-        Who is as old as the first member of a household is a partner, who is much younger a child:
-        a tree would need many splits to see it.
-        """
-        kind = [n for n in self.own if n in self.made.context and n not in self.classes]
-        return {beyond(name): name for name in kind}
-
-    @property
     def given(self) -> tuple[str, ...]:
         """The columns that are known before anything of the stage is drawn."""
         so_far = (SO_FAR,) if self.part in FURTHER else ()
-        return (*self.above, *so_far, *self.before, *self.below, *self.own, *self.distances)
+        return (*self.above, *so_far, *self.before, *self.below, *self.own)
 
     @property
     def only_for(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from caveat.table import Column, Kind, Missing, Table
 from caveat.table.linked import Linked
 from caveat.table.numbers import decimals_of
 
-__all__ = ["complete", "counts_column", "distances", "owners", "placed", "restricted",
+__all__ = ["complete", "counts_column", "owners", "placed", "restricted",
            "sums_column", "unfold", "unknown_where"]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -151,13 +151,11 @@ def _table(
             held = wide[child][column].take(everyone[places == 0])
             found[name] = restricted(first, held, column)
     found |= {name: own[name].take(rows) for name in stage.own}
-    for name, column in stage.distances.items():
-        found[name] = distances(found[column], own[column].take(earlier[FIRST]))
     for name, column in stage.drawn.items():
         held = own[column].take(rows)
         if name != column:
             falling = linked.order[stage.table].startswith("-")
-            held = distances(held, own[column].take(earlier[PREVIOUS]), falling)
+            held = _gaps(held, own[column].take(earlier[PREVIOUS]), falling)
         found[name] = restricted(stage, held, column)
     return Table(found, linked.tables[stage.table].backend)
 
@@ -231,9 +229,9 @@ def sums_column(column: Column, owners: Ints, n: int) -> Column:
     return Column(codes, levels.astype(np.int64) if exact else levels, column.kind)
 
 
-def distances(column: Column, other: Column, falling: bool = False) -> Column:
-    """Return how far each number is from another one; missing where one of them is."""
-    own, before = column.cell_numbers, other.cell_numbers
+def _gaps(column: Column, previous: Column, falling: bool) -> Column:
+    """Return how far each number is from the previous one; missing where one of them is."""
+    own, before = column.cell_numbers, previous.cell_numbers
     gaps = before - own if falling else own - before
     exact = column.kind is not Kind.NUMERIC
     decimals = 0 if exact else decimals_of(column)

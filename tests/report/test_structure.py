@@ -47,3 +47,19 @@ def test_the_world_does_not(make):
     text = make(content, version="external")
     assert "Rows that belong together" not in text
     assert "hsize" not in text
+
+
+def test_the_worst_finding_says_whose_it_is():
+    content = small()
+    strong = [
+        m
+        for scenario in content["scenarios"]
+        for m in scenario["measurements"]
+        if m["measure"] in ("strongWorst", "strongShare")
+    ]
+    assert strong
+    for m in strong:
+        m["per"] = "group"
+    text = markdown(content, version="internal", date="2026-01-01")
+    assert "every group but one gives probability" in text
+    assert "of the group most at risk" in text

@@ -158,9 +158,11 @@ def _worst(evidence: Evidence) -> str:
 def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     after, before = sure(strong) or 0.0, sure(strong, "baseline")
     subject = f"the true {strong['target']}" if strong.get("target") else "the true value"
+    whole = strong.get("per") == "group"
     text = (
-        "An attacker who knows how the table was made and every record but one gives probability "
-        f"{probability(after)} to {subject} of the person most at risk"
+        "An attacker who knows how the table was made and every "
+        f"{'group' if whole else 'record'} but one gives probability {probability(after)} to "
+        f"{subject} of the {'group' if whole else 'person'} most at risk"
     )
     text += f" (before the release: {probability(before)})." if before is not None else "."
     shares = [
@@ -170,7 +172,8 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
         worst = max(shares, key=lambda m: badness(evidence, m))
         target = f" for {worst['target']}" if worst.get("target") else ""
         share = percent(worst["value"])
-        text += f" She is nearly certain (0.9 or more){target} for {share} of the records examined"
+        whom = f"{worst['per']}s" if worst.get("per") else "records"
+        text += f" She is nearly certain (0.9 or more){target} for {share} of the {whom} examined"
         if worst.get("baseline") is not None:
             text += f"; {percent(worst['baseline'])} before"
         text += "."

@@ -94,7 +94,7 @@ SDV = Source(
 SYNTHCITY = Source(
     "synthcity",
     "Apache-2.0",
-    (("synthcity==0.2.12", "opacus==1.5.2", "scikit-learn<1.6", "numpy<2", "pyarrow"),),
+    (("synthcity==0.2.12", "opacus==1.5.2", "scikit-learn<1.6", "numpy<2", "pyarrow<20"),),
     weight=7030,
 )
 

@@ -123,7 +123,7 @@ def test_several_files_are_looked_at_and_linked(run, hospital, tmp_path):
     files = [hospital / "patients.csv", hospital / "visits.csv"]
     result = run("look", *files)
     assert result.returncode == 0
-    assert "patients.csv  200 rows, 5 columns" in result.stdout.replace("\n", " ")
+    assert "patients.csv 200 rows, 5 columns" in " ".join(result.stdout.split())
     together = result.stdout[result.stdout.index("Tables that belong together") :]
     assert "visits: each patient is the key of a row of patients (patient)" in together
     printed = json.loads(run("look", *files, "--json", "-").stdout)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
@@ -64,6 +65,8 @@ class Figures:
     children_only: float
     mixed: float
     cells: NDArray[np.float64]
+
+    __repr__ = without_values
 
     def errors(self, truth: Figures) -> tuple[float, float, float, float]:
         """Return the errors: households and mixed ones in per cent, children only, and MAPE."""

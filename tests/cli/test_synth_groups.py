@@ -196,8 +196,8 @@ def test_children_without_a_parent_and_cycles(folder: Path) -> None:
         (["empty.toml", "-o", "x.csv"], "empty.toml: the specification names no data"),
         (["tables.toml", "-o", "x", "--groups", "a"], "--groups does not go with [tables]"),
         (["tables.toml", "-o", "x", "--model", "m"], "--model does not go with [tables]"),
-        (["people.csv", "-o", "x.csv", "--groups", "household", "--model", "m.caveat"],
-         "--model does not go with [groups]"),
+        (["people.csv", "-o", "x.csv", "--groups", "household", "--model", "m.caveat", "--seed",
+          "1", "--resume"], "--resume does not go with [groups]"),
         (["tables.toml", "-o", "people.csv"], "people.csv: the output is a file, not a folder"),
     ],
 )  # fmt: skip
@@ -237,3 +237,18 @@ def test_attacks_on_single_rows_say_so(folder: Path, attack: list[str]) -> None:
     Path("g.toml").write_text('[groups]\nkey = "household"\n')
     said = refused("attack", attack[0], "people.csv", "people.csv", "--spec", "g.toml", *attack[1:])
     assert said.startswith("g.toml, line 1: groups: whole groups are synthesised, and this attack ")
+
+
+def test_a_kept_model_of_groups_is_attacked_group_by_group(folder: Path) -> None:
+    made = ["--groups", "household", "-o", "kept.csv", "--seed", "1", "--model", "kept.caveat"]
+    assert "CONFIDENTIAL" in invoke("synth", "people.csv", *made).output
+    shown = invoke("model", "show", "kept.caveat").output
+    assert "groups:" in shown
+    assert "members, later:" in shown
+    both = ["people.csv", "kept.csv", "--model", "kept.caveat", "--threads", "1"]
+    found = invoke("attack", "strong", *both, "--membership", "--records", "who.csv").output
+    assert "group most exposed" in found
+    assert read("who.csv").names[0] == "group"
+    found = invoke("attack", "strong", *both, "--target", "tenure").output
+    assert "groups " in found
+    assert "cannot be attacked alone" in refused("attack", "strong", *both, "--record", "3")

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from caveat.attack.attributes import attributes
+from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.entry import Attack, Option
 from caveat.attack.generator import Generator
+from caveat.attack.groups import group_membership, group_posterior
 from caveat.attack.measures import ENTRIES
-from caveat.attack.membership import membership
+from caveat.attack.membership import Membership
+from caveat.attack.membership import membership as members
 from caveat.attack.posterior import posterior
 from caveat.attack.priors import DEFAULT_PRIOR, PRIORS, NamedPrior, named_prior
 from caveat.errors import CaveatError
+from caveat.synthesis.linked import GroupModel
 from caveat.table import Table
 
 __all__ = ["ATTACK", "Figures", "check_aim", "strong_figures"]
@@ -26,7 +29,7 @@ Figures = tuple[dict[str, Any], dict[str, Any]]
 def strong_figures(
     original: Table,
     synthetic: Sequence[Table],
-    generator: Generator,
+    generator: Generator | GroupModel,
     *,
     record: int | None = None,
     unknown: Sequence[str] = (),
@@ -59,12 +62,32 @@ def strong_figures(
     """
     check_aim(record, target, membership)
     beliefs = named_prior(prior)
+    if isinstance(generator, GroupModel):
+        return _of_groups(original, synthetic, generator, target, record, beliefs, limit, **how)
     if record is not None:
         about = (record - 1, tuple(unknown) or None)
         return _of_one(original, synthetic, generator, *about, beliefs, limit, **how)
     if target is not None:
-        return _of_a_target(original, synthetic, generator, target, beliefs, limit, **how)
-    return _of_members(original, synthetic, generator, limit, **how)
+        found = attributes(original, synthetic, target, generator=generator, prior=beliefs, **how)
+        return _of_a_target(found, limit)
+    return _of_members(members(original, synthetic, generator=generator, **how), limit)
+
+
+def _of_groups(
+    original: Table, synthetic: Sequence[Table], model: GroupModel, target: str | None,
+    record: int | None, prior: NamedPrior, limit: float, **how: Any,
+) -> Figures:  # fmt: skip
+    """Return the figures of groups; of a column that members do not share, those of members."""
+    if record is not None:
+        raise CaveatError(
+            "one record of a group cannot be attacked alone here",
+            where="record",
+            do="ask for a target, or for membership",
+        )
+    if target is not None:
+        found = group_posterior(original, synthetic, model, target, prior=prior, **how)
+        return _of_a_target(found, limit)
+    return _of_members(group_membership(original, synthetic, model, **how), limit)
 
 
 def check_aim(record: int | None, target: str | None, membership: bool) -> None:
@@ -111,36 +134,34 @@ def _of_one(
     return figures, lines
 
 
-def _of_members(
-    original: Table, synthetic: Sequence[Table], generator: Generator, limit: float, **how: Any
-) -> Figures:
-    found = membership(original, synthetic, generator=generator, **how)
-    chance = found.posterior(0.5)
+def _of_members(found: Membership, limit: float) -> Figures:
+    chance, whole = found.posterior(0.5), found.unit == "group"
     figures = {
-        "records": len(chance),
+        f"{found.unit}s": len(chance),
         f"membership shown (probability at least {limit:g}, %)": 100 * (chance >= limit).mean(),
-        "release impossible without the record (%)": 100 * np.isposinf(found.log_ratio).mean(),
+        f"release impossible without the {found.unit} (%)": 100
+        * np.isposinf(found.log_ratio).mean(),
         "median log-likelihood ratio": float(np.nanmedian(found.log_ratio)),
-        "row most exposed": found.worst + 1,
+        f"{'group' if whole else 'row'} most exposed": found.worst + 1,
     }
     # No file format of ours has an infinite number: the cell is empty and the next one says why.
     certain = np.isinf(found.log_ratio)
     ratio = np.where(certain, np.nan, found.log_ratio)
     without, never = np.isposinf(found.log_ratio), np.isneginf(found.log_ratio)
-    impossible = np.select([without, never], ["without the record", "with the record"], "")
+    impossible = np.select(
+        [without, never], [f"without the {found.unit}", f"with the {found.unit}"], ""
+    )
+    line = "group" if whole else "row"
     return figures, {
-        "row": found.records + 1, "log_ratio": ratio, "release_impossible": impossible,
+        line: found.records + 1, "log_ratio": ratio, "release_impossible": impossible,
         "probability": chance,
     }  # fmt: skip
 
 
-def _of_a_target(
-    original: Table, synthetic: Sequence[Table], generator: Generator, target: str,
-    prior: NamedPrior, limit: float, **how: Any,
-) -> Figures:  # fmt: skip
-    found = attributes(original, synthetic, target, generator=generator, prior=prior, **how)
+def _of_a_target(found: Attributes, limit: float) -> Figures:
+    line = "group" if found.unit == "group" else "row"
     figures = {
-        "records": len(found.records),
+        f"{found.unit}s": len(found.records),
         f"disclosed (probability at least {limit:g}, %)": 100 * (found.probability >= limit).mean(),
         "disclosed before the release (%)": 100 * (found.prior_probability >= limit).mean(),
         "best guess is right (%)": 100 * found.correct.mean(),
@@ -148,10 +169,10 @@ def _of_a_target(
         "mean probability of the truth": found.probability.mean(),
         "before the release": found.prior_probability.mean(),
         "largest probability of a truth": found.probability.max(),
-        "row most exposed": int(found.records[np.argmax(found.gain)]) + 1,
+        f"{line} most exposed": int(found.records[np.argmax(found.gain)]) + 1,
     }
     lines = {
-        "row": found.records + 1, "probability": found.probability,
+        line: found.records + 1, "probability": found.probability,
         "prior": found.prior_probability, "gain": found.gain, "rank": found.rank,
         "correct": found.correct,
     }  # fmt: skip

@@ -105,11 +105,14 @@ def _run(
     check_outputs(outputs, force=force, inputs=inputs)
     reader = Reader.of(spec)
     check_outputs(outputs, force=force, inputs=reader.inputs)
-    if reader.groups is not None and reader.document is not None and attack.attacker != "ordinary":
+    of_rows = attack.attacker == "simulated" or (attack.attacker == "strong" and model is None)
+    if reader.groups is not None and reader.document is not None and of_rows:
         reader.document.fail(
             ("groups",),
             "groups: whole groups are synthesised, and this attack is on single rows",
-            "remove it if the release was made row by row",
+            "remove it if the release was made row by row"
+            if attack.attacker == "simulated"
+            else "give the fitted model (--model), whose groups are attacked",
         )
     if attack.attacker == "strong":
         from caveat.cli.strong import attack_with_the_generator

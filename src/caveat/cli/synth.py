@@ -104,16 +104,16 @@ def synth(
         )
     told = Groups(groups) if groups is not None else reader.groups
     if told is not None:
-        _refuse_for("groups", model=model)
+        _refuse_for("groups", resume=resume or None)
         options["groups"] = told
     table = reader.original(file)
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
-    if isinstance(fitted, GroupModel):
-        write_groups(fitted, table, targets, rows, threads, escape_formulas, force)
-        return
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
+    if isinstance(fitted, GroupModel):
+        write_groups(fitted, table, targets, rows, threads, escape_formulas, force)
+        return
     n = fitted.n_rows if rows is None else rows
     # Guarded trees draw from the range: what only one person has comes by chance, as any number.
     plan = fitted.plan.columns
@@ -199,7 +199,9 @@ def show(file: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
     """Print the plan and the size of a fitted model; values of records are not shown."""
     model = load(file)
     console.out.print(NOTICE, markup=False)
+    many = f", {model.n_groups:,} groups" if isinstance(model, GroupModel) else ""
     console.out.print(
-        f"fitted on {model.n_rows:,} records, {len(model.columns)} columns, seed {model.seed}\n"
+        f"fitted on {model.n_rows:,} records{many}, {len(model.plan.columns)} columns, "
+        f"seed {model.seed}\n"
     )
     console.out.print(str(model.plan), markup=False, soft_wrap=True)

@@ -230,7 +230,7 @@ def check_plan(plan: Plan, table: Table) -> None:
     """
     before: dict[str, ColumnPlan] = {}
     for name, entry in plan.columns.items():
-        if entry.settings.method == GIVEN:
+        if _is_given(entry):
             before[name] = replace(entry, settings=Settings(GIVEN), predictors=())
             continue
         own = {"predictors": list(entry.predictors), "special": list(entry.special)}
@@ -240,7 +240,7 @@ def check_plan(plan: Plan, table: Table) -> None:
     if (
         before != dict(plan.columns)
         or list(_derived_last(before)) != list(before)
-        or plan.strata not in ("", *list(before)[:1])
+        or plan.strata not in ("", *list(before)[:1], *(n for n in before if _is_given(before[n])))
         or plan.weights in before
         or not all(isinstance(text, str) for text in texts)
     ):
@@ -250,6 +250,10 @@ def check_plan(plan: Plan, table: Table) -> None:
     block = [n for n, entry in before.items() if entry.settings.method == "ipf"]
     if block:
         margins_of(block, [m for name in block for m in before[name].settings.margins])
+
+
+def _is_given(entry: ColumnPlan) -> bool:
+    return entry.settings.method == GIVEN
 
 
 def _refuse_unknown(

@@ -33,11 +33,14 @@ from caveat.synthesis.dictionary import (
 )
 from caveat.synthesis.fitting import kind_method, predictors_of, rules_of
 from caveat.synthesis.grid import Grid
+from caveat.synthesis.linked.groups import GroupModel
+from caveat.synthesis.linked.model import LinkedModel
+from caveat.synthesis.linked.state import linked_model, linked_state
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
 from caveat.synthesis.methods._checks import check_number, need
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.model import Model
-from caveat.synthesis.plan import ColumnPlan, Plan, check_plan
+from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, check_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.atomic import write_text
@@ -56,7 +59,7 @@ README = "CONFIDENTIAL.txt"  # says what a folder of single columns is
 MOST_ROWS = 2**31
 
 
-def save(model: Model, path: str | Path, *, force: bool = False) -> None:
+def save(model: Model | GroupModel | LinkedModel, path: str | Path, *, force: bool = False) -> None:
     """Write a model to a file.
 
     Parameters
@@ -69,25 +72,35 @@ def save(model: Model, path: str | Path, *, force: bool = False) -> None:
         Whether a file that exists may be replaced.
     """
     arrays: list[NDArray[Any]] = []
-    document = {
+    if isinstance(model, Model):
+        state = _model_state(model)
+    else:
+        state = {"linked": linked_state(model, _model_state), "seed": model.seed}
+    write(Path(path), pack(state, arrays), arrays, force=force)
+
+
+def _model_state(model: Model) -> State:
+    return {
         "plan": _plan_state(model.plan),
-        "columns": {n: pack(_column_state(m), arrays) for n, m in model.columns.items()},
+        "columns": {n: _column_state(m) for n, m in model.columns.items()},
         "names": list(model.names),
         "n_rows": model.n_rows,
         "seed": model.seed,
         "backend": model.backend,
-        "source": None if model.source is None else pack(table_state(model.source), arrays),
+        "source": None if model.source is None else table_state(model.source),
     }
-    write(Path(path), document, arrays, force=force)
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path) -> Any:
     """Read a model from a file, or say why it cannot be read."""
     document, arrays = read(Path(path))
     try:
         seed = document.pop("seed")  # the one number that may have more than 64 bits
         need(type(seed) is int and seed >= 0, "no seed")
-        return _model(_unpacked(document, arrays), seed)
+        content = _unpacked(document, arrays)
+        if "linked" in content:
+            return linked_model(content["linked"], seed, _model)
+        return _model(content, seed)
     except REFUSED:
         raise damaged(Path(path)) from None
 
@@ -173,7 +186,8 @@ def _model(content: State, seed: int) -> Model:
         columns[name] = _column_model(state, plan, name, codings[name])
         columns[name].check(empty_inputs(codings, predictors_of(plan, name)), n_rows)
     names, backend = tuple(content["names"]), content["backend"]
-    kept = [n for n, entry in plan.columns.items() if entry.settings.method != "drop"]
+    unwritten = ("drop", GIVEN)
+    kept = [n for n, entry in plan.columns.items() if entry.settings.method not in unwritten]
     need(sorted(names) == sorted(kept) and backend in BACKENDS, "no frame")
     for name in names:
         check_decodes(table[name], backend)

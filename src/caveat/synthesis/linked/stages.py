@@ -18,11 +18,12 @@ from caveat.expressions import Expression
 from caveat.table import Kind
 from caveat.table.linked import Linked
 
-__all__ = ["FIRST", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "number_of",
+__all__ = ["FIRST", "PARTS", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "number_of",
            "shape_of", "since"]  # fmt: skip
 
 SO_FAR = "number so far"
 FIRST, PREVIOUS, SUM = "first.", "previous.", "sum."
+PARTS = ("all", "first", "later", "each", "after")
 FURTHER = ("later", "each")
 """The parts that know children before a row."""
 Source = tuple[str, str]

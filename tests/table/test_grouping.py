@@ -35,7 +35,9 @@ def test_a_table_is_split_and_joined_again():
 
 def test_members_stand_as_they_are_told():
     both = split_groups(PEOPLE, found_groups(PEOPLE, {"key": "hh", "order": "-age"}))
-    assert join_groups(both, PEOPLE.names)["age"].values.tolist() == [40, 3, 71, 31, 30, 1]
+    rows, _ = both.arranged("members")
+    assert both.tables["members"]["age"].values[rows].tolist() == [40, 3, 71, 31, 30, 1]
+    assert join_groups(both, PEOPLE.names) == PEOPLE
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,6 @@ from caveat.attack.worlds import Evidence, Worlds, in_threads
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.linked import LinkedModel, unfold
-from caveat.synthesis.linked.stages import Shape
-from caveat.synthesis.linked.unfold import complete
 from caveat.table import Column, Kind, Table
 from caveat.table.linked import Linked
 
@@ -109,8 +107,6 @@ class GroupWorlds:
         self.shape = tuple(s for s in model.plan.shape if s.table in self.original.sequence)
         if not releases:
             raise CaveatError("there is no release to attack", do="give at least one copy")
-        for number, release in enumerate(releases, 1):
-            _check_whole(release, model.plan.shape, number)
         shape = model.plan.shape
         self.releases = [unfold(release, shape, released=True) for release in releases]
 
@@ -287,16 +283,3 @@ def _below(linked: Linked, top: str) -> Linked:
         linked.lookups,
         {n: by for n, by in linked.order.items() if n in names},
     )
-
-
-def _check_whole(release: Linked, shape: Shape, number: int) -> None:
-    kept = complete(release, shape)
-    for name, table in release.tables.items():
-        lost = table.n_rows - kept.tables[name].n_rows
-        if lost:
-            raise CaveatError(
-                f"the generator cannot have made this release: {lost:,} rows are in groups that "
-                "break a rule",
-                where=f"copy {number}, table {name}",
-                do="check that original, release and generator belong together",
-            )

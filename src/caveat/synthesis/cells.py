@@ -16,7 +16,7 @@ from caveat.synthesis.methods import Inputs
 from caveat.table import Column, Kind
 from caveat.table.align import common_levels
 
-__all__ = ["Cells", "empty_inputs", "inputs_of", "whole_numbers"]
+__all__ = ["Cells", "empty_inputs", "inputs_of", "whole_numbers", "without_unknown"]
 
 
 # The largest whole number of 64 bits that floating point has, and the days of the calendar.
@@ -74,6 +74,16 @@ class Cells:
             return np.zeros(len(self.numbers), bool) if self.kinds is None else self.kinds == kind
         ordinary = True if self.kinds is None else self.kinds == ORDINARY
         return np.asarray(ordinary & (self.numbers == self.coding.column.numbers[code]))
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which cells have a value that the coding knows."""
+        if self.codes is not None:
+            return np.asarray(self.codes < self.coding.column.n_levels)
+        assert self.numbers is not None
+        if self.kinds is None:
+            return np.ones(len(self.numbers), bool)
+        return np.asarray(self.kinds < self.coding.n_kinds)
 
     def equal(self, other: Cells) -> NDArray[np.bool_]:
         """Return which cells have the same value as those of others with the same coding."""
@@ -151,6 +161,20 @@ def whole_numbers(numbers: NDArray[np.float64], original: Column) -> NDArray[np.
         ticks = TICKS[np.datetime_data(original.levels.dtype)[0]]
         low, high = max(low, FIRST_DAY * ticks), min(high, LAST_DAY * ticks)
     return np.clip(np.rint(np.nan_to_num(numbers)), low, high)
+
+
+def without_unknown(cells: Cells) -> Cells:
+    """Return cells in which values that the model does not know stand for the first level.
+
+    Their own probability is zero already; what follows only has to be computable.
+    """
+    if cells.codes is None:
+        if cells.kinds is None:
+            return cells
+        return replace(cells, kinds=np.where(cells.kinds < cells.coding.n_kinds, cells.kinds, 0))
+    return replace(
+        cells, codes=np.where(cells.codes < cells.coding.column.n_levels, cells.codes, 0)
+    )
 
 
 def empty_inputs(codings: Mapping[str, Coding], names: Sequence[str]) -> Inputs:

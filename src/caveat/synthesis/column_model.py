@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.expressions import Expression
-from caveat.synthesis.cells import Cells
+from caveat.synthesis.cells import Cells, without_unknown
 from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.methods import Fitted, Inputs, LeafModel, NumberModel, Target
 from caveat.synthesis.methods._checks import check_codes, need
@@ -112,7 +112,10 @@ class ColumnModel:
         for condition, wanted in self.fixed:
             holds = condition.holds({n: c.column for n, c in before.items()})
             if holds.any():
-                cells = _choose(holds, self._wanted(wanted, before, inputs.n_rows), cells)
+                other = self._wanted(wanted, before, inputs.n_rows)
+                # A value that only the other column has is no value of this one.
+                known = other.known
+                cells = _choose(holds & known, without_unknown(other), cells)
         return cells
 
     def _values(
@@ -210,7 +213,8 @@ class ColumnModel:
             if isinstance(wanted, int):
                 met = cells.holds(wanted)
             else:
-                met = cells.equal(self._wanted(wanted, before, inputs.n_rows))
+                other = self._wanted(wanted, before, inputs.n_rows)
+                met, holds = cells.equal(other), holds & other.known
             result = np.where(holds, np.where(met, 0.0, -np.inf), result)
         return result
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.synthesis.cells import Cells, inputs_of
+from caveat.synthesis.cells import Cells, inputs_of, without_unknown
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.derived import derive
 from caveat.synthesis.fitting import fit_columns, predictors_of
@@ -23,7 +23,7 @@ from caveat.synthesis.plan import GIVEN, Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["BLOCK", "LogProb", "Model", "recoded", "without_unknown", "written"]
+__all__ = ["BLOCK", "LogProb", "Model", "recoded", "written"]
 
 SAMPLE = 1  # first word of the seeds for sampling
 SHUFFLE = 2  # … and for the order of copied rows
@@ -287,20 +287,6 @@ def _taken(key: NDArray[np.int64]) -> NDArray[np.int64]:
     taken = np.empty(len(key), np.int64)
     taken[order] = places - np.maximum.accumulate(np.where(first, places, 0))
     return taken
-
-
-def without_unknown(cells: Cells) -> Cells:
-    """Return cells in which values that the model does not know stand for the first level.
-
-    Their own probability is zero already; what follows only has to be computable.
-    """
-    if cells.codes is None:
-        if cells.kinds is None:
-            return cells
-        return replace(cells, kinds=np.where(cells.kinds < cells.coding.n_kinds, cells.kinds, 0))
-    return replace(
-        cells, codes=np.where(cells.codes < cells.coding.column.n_levels, cells.codes, 0)
-    )
 
 
 def recoded(model: ColumnModel, table: Table, name: str) -> Cells:

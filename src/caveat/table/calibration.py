@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table.align import common_levels
 from caveat.table.column import Column, Kind
+from caveat.table.grouping import constant_columns
 from caveat.table.raking import TargetMargin, rake
 from caveat.table.table import Table
 from caveat.table.weights import survey_weights
@@ -51,9 +53,12 @@ def calibrated(table: Table, key: str, weights: str, margins: Sequence[Table]) -
                 where=where,
                 do=f"call the numbers of members {OF_MEMBERS!r}, those of groups {OF_GROUPS!r}",
             )
-        cells = _cells(table, margin, [n for n in margin if n != name], where)
-        numbers = margin[name].cell_numbers
+        names = [n for n in margin if n != name]
+        cells = _cells(table, margin, names, where)
+        numbers = _numbers(margin[name], where, name)
         of_groups = name == OF_GROUPS
+        if of_groups:
+            _check_shared(table, key, names, where)
         targets[where] = TargetMargin(
             cells[first] if of_groups else cells, numbers, None if of_groups else owner
         )
@@ -62,7 +67,26 @@ def calibrated(table: Table, key: str, weights: str, margins: Sequence[Table]) -
     return table.with_columns({weights: Column(codes, levels, Kind.NUMERIC)})
 
 
-def _cells(table: Table, margin: Table, names: Sequence[str], where: str) -> np.ndarray:
+def _numbers(column: Column, where: str, name: str) -> NDArray[np.float64]:
+    if not column.kind.is_number or column.is_missing.any():
+        raise CaveatError("it has cells that are no numbers", where=where, column=name)
+    return column.cell_numbers
+
+
+def _check_shared(table: Table, key: str, names: Sequence[str], where: str) -> None:
+    """Refuse numbers of groups in cells that members do not share."""
+    shared = constant_columns(table.select([key, *names]), key)
+    for name in names:
+        if name not in shared:
+            raise CaveatError(
+                "members of a group differ in it, and numbers of groups are asked for",
+                where=where,
+                column=name,
+                do=f"call the numbers {OF_MEMBERS!r} if they count members",
+            )
+
+
+def _cells(table: Table, margin: Table, names: Sequence[str], where: str) -> NDArray[np.int64]:
     """Return for each row of the table the row of the margin that it counts in."""
     ours, theirs = np.zeros(table.n_rows, np.int64), np.zeros(margin.n_rows, np.int64)
     for name in names:

@@ -64,8 +64,9 @@ class Groups:
                 )
         if "key" not in entries:
             raise CaveatError("the key is not named", where="groups", do='write key = "household"')
-        if entries.get("constant") is not None:
-            entries["constant"] = tuple(entries["constant"])
+        constant = entries.get("constant")
+        if constant is not None:
+            entries["constant"] = (constant,) if isinstance(constant, str) else tuple(constant)
         entries["margins"] = tuple(entries.get("margins", ()))
         return cls(**entries)
 
@@ -79,12 +80,22 @@ def found_groups(table: Table, given: Groups | str | Mapping[str, Any]) -> Group
             raise CaveatError(
                 f"there is no column {name!r}", where="groups", do=hint(name, table.names)
             )
-    key = table[groups.key]
+    _check_key(table, groups.key)
+    constant = constant_columns(table, groups.key)
+    if groups.constant is None:
+        held = [name for name in constant if name not in members]
+        return replace(groups, constant=tuple(held))
+    _check_constant(table, groups, members, constant)
+    return groups
+
+
+def _check_key(table: Table, name: str) -> None:
+    key = table[name]
     if key.is_missing.any():
         raise CaveatError(
             f"{int(key.is_missing.sum()):,} rows belong to no group",
             where="groups",
-            column=groups.key,
+            column=name,
             do="complete the key, or leave these rows out",
         )
     sizes = key.counts[key.counts > 0]
@@ -92,14 +103,14 @@ def found_groups(table: Table, given: Groups | str | Mapping[str, Any]) -> Group
         raise CaveatError(
             "all rows belong to one group",
             where="groups",
-            column=groups.key,
+            column=name,
             do="name the column that numbers households, patients or firms",
         )
     if sizes.max() == 1:
         raise CaveatError(
             "every group has one member: nothing belongs together",
             where="groups",
-            column=groups.key,
+            column=name,
             do="leave groups out, or name the column that members share",
         )
     if sizes.max() > MOST_MEMBERS:
@@ -107,23 +118,31 @@ def found_groups(table: Table, given: Groups | str | Mapping[str, Any]) -> Group
             f"a group has {int(sizes.max()):,} members, more than {MOST_MEMBERS:,}: it cannot hide "
             "among others",
             where="groups",
-            column=groups.key,
+            column=name,
             do="name the column that numbers households, patients or firms",
         )
-    constant = constant_columns(table, groups.key)
-    if groups.constant is None:
-        held = [name for name in constant if name not in members]
-        return replace(groups, constant=tuple(held))
-    for name in groups.constant:
+
+
+def _check_constant(
+    table: Table, groups: Groups, members: Sequence[str], constant: Sequence[str]
+) -> None:
+    n_groups = int(np.count_nonzero(table[groups.key].counts))
+    for name in groups.constant or ():
+        if name in (groups.key, *members):
+            raise CaveatError(
+                "it is the key, or says how members stand, and is not drawn for groups",
+                where="groups, constant",
+                column=name,
+                do="take it out of constant",
+            )
         if name not in constant:
             n = _changing(table, groups.key, name)
             raise CaveatError(
-                f"it is not constant in {n:,} of {len(sizes):,} groups",
+                f"it is not constant in {n:,} of {n_groups:,} groups",
                 where="groups",
                 column=name,
                 do="take it out of constant, or mend the data",
             )
-    return groups
 
 
 def constant_columns(table: Table, key: str) -> tuple[str, ...]:
@@ -178,7 +197,7 @@ def split_groups(table: Table, groups: Groups) -> Linked:
 
 def join_groups(linked: Linked, names: Sequence[str]) -> Table:
     """Return one table of members with the columns of their groups, group by group."""
-    rows, _ = linked.arranged(MEMBERS)
+    rows = np.argsort(linked.parent_rows(MEMBERS), kind="stable")
     members = linked.tables[MEMBERS].take(rows)
     top = linked.tables[GROUPS].take(linked.parent_rows(MEMBERS)[rows])
     columns = {**top.columns, **members.columns}

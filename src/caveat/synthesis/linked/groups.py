@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -65,10 +65,13 @@ def plan_groups(table: Table, given: Any, options: Mapping[str, Any]) -> GroupPl
     groups = found_groups(table, given)
     options = dict(options)
     derived = dict(options.get("derived", {}))
-    late = {n: text for n, text in derived.items() if isinstance(text, str) and _is_late(text)}
-    for name in size_columns(table, groups.key, groups.constant or ()):
-        if name not in derived and "method" not in options.get("columns", {}).get(name, {}):
-            late.setdefault(name, SIZE)
+    sizes = [
+        name
+        for name in size_columns(table, groups.key, groups.constant or ())
+        if name not in derived and "method" not in options.get("columns", {}).get(name, {})
+    ]
+    after = _after_members(table, groups, options)
+    late = _late({**dict.fromkeys(sizes, SIZE), **derived}, after)
     options["derived"] = {n: text for n, text in derived.items() if n not in late}
     remarks = []
     if "rules" not in options and (rule := adult_rule(table, groups)):
@@ -83,7 +86,7 @@ def plan_groups(table: Table, given: Any, options: Mapping[str, Any]) -> GroupPl
         options,
         context=_context(linked, groups),
         late=late,
-        after=_after_members(table, groups, options),
+        after=after,
         falling={} if groups.order else {MEMBERS: age_column(table, groups)},
     )
     whole = {item: getattr(plan, item) for item in plan.__dataclass_fields__}
@@ -103,8 +106,24 @@ def _after_members(table: Table, groups: Groups, options: Mapping[str, Any]) -> 
     return tuple(n for n in whole[first:] if n in constant and n != strata)
 
 
-def _is_late(text: str) -> bool:
-    return Expression(text).is_of_groups
+def _late(derived: Mapping[str, Any], after: Sequence[str]) -> dict[str, str]:
+    """Return the formulas that can be computed when everything is drawn, each after its sources."""
+    needs = {n: Expression(text).columns for n, text in derived.items() if isinstance(text, str)}
+    late = {n for n in needs if Expression(derived[n]).is_of_groups}
+    while more := {n for n in needs if n not in late and {*late, *after} & set(needs[n])}:
+        late |= more
+    found: dict[str, str] = {}
+    while left := [n for n in needs if n in late and n not in found]:
+        ready = [n for n in left if not set(needs[n]) & (set(left) - {n})]
+        if not ready or any(n in needs[n] for n in ready):
+            raise CaveatError(
+                f"{' and '.join(left)} are derived from each other",
+                where="synthesis, derived",
+                do="synthesise one of them",
+                entry=("derived",),
+            )
+        found |= {n: str(derived[n]) for n in ready}
+    return found
 
 
 def _context(linked: Linked, groups: Groups) -> dict[str, list[str]]:

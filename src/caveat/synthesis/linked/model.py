@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import child_seed
-from caveat.synthesis.cells import Cells
+from caveat.synthesis.cells import Cells, without_unknown
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
@@ -26,7 +26,7 @@ from caveat.synthesis.linked.unfold import (
     unfold,
     unknown_where,
 )
-from caveat.synthesis.model import LogProb, Model, recoded, without_unknown, written
+from caveat.synthesis.model import LogProb, Model, recoded, written
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
 from caveat.table.linked import Linked, places_within
@@ -252,9 +252,7 @@ class _Draw:
         for name, column in drawn.items():
             own = stage.drawn[name]
             if own != name:
-                falling = self.model.outline.order[stage.table].startswith("-")
-                dictionary = self.model.dictionaries[stage.table][own]
-                column = _moved(column, last[own], dictionary, falling)
+                column = _moved(column, last[own], self.model.dictionaries[stage.table][own])
             found[own] = column
         return found
 
@@ -285,18 +283,10 @@ def _rounds(counts: Ints, ordered: bool) -> Iterator[tuple[Ints, Ints]]:
         yield owners, 1 + places_within(owners)
 
 
-def _moved(gaps: Column, previous: Column, dictionary: Column, falling: bool) -> Column:
-    """Return numbers so far from the previous ones; missing where a distance or they are."""
-    far, before = gaps.cell_numbers, previous.cell_numbers
-    numbers = before - far if falling else before + far
-    lost = np.isnan(numbers)
-    coding = Coding(dictionary)
-    kinds = np.zeros(len(numbers), np.int64)
-    # The ways to be missing are those of the column itself, in the same order.
-    own = np.maximum(gaps.codes.astype(np.int64) - len(gaps.levels), 0)
-    kinds[lost] = 1 + np.minimum(own[lost], max(len(dictionary.missing) - 1, 0))
-    cells = Cells(coding, kinds=kinds if coding.two_step else None, numbers=np.nan_to_num(numbers))
-    return cells.column
+def _moved(gaps: Column, previous: Column, dictionary: Column) -> Column:
+    """Return the dates that are so far from the previous ones."""
+    numbers = previous.cell_numbers + gaps.cell_numbers
+    return Cells(Coding(dictionary), numbers=numbers).column
 
 
 def fit_linked(

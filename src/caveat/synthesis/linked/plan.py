@@ -12,6 +12,14 @@ from typing import Any
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.synthesis.leaving_out import left_out
+from caveat.synthesis.linked.checks import (
+    check_names,
+    check_order,
+    check_rules,
+    references,
+    refuse_clashes,
+    rules_of_stage,
+)
 from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape_of
 from caveat.synthesis.linked.unfold import complete, unfold
 from caveat.synthesis.methods import Settings
@@ -134,21 +142,20 @@ def make_linked_plan(
     """
     options = dict(options or {})
     judged = options.pop("judged", None)
+    check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
     some = _conditions(linked, options)
+    check_order(linked, dropped, some)
     options["rules"] = [text for text in options.get("rules", ()) if not _is_some(text)]
     weights = _weights(linked, options.get("weights", ""))
     left = {*dropped, *late, *([weights[1]] if weights else [])}
-    made = {
-        table: _drawn(linked, table, options, left, after, context.get(table), some.get(table))
-        for table in linked.sequence
-    }
-    made |= {
-        table: replace(made[table], falling=name)
-        for table, name in falling.items()
-        if name in made[table].columns
-    }
+    made = {}
+    for table in linked.sequence:
+        told = _drawn(linked, table, options, left, after, context.get(table), some.get(table))
+        by = falling.get(table, "")
+        made[table] = replace(told, falling=by if by in told.columns else "")
     shape = shape_of(linked, made, weights)
+    refuse_clashes(shape)
     kept = complete(linked, shape)
     remarks += _incomplete(linked, kept, shape)
     tables = unfold(linked, shape)
@@ -158,7 +165,7 @@ def make_linked_plan(
         stage.name: make_plan(tables[stage.name], _stage_options(stage, tables, options))
         for stage in shape
     }
-    _check_rules(rules, plans)
+    check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
     whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
@@ -230,10 +237,18 @@ def _dropped(
         if name in linked.lookups:
             continue
         found = judge(table) if judged is None else judged
+        # The children stand by their order: a date may be different in every row.
+        apart = {*keep, *_keys(linked, name), linked.order.get(name, "").removeprefix("-")}
         for column in table:
-            if column in found and column not in keep and column not in _keys(linked, name):
+            if column in found and column not in apart:
                 dropped.append(column)
                 remarks.append(left_out(column, found[column]))
+    for column, parent in references(linked, {*keep, *dropped}).items():
+        dropped.append(column)
+        remarks.append(
+            f"{column} is left out: all its values are keys of {parent}; "
+            f'keep = ["{column}"] would release real ones'
+        )
     return tuple(dict.fromkeys(dropped)), remarks
 
 
@@ -345,22 +360,5 @@ def _stage_options(
         here[entry] = [name for name in options.get(entry, ()) if name in drawn]
     for entry in ("strata", "weights"):
         here[entry] = options.get(entry, "") if options.get(entry, "") in table else ""
-    here["rules"] = [
-        text for text in options["rules"] if _applies(parse_rule(text), drawn, table.names)
-    ]
+    here["rules"] = rules_of_stage(stage, options["rules"], table.names)
     return here
-
-
-def _applies(rule: Any, drawn: Sequence[str], names: Sequence[str]) -> bool:
-    return rule.target in drawn and all(name in names for name in rule.sources)
-
-
-def _check_rules(rules: Sequence[Any], plans: Mapping[str, Plan]) -> None:
-    for rule in rules:
-        if not any(rule in plan.rules for plan in plans.values()):
-            raise CaveatError(
-                "no stage of the synthesis knows all its columns",
-                where=f"rule {str(rule)!r}",
-                do="let it decide about a member from itself, its group or the members before it",
-                entry=("rules",),
-            )

@@ -86,7 +86,7 @@ class Stage:
     above
         Columns of the tables above by the name that they have here.
     gap
-        The column that later rows have as a distance from the previous one; "" for none.
+        The date that later rows have as a distance from the previous one; "" for none.
     ordered
         Whether the children of one parent stand in an order of their own, as in time.
     weights
@@ -189,8 +189,9 @@ def shape_of(linked: Linked, made: Mapping[str, Drawn], weights: Source | None =
         if linked.parent_of(table) is None:
             stages.append(Stage(table, "all", own, weights=weights))
             continue
-        by = linked.order.get(table, "").removeprefix("-")
-        gap = by if by in own.columns and linked.tables[table][by].kind.is_number else ""
+        by = linked.order.get(table, "")
+        in_time = by in own.columns and linked.tables[table][by].kind in (Kind.DATE, Kind.DATETIME)
+        gap = by if in_time else ""
         classes = frozenset(
             n for n in own.columns
             if n in linked.tables[table] and not linked.tables[table][n].kind.is_number

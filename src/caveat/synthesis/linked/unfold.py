@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.errors import CaveatError
 from caveat.synthesis.linked.stages import FIRST, PREVIOUS, SO_FAR, SUM, Shape, Stage, number_of
 from caveat.table import Column, Kind, Missing, Table
-from caveat.table.linked import Linked
+from caveat.table.linked import Linked, places_within
 from caveat.table.numbers import decimals_of
 
-__all__ = ["complete", "counts_column", "owners", "placed", "restricted",
+__all__ = ["complete", "counts_column", "placed", "restricted",
            "sums_column", "unfold", "unknown_where"]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -42,7 +43,10 @@ def unfold(linked: Linked, shape: Shape, released: bool = False) -> dict[str, Ta
     members, first 2 ('region', 'age')
     members, later 1 ('region', 'number so far', 'age')
     """
-    linked = complete(linked, shape)
+    if released:
+        _check_released(linked, shape)
+    else:
+        linked = complete(linked, shape)
     wide = {table: _wide(linked, table) for table in linked.sequence}
     return {stage.name: _table(linked, shape, stage, wide, released) for stage in shape}
 
@@ -66,10 +70,13 @@ def counts_column(counts: NDArray[np.int64]) -> Column:
 def placed(linked: Linked, stage: Stage, released: bool = False) -> tuple[Ints, Ints]:
     """Return the rows of a child table parent by parent, and their places from 0.
 
-    Where some child has to meet a condition, the first one that does stands first; those behind it
-    are put in order unless they are released ones.
+    Those of an original are put in order, and where some child has to meet a condition the first
+    one that does stands first. Released ones stand as they were drawn.
     """
     made, parents = stage.made, linked.parent_rows(stage.table)
+    if released:
+        rows = np.argsort(parents, kind="stable")
+        return rows, places_within(parents[rows])
     rows, places = linked.arranged(stage.table)
     if made.some is not None:
         meets = made.some.holds(linked.tables[stage.table].columns)[rows]
@@ -79,7 +86,7 @@ def placed(linked: Linked, stage: Stage, released: bool = False) -> tuple[Ints, 
         first = best[parents[rows]]
         moved = np.where(places == first, 0, places + (places < first))
         rows = rows[np.lexsort((moved, parents[rows]))]
-    if made.falling and not released:
+    if made.falling:
         height = -linked.tables[stage.table][made.falling].cell_numbers[rows]
         height[places == 0] = -np.inf
         rows = rows[np.lexsort((height, parents[rows]))]  # stable; what is missing comes last
@@ -95,16 +102,36 @@ def complete(linked: Linked, shape: Shape) -> Linked:
         assert link is not None
         meets = stage.made.some.holds(linked.tables[stage.table].columns)
         parents = linked.parent_rows(stage.table)
-        n = linked.tables[link.parent].n_rows
-        kept = np.bincount(parents[meets], minlength=n) > 0
+        kept = np.bincount(parents[meets], minlength=linked.tables[link.parent].n_rows) > 0
         if not kept.all():
-            tables = {
-                **linked.tables,
-                link.parent: linked.tables[link.parent].take(np.flatnonzero(kept)),
-                stage.table: linked.tables[stage.table].take(np.flatnonzero(kept[parents])),
-            }
+            tables = {**linked.tables, **_kept(linked, link.parent, kept)}
             linked = replace(linked, tables=tables)
     return linked
+
+
+def _kept(linked: Linked, table: str, kept: NDArray[np.bool_]) -> dict[str, Table]:
+    """Return some rows of a table, and what belongs to them."""
+    found = {table: linked.tables[table].take(np.flatnonzero(kept))}
+    for child in linked.children_of(table):
+        found |= _kept(linked, child, kept[linked.parent_rows(child)])
+    return found
+
+
+def _check_released(linked: Linked, shape: Shape) -> None:
+    """Refuse a release in which the first child of a parent breaks what some child has to meet."""
+    for stage in shape:
+        if stage.made.some is None or stage.part != "first":
+            continue
+        rows, places = placed(linked, stage, released=True)
+        meets = stage.made.some.holds(linked.tables[stage.table].columns)[rows]
+        broken = int((~meets & (places == 0)).sum())
+        if broken:
+            raise CaveatError(
+                f"the generator cannot have made this release: in {broken:,} groups the first "
+                "member breaks a rule",
+                where=f"table {stage.table}",
+                do="check that original, release and generator belong together",
+            )
 
 
 def restricted(stage: Stage, column: Column, name: str) -> Column:
@@ -154,8 +181,7 @@ def _table(
     for name, column in stage.drawn.items():
         held = own[column].take(rows)
         if name != column:
-            falling = linked.order[stage.table].startswith("-")
-            held = _gaps(held, own[column].take(earlier[PREVIOUS]), falling)
+            held = _gaps(held, own[column].take(earlier[PREVIOUS]))
         found[name] = restricted(stage, held, column)
     return Table(found, linked.tables[stage.table].backend)
 
@@ -176,22 +202,6 @@ def _rows(
     everybody = {"first": places == 0, "each": places >= 0}
     here = np.flatnonzero(everybody.get(stage.part, places > 0))
     return everyone, here, places[here]
-
-
-def owners(linked: Linked, shape: Shape) -> dict[str, Ints]:
-    """Return for each row of each stage the row of the table without parent that it belongs to.
-
-    Rows are those of the tables as `complete` leaves them.
-    """
-    linked = complete(linked, shape)
-    found = {}
-    for stage in shape:
-        everyone, here, _ = _rows(linked, shape, stage)
-        rows, table = everyone[here], stage.table
-        while (link := linked.parent_of(table)) is not None:
-            rows, table = linked.parent_rows(table)[rows], link.parent
-        found[stage.name] = rows
-    return found
 
 
 def _above(
@@ -229,17 +239,8 @@ def sums_column(column: Column, owners: Ints, n: int) -> Column:
     return Column(codes, levels.astype(np.int64) if exact else levels, column.kind)
 
 
-def _gaps(column: Column, previous: Column, falling: bool) -> Column:
-    """Return how far each number is from the previous one; missing where one of them is."""
-    own, before = column.cell_numbers, previous.cell_numbers
-    gaps = before - own if falling else own - before
-    exact = column.kind is not Kind.NUMERIC
-    decimals = 0 if exact else decimals_of(column)
-    levels, codes = np.unique(np.round(gaps[~np.isnan(gaps)], decimals), return_inverse=True)
-    missing = column.missing or ((Missing(),) if np.isnan(gaps).any() else ())
-    cells = np.full(len(gaps), len(levels), np.int64)
-    cells[~np.isnan(gaps)] = codes
-    own_way = column.is_missing
-    cells[own_way] = len(levels) + column.codes[own_way].astype(np.int64) - len(column.levels)
-    kind = Kind.INTEGER if exact else Kind.NUMERIC
-    return Column(cells, levels.astype(np.int64) if exact else levels, kind, missing)
+def _gaps(column: Column, previous: Column) -> Column:
+    """Return how far each date is from the previous one, in its own ticks."""
+    gaps = column.cell_numbers - previous.cell_numbers
+    levels, codes = np.unique(gaps, return_inverse=True)
+    return Column(codes, levels.astype(np.int64), Kind.INTEGER)

@@ -10,6 +10,7 @@ import numpy as np
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
 from caveat.risk.measurement import Measurement, undefined
 from caveat.spec.limits import Limit
@@ -21,6 +22,7 @@ __all__ = [
     "entry",
     "held_to",
     "limits_of",
+    "not_exact",
     "plain",
     "refusal",
     "without_value",
@@ -131,3 +133,30 @@ def entries_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             "kind": "utility" if name in UTILITIES else "risk",
         }
     return found
+
+
+def not_exact(drawn: Sequence[str], steps: Sequence[Step]) -> Note | None:
+    """Return why a release has no exact likelihood, if it has none.
+
+    Parameters
+    ----------
+    drawn
+        Columns whose models draw their parameters.
+    steps
+        What the protections did.
+    """
+    reading = [step.name for step in steps if step.reads_original and step.name != "label"]
+    if reading:
+        return Note(
+            "protection-reads-original",
+            "no exact likelihood: {protection} looks at the original: the release is no plain draw",
+            public=True,
+            protection=reading[0],
+        )
+    if drawn:
+        return Note(
+            "parameters-drawn",
+            "no exact likelihood: the parameters of the models are drawn (column {column})",
+            column=drawn[0],
+        )
+    return None

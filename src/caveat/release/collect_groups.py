@@ -22,7 +22,7 @@ from caveat.attack.strong import BEFORE
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk
-from caveat.release.collect import Done, entry, refusal, without_value
+from caveat.release.collect import Done, entry, not_exact, refusal, without_value
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
@@ -90,22 +90,7 @@ class _Run:
         """Return why there is no exact likelihood, if there is none."""
         plans = self.model.plan.stages.values()
         drawn = [name for plan in plans for name in drawn_columns(plan)]
-        if drawn:
-            return Note(
-                "parameters-drawn",
-                "no exact likelihood: the parameters of the models are drawn (column {column})",
-                column=drawn[0],
-            )
-        reading = [step.name for step in self.material.copies[0].steps if step.reads_original]
-        if reading:
-            return Note(
-                "protection-reads-original",
-                "no exact likelihood: {protection} looks at the original: the release is no plain "
-                "draw",
-                public=True,
-                protection=reading[0],
-            )
-        return None
+        return not_exact(drawn, self.material.copies[0].steps)
 
     def _chosen(self, candidates: int, what: str) -> NDArray[np.int64]:
         """Return the groups to attack, where each is changed in so many worlds."""

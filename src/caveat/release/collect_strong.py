@@ -26,7 +26,7 @@ from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.collect import Done, entry, refusal, without_value
+from caveat.release.collect import Done, entry, not_exact, refusal, without_value
 from caveat.release.collect_groups import collect_groups
 from caveat.release.collected import Collected
 from caveat.release.material import Material
@@ -148,23 +148,8 @@ class _Run:
             self.unit = fitted.n_rows * (1 if updated else FROM_SCRATCH)
         steps = [step for step in self.material.copies[0].steps if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
-        self.reason: Note | None = None
         drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]
-        if drawn:
-            self.reason = Note(
-                "parameters-drawn",
-                "no exact likelihood: the parameters of the models are drawn (column {column})",
-                column=drawn[0],
-            )
-        reading = [step.name for step in steps if step.reads_original]
-        if reading:
-            self.reason = Note(
-                "protection-reads-original",
-                "no exact likelihood: {protection} looks at the original: the release is no plain "
-                "draw",
-                public=True,
-                protection=reading[0],
-            )
+        self.reason = not_exact(drawn, steps)
 
     def targets(
         self, targets: Sequence[str], asked: Sequence[str]

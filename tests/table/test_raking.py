@@ -83,7 +83,8 @@ def test_margins_hold_and_the_unit_of_the_weights_does_not_matter(
     assert np.bincount(codes, found[unit], 5) == pytest.approx(sums, rel=1e-6)
     assert np.bincount(region, found, 2) == pytest.approx(regions, rel=1e-6)
     assert rake(scale * weights, margins) == pytest.approx(found, rel=1e-5)
-    assert rake(found, margins) == pytest.approx(found, rel=1e-9)
+    # Weights that are accepted meet the margins to 1e-6, and may still move by as much.
+    assert rake(found, margins) == pytest.approx(found, rel=1e-5)
 
 
 def test_it_ends_where_proportional_fitting_ends() -> None:

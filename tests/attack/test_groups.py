@@ -260,3 +260,15 @@ def test_what_is_wrong_is_said():
         group_posterior(table, released, model, "total")
     with pytest.raises(CaveatError, match="fitted on other data"):
         group_membership(households(15, 4), released, model)
+
+
+def test_calibrated_weights_leave_nothing_exact():
+    table = households(40)
+    weights = Table.from_frame({"w": np.ones(table.n_rows)})["w"]
+    table = table.with_columns({"w": weights})
+    groups = {"key": "hh", "margins": [{"region": ["N", "S", "W"], "groups": [30, 20, 10]}]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Synthesizer(seed=1, groups=groups, weights="w").fit(table)
+    with pytest.raises(CaveatError, match="calibrated to margins"):
+        group_membership(table, model.tables()[0], model)

@@ -131,6 +131,8 @@ def test_the_strong_attacker_is_after_groups_and_their_members(outcome: Outcome)
     assert groups["n"] == outcome.evidence["release"]["groups"]["fitted"]
     assert persons["n"] == outcome.evidence["release"]["fitted_rows"]
     assert {note["code"] for note in groups["notes"]} >= {"all-groups"}
+    text = (outcome.folder / "report.md").read_text()
+    assert "**Groups examined**: as each result says" in text
 
 
 def test_the_structure_is_measured(outcome: Outcome) -> None:

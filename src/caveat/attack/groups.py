@@ -241,6 +241,13 @@ def _linked(
     several = isinstance(synthetic, Sequence) and not isinstance(synthetic, str | bytes)
     copies = list(synthetic) if several else [synthetic]
     if isinstance(model, GroupModel):
+        if model.groups.margins:
+            raise CaveatError(
+                "the weights were calibrated to margins, and would be others without a group: "
+                "nothing exact is known",
+                where="groups, margins",
+                do="attack a release that was made without margins",
+            )
         original, copies = model.split(original), [model.split(copy) for copy in copies]
         model = model.model
     check_fitted_on(model, original)

@@ -145,12 +145,7 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "She knows", and_list(scenario["keys"], most=12)
     if scenario["targets"]:
         yield "She wants to learn", and_list(scenario["targets"], most=12)
-    records = given.get("records")
-    if records == "all" or _all_records(scenario):
-        yield "Records examined", "all"
-    elif records is not None:
-        some = f"up to {records:,} drawn at random, and those that look most vulnerable"
-        yield "Records examined", some
+    yield from _examined(scenario)
     if given.get("groups"):
         groups = [f"{name} in {n} groups" for name, n in given["groups"].items()]
         yield "Numbers cut into groups", and_list(groups)
@@ -167,6 +162,19 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         excluded.append(f"cells of more than {given['limit']} records")
     if excluded:
         yield "Does not count as disclosure", and_list(excluded)
+
+
+def _examined(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say whom the strong attacker is after."""
+    records = scenario["circumstances"].get("records")
+    grouped = any(m.get("per") == "group" for m in scenario["measurements"])
+    if records == "all" or _all_records(scenario):
+        yield "Records examined", "all"
+    elif records is not None and grouped:
+        yield "Groups examined", "as each result says"
+    elif records is not None:
+        some = f"up to {records:,} drawn at random, and those that look most vulnerable"
+        yield "Records examined", some
 
 
 def _all_records(scenario: Mapping[str, Any]) -> bool:

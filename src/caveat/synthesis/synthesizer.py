@@ -72,22 +72,23 @@ class Synthesizer:
 
     def plan(self, data: Any) -> Any:
         """Return the plan for a table, or for linked ones, without carrying it out."""
-        return replace(self._plan(data), structure_seed=self.seed)
+        return replace(self._plan(self._prepared(data)), structure_seed=self.seed)
 
-    def _plan(self, data: Any) -> Plan | LinkedPlan:
+    def _plan(self, data: Table | Linked) -> Plan | LinkedPlan:
         if isinstance(data, Linked):
             if self.groups is not None:
                 raise CaveatError(
                     "linked tables have groups already", where="groups", do="leave groups out"
                 )
             return make_linked_plan(data, self.options)
-        table = self._prepared(data)
         if self.groups is not None:
-            return plan_groups(table, self.groups, self.options)
-        return make_plan(table, self.options)
+            return plan_groups(data, self.groups, self.options)
+        return make_plan(data, self.options)
 
-    def _prepared(self, data: Any) -> Table:
-        """Return the table; weights of groups are calibrated if margins are known."""
+    def _prepared(self, data: Any) -> Table | Linked:
+        """Return the tables; weights of groups are calibrated if margins are known."""
+        if isinstance(data, Linked):
+            return data
         table = Table.from_frame(data)
         groups = None if self.groups is None else Groups.of(self.groups)
         if groups is None or not groups.margins:
@@ -123,10 +124,11 @@ class Synthesizer:
         finished
             Models of columns that were fitted before, by the same plan on the same data.
         """
-        table = _longest(data) if isinstance(data, Linked) else self._prepared(data)
+        data = self._prepared(data)
+        table = _longest(data) if isinstance(data, Linked) else data
         if table.n_rows == 0:
             raise CaveatError("the table has no rows", do="give a table with at least one record")
-        plan = self._plan(data if isinstance(data, Linked) else table)
+        plan = self._plan(data)
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.

@@ -56,6 +56,9 @@ class LinkedModel:
         Number of original rows of the tables without parent.
     seed
         The root seed.
+    dictionaries
+        The child tables without rows, their dictionaries whole: what nobody is known to have yet,
+        and dates that are found from distances, are cells of them.
     """
 
     plan: LinkedPlan
@@ -152,9 +155,7 @@ class _Draw:
         model = self.model.stages[stage.name]
         known = Table(given)
         cells = {
-            name: without_unknown(recoded(model.columns[name], known, name))
-            for name in stage.given
-            if name in model.columns
+            name: without_unknown(recoded(model.columns[name], known, name)) for name in stage.given
         }
         seed = child_seed(self.model.seed, DRAW, self.copy, self.numbers[stage.name], place)
         drawn = replace(model, seed=seed).draw(cells, n, self.threads)

@@ -191,9 +191,7 @@ def _first(shape: Shape, table: str) -> Stage:
     return next(stage for stage in shape if stage.table == table)
 
 
-def _rows(
-    linked: Linked, shape: Shape, stage: Stage, released: bool = False
-) -> tuple[Ints, Ints, Ints]:
+def _rows(linked: Linked, shape: Shape, stage: Stage, released: bool) -> tuple[Ints, Ints, Ints]:
     """Return the rows of a table as they stand, which of them are in a stage, and their places."""
     if stage.part in ("all", "after"):
         rows = np.arange(linked.tables[stage.table].n_rows)

@@ -1,0 +1,142 @@
+"""The strong attacker on a private release: she is given the noisy tables and the chosen pairs.
+
+Rows drawn from the tables tell nothing that the tables do not. How probable these are in a world
+that differs in one record is known exactly: a record moves one cell of each table by one, and with
+it the distance of every pair from independence, by which pairs are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+from caveat.privacy import discrete_gaussian_log_pmf
+from caveat.synthesis.margins.private import Measured, Pair, components, expected
+from caveat.synthesis.margins.tables import count_tables
+
+__all__ = ["TableChanges"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+BLOCK = 4_096
+"""Worlds whose choices are compared at a time."""
+
+
+class TableChanges:
+    """How much more or less probable what was measured is when one record is another, or gone.
+
+    Parameters
+    ----------
+    measured
+        The noisy tables and the choices.
+    cells
+        The cell of each record, by column.
+    """
+
+    def __init__(self, measured: Measured, cells: Mapping[str, Ints]) -> None:
+        self.measured = measured
+        self.cells = cells
+        pairs = expected(measured.singles, measured.sizes) if measured.choices else {}
+        wanted = [*measured.tables, *(pair for pair in pairs if pair not in measured.tables)]
+        counted = count_tables(cells, measured.sizes, wanted)
+        self._counts = {n: np.rint(t).astype(np.int64).ravel() for n, t in counted.items()}
+        self._expected = {pair: counts.ravel() for pair, counts in pairs.items()}
+
+    def logs(
+        self,
+        records: Ints,
+        come: Mapping[str, Ints] | None,
+        done: Callable[[float], None] | None = None,
+    ) -> Floats:
+        """Return log p(measured | world) - log p(measured | data), one world per record.
+
+        Parameters
+        ----------
+        records
+            The record that leaves in each world.
+        come
+            The cells of the one that comes instead, by column; None if nobody does.
+        done
+            Called with the share of the work that has become ready.
+        """
+        parts = []
+        for start in range(0, len(records), BLOCK):
+            block = slice(start, start + BLOCK)
+            gone = {name: codes[records[block]] for name, codes in self.cells.items()}
+            new = None if come is None else {name: codes[block] for name, codes in come.items()}
+            parts.append(self._of_tables(gone, new) + self._of_choices(gone, new))
+            if done is not None:
+                done(len(parts[-1]) / len(records))
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _of_tables(self, gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> Floats:
+        """Return what the noise has to say."""
+        total: Floats = np.zeros(len(next(iter(gone.values()))))
+        for names, seen in self.measured.tables.items():
+            less, more = (self._moved(names, seen.ravel(), by) for by in (-1, 1))
+            out, into = self._places(names, gone, come)
+            total += np.where(out == into, 0.0, less[out])
+            if come is not None:
+                total += np.where(out == into, 0.0, more[into])
+        return total
+
+    def _moved(self, names: tuple[str, ...], seen: Ints, by: int) -> Floats:
+        """Return for each cell how its probability changes when one is added to its count."""
+        counts = self._counts[names]
+        if self.measured.alpha:
+            return _log_poisson(seen, counts + by, self.measured.alpha) - _log_poisson(
+                seen, counts, self.measured.alpha
+            )
+        sigma = self.measured.sigmas[names]
+        before, after = (discrete_gaussian_log_pmf(seen - c, sigma) for c in (counts, counts + by))
+        return np.asarray(after - before)
+
+    def _places(
+        self, names: tuple[str, ...], gone: Mapping[str, Ints], come: Mapping[str, Ints] | None
+    ) -> tuple[Ints, Ints]:
+        """Return the cells that lose and win one; with nobody who comes the latter is none."""
+        sizes = [self.measured.sizes[name] for name in names]
+        out = np.ravel_multi_index([gone[name] for name in names], sizes)
+        if come is None:
+            return out, np.full(len(out), -1)
+        return out, np.ravel_multi_index([come[name] for name in names], sizes)
+
+    def _of_choices(self, gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> Floats:
+        """Return what the choice of the pairs has to say."""
+        if not self.measured.choices:
+            return np.zeros(len(next(iter(gone.values()))))
+        pairs = list(self._expected)
+        base = np.array([np.abs(self._counts[p] - self._expected[p]).sum() for p in pairs])
+        worlds = np.stack([base[k] + self._further(p, gone, come) for k, p in enumerate(pairs)], 1)
+        scale = self.measured.choice_epsilon / 2
+        chosen: list[Pair] = []
+        total: Floats = np.zeros(len(worlds))
+        for pair in self.measured.choices:
+            where = components(list(self.measured.sizes), chosen)
+            still = [k for k, (a, b) in enumerate(pairs) if where[a] != where[b]]
+            own = pairs.index(pair)
+            total += scale * (worlds[:, own] - base[own])
+            total -= logsumexp(scale * worlds[:, still], axis=1) - logsumexp(scale * base[still])
+            chosen.append(pair)
+        return total
+
+    def _further(
+        self, pair: Pair, gone: Mapping[str, Ints], come: Mapping[str, Ints] | None
+    ) -> Ints:
+        """Return how much further the table of a pair is from independence in each world."""
+        away = self._counts[pair] - self._expected[pair]
+        out, into = self._places(pair, gone, come)
+        moved = np.abs(away[out] - 1) - np.abs(away[out])
+        if come is not None:
+            moved = moved + np.abs(away[into] + 1) - np.abs(away[into])
+        return np.where(out == into, 0, moved)
+
+
+def _log_poisson(seen: Ints, counts: Ints, alpha: float) -> Floats:
+    """Return log P(seen) of Poisson(count + alpha); a world without the record has no count below 0."""
+    mean = np.maximum(counts, 0) + alpha
+    return np.asarray(seen * np.log(mean) - mean - gammaln(seen + 1))

@@ -1,0 +1,190 @@
+"""Tables measured with noise: all that a private release is made from.
+
+Neighbours are tables of which one has a record more. A record is in one cell of every table, so
+that a count moves by one. With noise of the discrete Gaussian the columns are counted first; pairs
+are then chosen one by one, by the exponential mechanism, until they connect all columns; what
+counts for a pair is how far its table is from independence. Their tables are counted with noise in
+the end. Every step is paid for in ρ (zero-concentrated differential privacy), and ρ adds up.
+
+The Poisson mechanism draws every cell of the whole table from Poisson(count + α) instead.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.privacy import choose, discrete_gaussian, poisson_counts, rho_of
+from caveat.synthesis.margins.reconcile import Tables, reconcile
+from caveat.synthesis.margins.tables import count_tables
+
+__all__ = ["Measured", "Pair", "components", "expected", "measure", "measure_poisson"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Pair = tuple[str, str]
+
+SINGLES, CHOICE, PAIRS = 0.4, 0.1, 0.5
+"""How ρ is divided: found on public files, the same for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a mechanism let out about the data, and how.
+
+    Parameters
+    ----------
+    sizes
+        Number of cells of each column, declared.
+    tables
+        Counts with noise.
+    sigmas
+        Standard deviation of the noise in each table; empty for the Poisson mechanism.
+    choices
+        The pairs in the order in which they were chosen from the data; empty if they were given.
+    choice_epsilon
+        The ε of one choice.
+    alpha
+        What the Poisson mechanism adds to every count; 0 for Gaussian noise.
+    """
+
+    sizes: Mapping[str, int]
+    tables: Mapping[tuple[str, ...], Ints]
+    sigmas: Mapping[tuple[str, ...], float]
+    choices: tuple[Pair, ...] = ()
+    choice_epsilon: float = 0.0
+    alpha: float = 0.0
+
+    __repr__ = without_values
+
+    @property
+    def rho(self) -> float:
+        """What was paid, in zero-concentrated differential privacy."""
+        noise = sum(1 / (2 * sigma**2) for sigma in self.sigmas.values())
+        return noise + len(self.choices) * self.choice_epsilon**2 / 8
+
+    @property
+    def singles(self) -> dict[tuple[str, ...], Ints]:
+        """The tables of one column, from which pairs were judged."""
+        return {names: counts for names, counts in self.tables.items() if len(names) == 1}
+
+
+def measure(
+    cells: Mapping[str, Ints],
+    sizes: Mapping[str, int],
+    epsilon: float,
+    delta: float,
+    given: Sequence[Pair] | None = None,
+) -> Measured:
+    """Count columns and pairs with noise, so that the whole is (ε, δ)-differentially private.
+
+    Parameters
+    ----------
+    cells
+        The cell of each record, by column.
+    sizes
+        Number of cells of each column.
+    epsilon, delta
+        The guarantee.
+    given
+        Pairs that form a tree or several; chosen privately by default.
+    """
+    rho, names = rho_of(epsilon, delta), list(sizes)
+    n_pairs = len(names) - 1 if given is None else len(given)
+    parts = np.array([SINGLES, CHOICE if given is None else 0.0, PAIRS]) * (n_pairs > 0)
+    parts = np.array([1.0, 0.0, 0.0]) if n_pairs == 0 else parts / parts.sum()
+    sigma = math.sqrt(len(names) / (2 * rho * parts[0]))
+    singles = _noisy(cells, sizes, [(name,) for name in names], sigma)
+    choices: tuple[Pair, ...] = ()
+    spent = 0.0
+    if given is None and n_pairs:
+        spent = math.sqrt(8 * rho * parts[1] / n_pairs)
+        choices = _chosen(cells, sizes, singles, sigma, spent)
+    pairs = list(choices if given is None else given)
+    sigmas = dict.fromkeys(singles, sigma)
+    tables = dict(singles)
+    if pairs:
+        wide = math.sqrt(n_pairs / (2 * rho * parts[2]))
+        tables |= _noisy(cells, sizes, pairs, wide)
+        sigmas |= dict.fromkeys(pairs, wide)
+    return Measured(dict(sizes), tables, sigmas, choices, spent)
+
+
+def measure_poisson(cells: Mapping[str, Ints], sizes: Mapping[str, int], alpha: float) -> Measured:
+    """Draw every cell of the whole table from Poisson(count + α)."""
+    names = tuple(sizes)
+    (counts,) = count_tables(cells, sizes, [names]).values()
+    drawn = poisson_counts(np.rint(counts).astype(np.int64), alpha)
+    return Measured(dict(sizes), {names: drawn}, {}, alpha=alpha)
+
+
+def _noisy(
+    cells: Mapping[str, Ints],
+    sizes: Mapping[str, int],
+    margins: Sequence[tuple[str, ...]],
+    sigma: float,
+) -> dict[tuple[str, ...], Ints]:
+    tables = count_tables(cells, sizes, margins)
+    # Whole numbers in, whole numbers out: the last bits of a float would tell the count.
+    return {n: discrete_gaussian(np.rint(t).astype(np.int64), sigma) for n, t in tables.items()}
+
+
+def expected(
+    singles: Mapping[tuple[str, ...], Ints], sizes: Mapping[str, int]
+) -> dict[Pair, Ints]:
+    """Return the counts of every pair if its columns were independent, by the noisy tables alone.
+
+    They are whole numbers, so that the distance of a table from them changes by exactly one, at
+    most, with a record.
+    """
+    total, shares = reconcile(singles, sizes)
+    return {
+        pair: np.rint(total * np.multiply.outer(shares[pair[0],], shares[pair[1],])).astype(
+            np.int64
+        )
+        for pair in itertools.combinations(sizes, 2)
+    }
+
+
+def components(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
+    """Return for each column the first one that pairs connect it with."""
+    found = {name: name for name in names}
+    for a, b in pairs:
+        kept, gone = found[a], found[b]
+        found = {name: kept if root == gone else root for name, root in found.items()}
+    return found
+
+
+def _chosen(
+    cells: Mapping[str, Ints],
+    sizes: Mapping[str, int],
+    singles: Mapping[tuple[str, ...], Ints],
+    sigma: float,
+    epsilon: float,
+) -> tuple[Pair, ...]:
+    """Choose pairs that connect all columns, those far from independence with more probability."""
+    del sigma
+    independent = expected(singles, sizes)
+    scores = {
+        pair: int(np.abs(np.rint(count_tables(cells, sizes, [pair])[pair]) - counts).sum())
+        for pair, counts in independent.items()
+    }
+    chosen: list[Pair] = []
+    for _ in range(len(sizes) - 1):
+        where = components(list(sizes), chosen)
+        open_ones = [pair for pair in scores if where[pair[0]] != where[pair[1]]]
+        values = np.array([scores[pair] for pair in open_ones], np.int64)
+        chosen.append(open_ones[choose(values, epsilon)])
+    return tuple(chosen)
+
+
+def estimate(measured: Measured) -> tuple[float, Tables]:
+    """Return the number of records and the shares that the noisy tables speak for."""
+    variances = {names: sigma**2 for names, sigma in measured.sigmas.items()}
+    return reconcile(measured.tables, measured.sizes, variances)

@@ -1,0 +1,125 @@
+"""Noisy, rounded or partly suppressed tables of a tree become shares that agree with each other.
+
+Each column has several estimates of its own distribution: its own table, and the sums of every pair
+it is in. They are averaged with the inverse of their variances and brought to the nearest shares.
+Each pair is then the nearest non-negative table with the two distributions it has to agree with:
+the most probable one, if the noise is that of a Gaussian mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Tables", "nearest_shares", "nearest_table", "reconcile"]
+
+Floats = NDArray[np.float64]
+Tables = dict[tuple[str, ...], Floats]
+
+MOST_ROUNDS = 5_000
+NEAR = 1e-10
+"""Shares of a table are as near to their sums as this when the rounds end."""
+
+
+def reconcile(
+    tables: Mapping[tuple[str, ...], NDArray[np.number]],
+    sizes: Mapping[str, int],
+    variances: Mapping[tuple[str, ...], float] | None = None,
+) -> tuple[float, Tables]:
+    """Return the number of records, and tables of shares that agree on every column.
+
+    Parameters
+    ----------
+    tables
+        Counts of single columns and of pairs that form a tree, or several; they may be negative.
+    sizes
+        Number of cells of each column. A column without a table has equal shares.
+    variances
+        Variance of a count of each table; all the same by default.
+
+    Returns
+    -------
+    total, shares
+        The shares of every column and of every pair.
+
+    Examples
+    --------
+    >>> pair = np.array([[5.0, -1.0], [1.0, 3.0]])
+    >>> total, shares = reconcile({("a", "b"): pair}, {"a": 2, "b": 2})
+    >>> total, shares["a",].tolist(), shares["b",].tolist()
+    (8.0, [0.5, 0.5], [0.75, 0.25])
+    >>> shares["a", "b"].round(3).tolist()
+    [[0.5, 0.0], [0.25, 0.25]]
+    """
+    noise = {names: 1.0 if variances is None else variances[names] for names in tables}
+    total = _total(tables, noise)
+    shares: Tables = {}
+    for name, size in sizes.items():
+        found = [_sums(names, tables[names], name, noise[names]) for names in tables
+                 if name in names]  # fmt: skip
+        if total <= 0 or not found:
+            shares[name,] = np.full(size, 1 / size)
+            continue
+        weights = np.array([1 / variance for _, variance in found])
+        counts = np.average([sums for sums, _ in found], axis=0, weights=weights)
+        shares[name,] = nearest_shares(counts / total)
+    for names, counts in tables.items():
+        if len(names) == 2:
+            lines, columns = (shares[name,] for name in names)
+            scale = total if total > 0 else 1.0
+            shares[names] = nearest_table(counts / scale, lines, columns)
+    return max(total, 0.0), shares
+
+
+def _total(
+    tables: Mapping[tuple[str, ...], NDArray[np.number]], noise: Mapping[tuple[str, ...], float]
+) -> float:
+    """Return the number of records: the mean over the tables, surer ones weighing more."""
+    weights = [1 / (noise[names] * counts.size) for names, counts in tables.items()]
+    sums = [float(counts.sum()) for counts in tables.values()]
+    return float(np.average(sums, weights=weights)) if sums else 0.0
+
+
+def _sums(
+    names: tuple[str, ...], counts: NDArray[np.number], name: str, variance: float
+) -> tuple[Floats, float]:
+    """Return what a table says about one of its columns, and the variance of such a sum."""
+    others = tuple(axis for axis, other in enumerate(names) if other != name)
+    sums = np.asarray(counts.sum(axis=others), np.float64)
+    return sums, variance * counts.size / len(sums)
+
+
+def nearest_shares(values: Floats) -> Floats:
+    """Return the shares that are nearest to these numbers.
+
+    Examples
+    --------
+    >>> nearest_shares(np.array([0.7, 0.5, -0.2])).round(3).tolist()
+    [0.6, 0.4, 0.0]
+    """
+    falling = np.sort(values)[::-1]
+    above = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)
+    shares = np.maximum(values - above[np.flatnonzero(falling > above)[-1]], 0.0)
+    return np.asarray(shares / shares.sum())
+
+
+def nearest_table(table: Floats, lines: Floats, columns: Floats) -> Floats:
+    """Return the non-negative table nearest to this one that has the given sums.
+
+    It is found by projecting in turn on the tables with these sums and on those without a negative
+    cell (Dykstra's algorithm).
+    """
+    shape = table.shape
+    now, below = np.asarray(table, np.float64), np.zeros(shape)
+    for _ in range(MOST_ROUNDS):
+        of_lines, of_columns = lines - now.sum(axis=1), columns - now.sum(axis=0)
+        off = max(np.abs(of_lines).max(), np.abs(of_columns).max())
+        if off <= NEAR and now.min() >= 0:
+            break
+        moved = now + of_lines[:, None] / shape[1] + of_columns / shape[0]
+        moved -= of_lines.sum() / (shape[0] * shape[1]) - below
+        now = np.maximum(moved, 0.0)
+        below = moved - now
+    return now

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from caveat.privacy import discrete_gaussian_log_pmf
-from caveat.synthesis.margins.private import Measured, Pair, components, expected
+from caveat.synthesis.margins.private import Measured, Pair, expected, parts_of
 from caveat.synthesis.margins.tables import count_tables
 
 __all__ = ["TableChanges"]
@@ -116,7 +116,7 @@ class TableChanges:
         chosen: list[Pair] = []
         total: Floats = np.zeros(len(worlds))
         for pair in self.measured.choices:
-            where = components(list(self.measured.sizes), chosen)
+            where = parts_of(list(self.measured.sizes), chosen)
             still = [k for k, (a, b) in enumerate(pairs) if where[a] != where[b]]
             own = pairs.index(pair)
             total += scale * (worlds[:, own] - base[own])

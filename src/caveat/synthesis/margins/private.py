@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.privacy import choose, discrete_gaussian, poisson_counts, rho_of
-from caveat.synthesis.margins.reconcile import Tables, reconcile
-from caveat.synthesis.margins.tables import count_tables
+from caveat.synthesis.margins.reconcile import reconcile, total_of
+from caveat.synthesis.margins.tables import Tables, count_tables
 
-__all__ = ["Measured", "Pair", "components", "expected", "measure", "measure_poisson"]
+__all__ = ["Measured", "Pair", "expected", "measure", "measure_poisson", "parts_of"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -70,6 +70,24 @@ class Measured:
         return noise + len(self.choices) * self.choice_epsilon**2 / 8
 
     @property
+    def n_records(self) -> int:
+        """How many records there are, as far as the tables tell; what is drawn by default."""
+        if self.alpha:
+            return int(sum(counts.sum() for counts in self.tables.values()))
+        return round(total_of(dict(self.tables), self._variances))
+
+    @property
+    def _variances(self) -> dict[tuple[str, ...], float]:
+        return {names: sigma**2 for names, sigma in self.sigmas.items()}
+
+    @property
+    def shares(self) -> Tables:
+        """The shares that the tables speak for."""
+        if not self.alpha:
+            return reconcile(dict(self.tables), self.sizes, self._variances)
+        return {names: counts / max(counts.sum(), 1) for names, counts in self.tables.items()}
+
+    @property
     def singles(self) -> dict[tuple[str, ...], Ints]:
         """The tables of one column, from which pairs were judged."""
         return {names: counts for names, counts in self.tables.items() if len(names) == 1}
@@ -105,7 +123,7 @@ def measure(
     spent = 0.0
     if given is None and n_pairs:
         spent = math.sqrt(8 * rho * parts[1] / n_pairs)
-        choices = _chosen(cells, sizes, singles, sigma, spent)
+        choices = _chosen(cells, sizes, singles, spent)
     pairs = list(choices if given is None else given)
     sigmas = dict.fromkeys(singles, sigma)
     tables = dict(singles)
@@ -143,7 +161,8 @@ def expected(
     They are whole numbers, so that the distance of a table from them changes by exactly one, at
     most, with a record.
     """
-    total, shares = reconcile(singles, sizes)
+    total = total_of(dict(singles), dict.fromkeys(singles, 1.0))
+    shares = reconcile(dict(singles), sizes)
     return {
         pair: np.rint(total * np.multiply.outer(shares[pair[0],], shares[pair[1],])).astype(
             np.int64
@@ -152,7 +171,7 @@ def expected(
     }
 
 
-def components(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
+def parts_of(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
     """Return for each column the first one that pairs connect it with."""
     found = {name: name for name in names}
     for a, b in pairs:
@@ -165,11 +184,9 @@ def _chosen(
     cells: Mapping[str, Ints],
     sizes: Mapping[str, int],
     singles: Mapping[tuple[str, ...], Ints],
-    sigma: float,
     epsilon: float,
 ) -> tuple[Pair, ...]:
     """Choose pairs that connect all columns, those far from independence with more probability."""
-    del sigma
     independent = expected(singles, sizes)
     scores = {
         pair: int(np.abs(np.rint(count_tables(cells, sizes, [pair])[pair]) - counts).sum())
@@ -177,14 +194,8 @@ def _chosen(
     }
     chosen: list[Pair] = []
     for _ in range(len(sizes) - 1):
-        where = components(list(sizes), chosen)
+        where = parts_of(list(sizes), chosen)
         open_ones = [pair for pair in scores if where[pair[0]] != where[pair[1]]]
         values = np.array([scores[pair] for pair in open_ones], np.int64)
         chosen.append(open_ones[choose(values, epsilon)])
     return tuple(chosen)
-
-
-def estimate(measured: Measured) -> tuple[float, Tables]:
-    """Return the number of records and the shares that the noisy tables speak for."""
-    variances = {names: sigma**2 for names, sigma in measured.sigmas.items()}
-    return reconcile(measured.tables, measured.sizes, variances)

@@ -9,14 +9,16 @@ the most probable one, if the noise is that of a Gaussian mechanism.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tables", "nearest_shares", "nearest_table", "reconcile"]
+from caveat.synthesis.margins.tables import Tables
+
+__all__ = ["nearest_shares", "nearest_table", "reconcile", "total_of"]
 
 Floats = NDArray[np.float64]
-Tables = dict[tuple[str, ...], Floats]
 
 MOST_ROUNDS = 5_000
 NEAR = 1e-10
@@ -24,66 +26,55 @@ NEAR = 1e-10
 
 
 def reconcile(
-    tables: Mapping[tuple[str, ...], NDArray[np.number]],
+    tables: Tables,
     sizes: Mapping[str, int],
     variances: Mapping[tuple[str, ...], float] | None = None,
-) -> tuple[float, Tables]:
-    """Return the number of records, and tables of shares that agree on every column.
+) -> Tables:
+    """Return shares of columns and pairs that sum to 1 and agree on every column they share.
 
     Parameters
     ----------
     tables
         Counts of single columns and of pairs that form a tree, or several; they may be negative.
     sizes
-        Number of cells of each column. A column without a table has equal shares.
+        Number of cells of each column.
     variances
         Variance of a count of each table; all the same by default.
-
-    Returns
-    -------
-    total, shares
-        The shares of every column and of every pair.
 
     Examples
     --------
     >>> pair = np.array([[5.0, -1.0], [1.0, 3.0]])
-    >>> total, shares = reconcile({("a", "b"): pair}, {"a": 2, "b": 2})
-    >>> total, shares["a",].tolist(), shares["b",].tolist()
-    (8.0, [0.5, 0.5], [0.75, 0.25])
-    >>> shares["a", "b"].round(3).tolist()
-    [[0.5, 0.0], [0.25, 0.25]]
+    >>> shares = reconcile({("a", "b"): pair}, {"a": 2, "b": 2})
+    >>> shares["a",].tolist(), shares["b",].tolist(), shares["a", "b"].round(3).tolist()
+    ([0.5, 0.5], [0.75, 0.25], [[0.5, 0.0], [0.25, 0.25]])
     """
     noise = {names: 1.0 if variances is None else variances[names] for names in tables}
-    total = _total(tables, noise)
+    total = total_of(tables, noise)
     shares: Tables = {}
-    for name, size in sizes.items():
-        found = [_sums(names, tables[names], name, noise[names]) for names in tables
-                 if name in names]  # fmt: skip
-        if total <= 0 or not found:
-            shares[name,] = np.full(size, 1 / size)
+    for name in dict.fromkeys(name for names in tables for name in names):
+        if total <= 0:  # nothing is known
+            shares[name,] = np.full(sizes[name], 1 / sizes[name])
             continue
-        weights = np.array([1 / variance for _, variance in found])
-        counts = np.average([sums for sums, _ in found], axis=0, weights=weights)
+        told = [_sums(n, counts, name, noise[n]) for n, counts in tables.items() if name in n]
+        weights = [1 / variance for _, variance in told]
+        counts = np.average([sums for sums, _ in told], axis=0, weights=weights)
         shares[name,] = nearest_shares(counts / total)
     for names, counts in tables.items():
         if len(names) == 2:
             lines, columns = (shares[name,] for name in names)
-            scale = total if total > 0 else 1.0
-            shares[names] = nearest_table(counts / scale, lines, columns)
-    return max(total, 0.0), shares
+            shares[names] = nearest_table(counts / (total if total > 0 else 1.0), lines, columns)
+    return shares
 
 
-def _total(
-    tables: Mapping[tuple[str, ...], NDArray[np.number]], noise: Mapping[tuple[str, ...], float]
-) -> float:
+def total_of(tables: Tables, noise: Mapping[tuple[str, ...], float]) -> float:
     """Return the number of records: the mean over the tables, surer ones weighing more."""
     weights = [1 / (noise[names] * counts.size) for names, counts in tables.items()]
     sums = [float(counts.sum()) for counts in tables.values()]
-    return float(np.average(sums, weights=weights)) if sums else 0.0
+    return max(float(np.average(sums, weights=weights)), 0.0)
 
 
 def _sums(
-    names: tuple[str, ...], counts: NDArray[np.number], name: str, variance: float
+    names: tuple[str, ...], counts: NDArray[Any], name: str, variance: float
 ) -> tuple[Floats, float]:
     """Return what a table says about one of its columns, and the variance of such a sum."""
     others = tuple(axis for axis, other in enumerate(names) if other != name)

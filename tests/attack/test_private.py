@@ -1,0 +1,101 @@
+"""The exact attacker who is given noisy tables and choices, against the definition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caveat.attack.private import TableChanges
+from caveat.synthesis.margins.private import Measured, expected, parts_of
+
+SIZES = {"a": 2, "b": 3, "c": 2}
+
+
+def drawn(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+    return {name: rng.integers(0, size, n) for name, size in SIZES.items()}
+
+
+def counted(cells: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
+    counts = np.zeros([SIZES[name] for name in names], np.int64)
+    for record in zip(*(cells[name] for name in names), strict=True):
+        counts[record] += 1
+    return counts
+
+
+def some_measurement(rng: np.random.Generator, cells: dict[str, np.ndarray]) -> Measured:
+    singles = {(n,): counted(cells, (n,)) + rng.integers(-2, 3, SIZES[n]) for n in SIZES}
+    chosen: list[tuple[str, str]] = []
+    for _ in range(2):
+        where = parts_of(list(SIZES), chosen)
+        pairs = [p for p in itertools.combinations(SIZES, 2) if where[p[0]] != where[p[1]]]
+        chosen.append(pairs[rng.integers(len(pairs))])
+    pairs = {p: counted(cells, p) + rng.integers(-3, 4, (SIZES[p[0]], SIZES[p[1]])) for p in chosen}
+    sigmas = {**dict.fromkeys(singles, 1.5), **dict.fromkeys(pairs, 2.5)}
+    return Measured(SIZES, {**singles, **pairs}, sigmas, tuple(chosen), 0.7)
+
+
+def log_likelihood(measured: Measured, cells: dict[str, np.ndarray]) -> float:
+    """By the definition: noise of every cell, and every choice among those still open."""
+    total = 0.0
+    for names, seen in measured.tables.items():
+        noise = np.arange(-400, 401)
+        for found, true in zip(seen.ravel(), counted(cells, names).ravel(), strict=True):
+            if measured.alpha:
+                mean = true + measured.alpha
+                total += found * math.log(mean) - mean - math.lgamma(found + 1)
+                continue
+            width = 2 * measured.sigmas[names] ** 2
+            total += -((found - true) ** 2) / width - math.log(np.exp(-(noise**2) / width).sum())
+    if not measured.choices:
+        return total
+    independent = expected(measured.singles, SIZES)
+    score = {p: np.abs(counted(cells, p) - e).sum() for p, e in independent.items()}
+    chosen: list[tuple[str, str]] = []
+    for pair in measured.choices:
+        where = parts_of(list(SIZES), chosen)
+        left = [p for p in score if where[p[0]] != where[p[1]]]
+        weights = {p: math.exp(measured.choice_epsilon * score[p] / 2) for p in left}
+        total += math.log(weights[pair] / sum(weights.values()))
+        chosen.append(pair)
+    return total
+
+
+def without(cells: dict[str, np.ndarray], record: int) -> dict[str, np.ndarray]:
+    return {name: np.delete(codes, record) for name, codes in cells.items()}
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 7), st.booleans())
+def test_every_record_left_out_or_changed_as_by_definition(seed, n, poisson):
+    rng = np.random.default_rng(seed)
+    cells = drawn(rng, n)
+    measured = some_measurement(rng, cells)
+    if poisson:
+        names = tuple(SIZES)
+        measured = Measured(SIZES, {names: rng.poisson(counted(cells, names) + 0.5)}, {}, alpha=0.5)
+    changes = TableChanges(measured, cells)
+    base = log_likelihood(measured, cells)
+    records = np.arange(n)
+    gone = [log_likelihood(measured, without(cells, record)) - base for record in records]
+    assert changes.logs(records, None) == pytest.approx(gone, abs=1e-9)
+    come = drawn(rng, n)
+    changed = []
+    for record in records:
+        other = {name: codes.copy() for name, codes in cells.items()}
+        for name in SIZES:
+            other[name][record] = come[name][record]
+        changed.append(log_likelihood(measured, other) - base)
+    assert changes.logs(records, come) == pytest.approx(changed, abs=1e-9)
+
+
+def test_by_hand_one_table():
+    """Counts 3 and 1, seen 3 and 2, sigma 1: leaving cell 2 costs (4 - 1) / 2, cell 1 1 / 2."""
+    cells = {"a": np.array([0, 0, 0, 1])}
+    measured = Measured({"a": 2}, {("a",): np.array([3, 2])}, {("a",): 1.0})
+    logs = TableChanges(measured, cells).logs(np.array([0, 3]), None)
+    assert logs == pytest.approx([-0.5, -1.5])

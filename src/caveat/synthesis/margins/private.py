@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from caveat.discreet import without_values
 from caveat.privacy import choose, discrete_gaussian, poisson_counts, rho_of
 from caveat.synthesis.margins.reconcile import reconcile, total_of
 from caveat.synthesis.margins.tables import Tables, count_tables
+from caveat.synthesis.methods._checks import check_number, need
 
 __all__ = ["Measured", "Pair", "expected", "measure", "measure_poisson", "parts_of"]
 
@@ -62,6 +64,41 @@ class Measured:
     alpha: float = 0.0
 
     __repr__ = without_values
+
+    def state(self) -> dict[str, Any]:
+        """Return what a file has to hold."""
+        tables = [
+            {"names": list(names), "counts": counts, "sigma": self.sigmas.get(names, 0.0)}
+            for names, counts in self.tables.items()
+        ]
+        return {
+            "sizes": dict(self.sizes),
+            "tables": tables,
+            "choices": [list(pair) for pair in self.choices],
+            "choice_epsilon": self.choice_epsilon,
+            "alpha": self.alpha,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Measured:
+        """Return what was measured from a file, or raise ValueError if it is nothing."""
+        sizes, alpha, epsilon = dict(state["sizes"]), state["alpha"], state["choice_epsilon"]
+        tables, sigmas = {}, {}
+        for number in (alpha, epsilon, *(held["sigma"] for held in state["tables"])):
+            check_number(number, low=0.0)
+        for held in state["tables"]:
+            names = tuple(held["names"])
+            need(names and all(name in sizes for name in names), "a table of no columns")
+            counts = held["counts"]
+            need(isinstance(counts, np.ndarray) and counts.dtype.kind in "iu", "no counts")
+            need(counts.shape == tuple(sizes[name] for name in names), "a table of other cells")
+            tables[names] = counts.astype(np.int64)
+            need((held["sigma"] == 0) == (alpha > 0), "no noise")
+            if held["sigma"]:
+                sigmas[names] = float(held["sigma"])
+        choices = tuple((str(one), str(other)) for one, other in state["choices"])
+        need(all(pair in tables for pair in choices), "a choice without its table")
+        return cls(sizes, tables, sigmas, choices, epsilon, alpha)
 
     @property
     def rho(self) -> float:

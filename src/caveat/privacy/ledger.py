@@ -1,0 +1,352 @@
+"""The ledger: what was spent on promises about the same data, over all releases.
+
+One file with a JSON object a line. A line is written after the noise was drawn and before
+anything that was made with it is: who has an output has its entry, and a run that is killed has
+spent nothing unless its line is whole. The file holds no data, but says what an office does with
+its data: it is for the inside.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_DOWN, Context
+from pathlib import Path
+from typing import Any
+
+from caveat import __version__
+from caveat.documents import parse
+from caveat.errors import CaveatError, commands_in
+from caveat.privacy._checks import check_delta, check_epsilon, check_positive
+from caveat.privacy._lock import locked
+from caveat.privacy.zcdp import epsilon_of, rho_of
+from caveat.stopping import held, stop_if_told
+
+__all__ = ["BUDGET", "Ledger", "Limit", "Spent"]
+
+BUDGET = "budget"
+"""The kind of entry that spends; entries of other kinds are kept and cost nothing."""
+
+Entry = dict[str, Any]
+
+COST = ("rho", "epsilon", "delta", "what")
+ROUNDING = 1e-9  # by so much, of the limit, a sum may be above it: digits, no privacy
+LONGEST = 200  # characters of a name or a description
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What all releases of the same data may spend together: (ε, δ)."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one use of the data costs: either ρ, or ε with δ.
+
+    Parameters
+    ----------
+    rho
+        Of a mechanism with zero-concentrated differential privacy; these add up in ρ.
+    epsilon, delta
+        Of any other one, added plainly; δ may be 0.
+    what
+        A few words for those who read the ledger. Never a value of the data.
+
+    Examples
+    --------
+    >>> Spent(rho=0.01, what="margins of the survey")
+    Spent(rho=0.01, epsilon=None, delta=None, what='margins of the survey')
+    """
+
+    rho: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    what: str = ""
+
+    def __post_init__(self) -> None:
+        if self.rho is not None and self.epsilon is None and self.delta is None:
+            check_positive(self.rho, "rho", "give a rho above 0, such as 0.01")
+        elif self.rho is None and self.epsilon is not None and self.delta is not None:
+            check_epsilon(self.epsilon)
+            if self.delta != 0:
+                check_delta(self.delta)
+        else:
+            raise CaveatError(
+                "a cost is either a rho or an epsilon with a delta", do="give one of the two"
+            )
+        _check_words(self.what, "the description of a cost")
+
+    def __str__(self) -> str:
+        if self.rho is not None:
+            return f"ρ = {self.rho:.4g}"
+        return f"ε = {self.epsilon:.4g}, δ = {self.delta:.4g}"
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers as an entry holds them."""
+        numbers = {"rho": self.rho, "epsilon": self.epsilon, "delta": self.delta}
+        return {name: float(value) for name, value in numbers.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class _Total:
+    """The sums of what was spent."""
+
+    rho: float
+    epsilon: float
+    delta: float
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the ε of everything at δ, of which the plain entries take theirs first."""
+        left = delta - self.delta
+        if left < -ROUNDING * delta:
+            return math.inf
+        if not self.rho:
+            return self.epsilon
+        return self.epsilon + epsilon_of(self.rho, left) if left > 0 else math.inf
+
+    def left(self, cost: Spent, limit: Limit) -> str:
+        """Return in words how much of the kind of a cost the limit still allows."""
+        epsilon, delta = limit.epsilon - self.epsilon, limit.delta - self.delta
+        if cost.rho is not None:
+            allowed = rho_of(epsilon, delta) if epsilon > 0 and delta > 0 else 0.0
+            return f"ρ = {_down(max(0.0, allowed - self.rho))} is left"
+        spent = self.epsilon_at(limit.delta - (cost.delta or 0.0))
+        if math.isinf(spent):
+            spent = self.epsilon_at(limit.delta)
+        epsilon = max(0.0, limit.epsilon - spent)
+        return f"ε = {_down(epsilon)}, δ = {_down(max(0.0, delta))} is left"
+
+
+class Ledger:
+    """A file of entries, to which one process at a time adds.
+
+    Parameters
+    ----------
+    path
+        The file, usually ``ledger.jsonl``. It is made by the first entry. Beside it lies an empty
+        file with the ending ``.lock``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(Path(folder.name) / "ledger.jsonl")
+    >>> cost = Spent(rho=0.01, what="margins of the survey")
+    >>> with ledger.spending("survey 2026", cost, limit=Limit(1, 1e-6)):
+    ...     pass  # draw the noise here, and write what was made of it afterwards
+    >>> round(ledger.spent("survey 2026", 1e-6), 4)
+    0.6217
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """Return the entries in the order they were made, of all kinds.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data; without it those of all.
+        """
+        found, _ = self._read()
+        return [entry for entry in found if dataset in (None, entry.get("dataset"))]
+
+    def spent(self, dataset: str, delta: float) -> float:
+        """Return the ε that all spending on the data comes to at δ.
+
+        It is infinite if the entries with a δ of their own have used up this one.
+        """
+        return _total(self.entries(dataset)).epsilon_at(check_delta(delta))
+
+    @contextmanager
+    def spending(self, dataset: str, cost: Spent, *, limit: Limit) -> Iterator[None]:
+        """Check that a cost is within the limit, and enter it when the block has ended well.
+
+        Draw the noise inside the block, write anything made with it only after it. Nobody else can
+        spend inside. After an error nothing was spent.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data, the same for all releases of them.
+        cost
+            What the block costs.
+        limit
+            What all costs of these data may come to.
+        """
+        _check_words(dataset, "the name of the data")
+        if not dataset.strip():
+            raise CaveatError("the data have no name", do="name the data whose budget is spent")
+        path = self._place()
+        with ExitStack() as stack:
+            with self._writing():
+                stack.enter_context(locked(path.with_name(f"{path.name}.lock")))
+            found, whole = self._read()
+            earlier = [entry for entry in found if entry.get("dataset") == dataset]
+            self._check(dataset, earlier, cost, limit)
+            yield
+            with held(), self._writing():
+                stop_if_told()
+                _append(path, whole, _entry(dataset, cost))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Turn what the system says about writing into one sentence."""
+        try:
+            yield
+        except OSError as error:
+            raise CaveatError(
+                f"cannot be written ({error.strerror})",
+                where=str(self.path),
+                do="check the folder's permissions and the free space",
+            ) from error
+
+    def _place(self) -> Path:
+        """Return the file that links lead to: all who spend must meet at one lock."""
+        path = self.path.resolve()
+        if path.is_dir():
+            raise CaveatError("this is a folder", where=str(self.path), do="name a file in it")
+        if not path.parent.is_dir():
+            raise CaveatError("its folder is not there", where=str(self.path), do="make it first")
+        return path
+
+    def _check(self, dataset: str, earlier: Sequence[Entry], cost: Spent, limit: Limit) -> None:
+        before, after = _total(earlier), _total([*earlier, _entry(dataset, cost)])
+        if after.epsilon_at(limit.delta) <= limit.epsilon * (1 + ROUNDING):
+            return
+        spent = before.epsilon_at(limit.delta)
+        said = f"ε = {spent:.4g}" if math.isfinite(spent) else f"δ = {before.delta:.4g}"
+        raise CaveatError(
+            f"{said} of the limit (ε = {limit.epsilon:.4g}, δ = {limit.delta:.4g}) is spent on "
+            f"{dataset}, {before.left(cost, limit)}, and this needs {cost}",
+            where=str(self.path),
+            do="ask for less, or have the limit raised by those who set it",
+        )
+
+    def _read(self) -> tuple[list[Entry], int]:
+        """Return the entries and the length of the file up to the last one."""
+        if self.path.is_dir():
+            raise CaveatError("this is a folder", where=str(self.path), do="name a file in it")
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return [], 0
+        except OSError as error:
+            raise CaveatError(
+                f"cannot be read ({error.strerror})", where=str(self.path), do="check who may"
+            ) from None
+        *lines, last = content.split(b"\n")
+        found = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
+        # Without its end the last line was torn, if it is no entry: nothing made with it is there.
+        if last:
+            try:
+                found.append(self._parsed(last, len(lines) + 1))
+            except CaveatError:
+                return found, len(content) - len(last)
+        return found, len(content)
+
+    def _parsed(self, line: bytes, number: int) -> Entry:
+        try:
+            entry = parse(line)
+            if not isinstance(entry, dict) or not isinstance(entry["kind"], str):
+                raise ValueError
+            if entry["kind"] == BUDGET:
+                if not isinstance(entry["dataset"], str):
+                    raise ValueError
+                _cost(entry)
+        except (ValueError, KeyError, CaveatError):
+            raise CaveatError(
+                "the entry is damaged",
+                where=f"{self.path}, line {number}",
+                do="take the file from a backup: without the entry too much would be spent",
+            ) from None
+        return entry
+
+
+def _append(path: Path, whole: int, entry: Entry) -> None:
+    """Add one line after the last whole one, all of it or nothing."""
+    line = json.dumps(entry, allow_nan=False).encode() + b"\n"
+    is_new = not path.exists()
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        os.ftruncate(opened, whole)
+        if whole:
+            os.lseek(opened, whole - 1, os.SEEK_SET)
+            if os.read(opened, 1) != b"\n":
+                line = b"\n" + line  # somebody's editor has left the last end out
+        try:
+            os.lseek(opened, whole, os.SEEK_SET)
+            if os.write(opened, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(opened)
+        except OSError:
+            os.ftruncate(opened, whole)
+            raise
+    finally:
+        os.close(opened)
+    if is_new and os.name != "nt":
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """See to it that also the name of a new file outlives the machine."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _entry(dataset: str, cost: Spent) -> Entry:
+    return {
+        "kind": BUDGET,
+        "dataset": dataset,
+        "what": cost.what,
+        **cost.to_dict(),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "version": __version__,
+    }
+
+
+def _cost(entry: Entry) -> Spent:
+    return Spent(**{name: entry[name] for name in COST if name in entry})
+
+
+def _total(entries: Sequence[Entry]) -> _Total:
+    costs = [_cost(entry) for entry in entries if entry["kind"] == BUDGET]
+    return _Total(
+        rho=math.fsum(cost.rho or 0.0 for cost in costs),
+        epsilon=math.fsum(cost.epsilon or 0.0 for cost in costs),
+        delta=math.fsum(cost.delta or 0.0 for cost in costs),
+    )
+
+
+def _check_words(text: object, what: str) -> None:
+    if not isinstance(text, str) or len(text) > LONGEST or commands_in(text):
+        raise CaveatError(
+            f"{what} is no line of text", do=f"give at most {LONGEST} characters in one line"
+        )
+
+
+def _down(number: float) -> str:
+    """Return three digits of a number, not rounded up: so much can be had."""
+    digits = Context(prec=3, rounding=ROUND_DOWN)
+    return f"{float(digits.create_decimal_from_float(number * (1 + ROUNDING))):.3g}"

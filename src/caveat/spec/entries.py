@@ -30,7 +30,7 @@ from caveat.spec._kinds import (
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.data_entries import COLUMN, DATA, GROUPS, TABLE
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
-from caveat.spec.settings import PUBLIC, SETTINGS
+from caveat.spec.settings import CLEARING, PUBLIC, SETTINGS
 from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
 
@@ -117,6 +117,8 @@ SYNTHESIS = Group(
         "strata": Key(TEXT, "Column within whose levels all others are modelled apart.",
                       otherwise="none"),
         "weights": Key(TEXT, "Column of survey weights; it is not released.", otherwise="none"),
+        "clearing": Key(CLEARING, "Rules that tables have to meet before columns are made from "
+                        "them (margins).", otherwise="tables are taken as they are"),
         "columns": Key(
             Named(
                 Group(

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from caveat.spec._kinds import Choice, EntryKind, Flag, Key, Many, Number, Text, Whole
+from caveat.spec._kinds import (
+    Choice,
+    Either,
+    EntryKind,
+    Flag,
+    Group,
+    Key,
+    Many,
+    Number,
+    Text,
+    Whole,
+)
 from caveat.synthesis.grid import SCALES
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
+from caveat.synthesis.public import USUAL_BINS
 
-__all__ = ["PUBLIC", "SETTINGS"]
+__all__ = ["CLEARING", "PUBLIC", "SETTINGS"]
 
 TEXT, FLAG = Text(), Flag()
 NAMES = Many(TEXT, "column names")
@@ -36,7 +48,11 @@ _SETTINGS: dict[str, tuple[EntryKind, str]] = {
     "proper": (FLAG, "Whether parameters are drawn too (proper synthesis); not for guarded trees."),
     "trees": (Whole(1), "Trees of a forest."),
     "within": (TEXT, "The column whose levels group this one (nested)."),
-    "margins": (Many(NAMES, "lists of column names"), "Margins that a block keeps (ipf)."),
+    "margins": (
+        Many(NAMES, "lists of column names"),
+        "Margins that a block keeps (ipf), or is made from (margins; a tree of pairs unless they "
+        "are said).",
+    ),
     "pseudo_count": (Number(0), "Records spread evenly over all cells of a block (saturated)."),
     "formula": (TEXT, "The formula of a derived column."),
     "guard": (
@@ -73,13 +89,31 @@ SETTINGS = {
 PUBLIC = {
     "range": Key(
         Many(Number(), "numbers (lowest, highest, step)", exactly=3),
-        "What is public about a number, for guarded trees.",
+        "What is public about a number, for guarded trees and margins.",
         otherwise="read off the data, and listed as assumed public",
     ),
     "scale": Key(
         Choice(SCALES, "scale"),
-        "Whether the cells of a number are equally wide or grow (guarded).",
+        "Whether the cells of a number are equally wide or grow (guarded, margins).",
         otherwise="geometric if half of the records lie low in the range",
+    ),
+    "bins": Key(
+        Either((Whole(2), Many(Number(), "numbers that rise", least=2))),
+        "How many cells a number has in tables, or the values at which one begins (margins).",
+        otherwise=f"{USUAL_BINS}",
     ),
 }
 """What is declared as public of single columns."""
+
+CLEARING = Group(
+    {
+        "threshold": Key(Whole(1), "Records in the smallest cell that is published.", 10),
+        "dominance": Key(
+            Many(Number(0, above=True), "numbers (how many weights, share)", exactly=2),
+            "A cell is suppressed whose largest so many weights make up more than this share.",
+            otherwise="no such rule",
+        ),
+        "multiple": Key(Whole(1), "What counts are rounded to, half up.", 1),
+    },
+)
+"""What tables have to meet before anything is made from them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from caveat.errors import CaveatError, about, hint
 from caveat.expressions import Expression
+from caveat.synthesis.margins.plan import MarginsPlan
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.rules import Fixed, Order
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIAL", "GIVEN", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "check_formulas", "check_leaves",
-    "check_predictors", "check_rules", "check_settings", "check_strata", "check_use", "is_idle",
-    "named", "why_idle",
+    "check_margins_block", "check_predictors", "check_rules", "check_settings", "check_strata",
+    "check_use", "is_idle", "named", "refuse_own", "why_idle",
 ]  # fmt: skip
 
 # Methods that the plan itself carries out: they have no model of their own.
 WITHOUT_MODEL = ("constant", "copy", "derived", "drop", "given")
 GIVEN = "given"  # columns that others are drawn from, known before anything is drawn
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
-             "special", "predictors", "keep")  # fmt: skip
+             "special", "predictors", "keep", "clearing")  # fmt: skip
 # Settings of plain trees that guarded ones have not, with the method to name; and the other way.
 PLAIN = {
     **dict.fromkeys(("minbucket", "minsplit", "cp", "prune", "max_depth"), "cart"),
@@ -58,13 +59,75 @@ def check_strata(columns: Mapping[str, ColumnPlan], strata: str) -> None:
             do="name another column",
             entry=("strata",),
         )
-    block = [n for n, entry in columns.items() if entry.settings.method == "ipf"]
-    if strata and block:
+    for method in ("ipf", "margins"):
+        block = [n for n, entry in columns.items() if entry.settings.method == method]
+        if strata and block:
+            raise CaveatError(
+                f"a block with the method {method} cannot be fitted within strata",
+                where="synthesis",
+                column=block[0],
+                do=f"give the strata column the method {method} too, and put it into the margins",
+            )
+
+
+def refuse_own(block: Mapping[str, Mapping[str, Any]], clearing: Any) -> None:
+    """Refuse what has no meaning with margins, or without them.
+
+    Parameters
+    ----------
+    block
+        What is said of the columns that are made from margins.
+    clearing
+        The rules that tables are cleared by.
+    """
+    if not block and clearing is not None:
         raise CaveatError(
-            "a block with the method ipf cannot be fitted within strata",
+            "clearing is for tables that columns are made from, and none are",
+            where="synthesis, clearing",
+            do='add method = "margins", or leave it out',
+            entry=("clearing",),
+        )
+    for name, entry in block.items():
+        for word in ("predictors", "proper", "smoothing"):
+            if word in entry and entry[word] not in (False, ""):
+                raise CaveatError(
+                    f"{word} is not for columns that are made from margins",
+                    where="synthesis",
+                    column=name,
+                    do=f"leave {word} out: the tables say what a column is drawn from",
+                )
+
+
+def check_margins_block(
+    columns: Mapping[str, ColumnPlan], margins: MarginsPlan | None, rules: Sequence[Fixed | Order]
+) -> None:
+    """Refuse whatever would come from the data beside cleared tables, which are the only source."""
+    made = [n for n, entry in columns.items() if entry.settings.method == "margins"]
+    given = [n for n, entry in columns.items() if entry.settings.method == GIVEN]
+    if made and given:
+        raise CaveatError(
+            "margins are for a table that stands by itself: they know no groups and no parents",
             where="synthesis",
-            column=block[0],
-            do="give the strata column the method ipf too, and put it into the margins",
+            column=made[0],
+            do="use another method, or leave [groups] or [tables] out",
+        )
+    if margins is None or margins.clearing is None:
+        return
+    for name, entry in columns.items():
+        if entry.settings.method not in ("margins", "derived", "drop"):
+            raise CaveatError(
+                f"{name} is made by {entry.settings.method} beside cleared tables, which are to be "
+                "the only source of a release",
+                where="synthesis, clearing",
+                do="make it from margins too, derive it or drop it",
+                entry=("clearing",),
+            )
+    if rules:
+        raise CaveatError(
+            "rules do not go with cleared tables, which are to be the only source of a release",
+            where="synthesis, clearing",
+            do="leave the rules out, or put their columns into one margin",
+            entry=("clearing",),
         )
 
 

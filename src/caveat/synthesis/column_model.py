@@ -23,6 +23,7 @@ from caveat.table.align import recode_to
 __all__ = ["ColumnModel"]
 
 MOST_DECIMALS = 15
+ON_A_GRID = ("guarded", "margins")
 REDRAWS = 50  # tries to meet an order rule before the bound itself is taken
 
 
@@ -85,8 +86,11 @@ class ColumnModel:
             check_codes(self.counts, 0, 0)
             return
         target = self._target()
-        check_codes(self.counts, n_rows + 1, target.n_levels)
-        need((self.values is not None) <= self.counts.sum() <= n_rows, "counts of other rows")
+        if method == "margins":
+            check_codes(self.counts, 0, 0)  # nothing is known but shares
+        else:
+            check_codes(self.counts, n_rows + 1, target.n_levels)
+            need((self.values is not None) <= self.counts.sum() <= n_rows, "counts of other rows")
         need((self.kinds is not None) == coding.two_step, "kinds against the dictionary")
         need(self.values is not None or coding.two_step, "no model")
         if self.kinds is not None:
@@ -127,7 +131,7 @@ class ColumnModel:
             drawn = self.values.draw(inputs, rng)
         if self.makes_numbers:
             numbers = np.asarray(drawn, np.float64)
-            if self.entry.settings.method != "guarded":  # points of a grid have their own decimals
+            if self.entry.settings.method not in ON_A_GRID:  # its points have their own decimals
                 numbers = np.round(numbers, self.decimals)
             return Cells(self.coding, kinds=kinds, numbers=numbers)
         smoothing = self.entry.settings.smoothing

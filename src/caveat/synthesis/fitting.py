@@ -20,6 +20,9 @@ from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells, empty_inputs, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.margins.models import column_model, counted_shares
+from caveat.synthesis.margins.plan import MARGINS
+from caveat.synthesis.margins.tables import Tables
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.guarded import Guarded
@@ -70,6 +73,7 @@ def fit_columns(
     """
     task = replace(_Task.of(table, plan, seed, copy), structures=structures)
     task = replace(task, joint=_joint(task))
+    task = replace(task, tables=_tables(task))
     finished = {name: model for name, model in finished.items() if task.accepts(name, model)}
     waiting = [name for name in plan.columns if name not in finished]
 
@@ -114,6 +118,7 @@ class _Task:
     shared: Predictors | None
     positions: Mapping[str, list[int]]
     joint: _Task | None = None
+    tables: Tables | None = None
     structures: Mapping[str, ColumnModel] = field(default_factory=dict)
 
     __repr__ = without_values
@@ -152,6 +157,8 @@ class _Task:
 
     def accepts(self, name: str, model: ColumnModel) -> bool:
         """Say whether a model that comes from a file can stand for the fit of a column."""
+        if self.plan.columns[name].settings.method == MARGINS:
+            return False  # what other columns are changes the tables; looking them up is quick
         codings = {n: cells.coding for n, cells in self.cells.items()}
         try:
             need(model.coding.column.has_same_levels(self.table[name]), "another dictionary")
@@ -168,6 +175,8 @@ class _Task:
         if entry.settings.method in WITHOUT_MODEL:
             kept, decimals = _kept(entry, column), decimals_of(column)
             return ColumnModel(entry, coding, original=kept, decimals=decimals)
+        if self.tables is not None and entry.settings.method == MARGINS:
+            return self._from_tables(name)
         if self.joint is not None and entry.settings.method == "ipf":
             return self._from_joint(self.joint.fit(name), name)
         names = predictors_of(self.plan, name)
@@ -191,6 +200,14 @@ class _Task:
         return ColumnModel(
             entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
         )
+
+    def _from_tables(self, name: str) -> ColumnModel:
+        """Return the model of a column that is made from margins."""
+        assert self.tables is not None
+        codings = {n: cells.coding for n, cells in self.cells.items()}
+        fixed, lower = rules_of(self.plan, name, self.table[name])
+        model = column_model(name, self.plan.columns[name], codings, self.tables)
+        return replace(model, fixed=fixed, lower=lower)
 
     def _from_joint(self, model: ColumnModel, name: str) -> ColumnModel:
         """Add to the model of a column of a block what only the records know."""
@@ -259,8 +276,17 @@ class _Task:
         return (None if everybody else np.flatnonzero(free)), fixed, lower
 
 
+def _tables(task: _Task) -> Tables | None:
+    """Return the shares that columns with the method margins are drawn from."""
+    block = [n for n, e in task.plan.columns.items() if e.settings.method == MARGINS]
+    if task.plan.margins is None or not block:
+        return None
+    codings = {name: task.cells[name].coding for name in block}
+    return counted_shares(task.table, codings, task.plan.margins, task.weights)
+
+
 def _joint(task: _Task) -> _Task | None:
-    """Return the task of a block fitted to margins: its cells, weighted by their probability."""
+    """Return the task of a block fitted by ipf: its cells, weighted by their probability."""
     block = {n: e for n, e in task.plan.columns.items() if e.settings.method == "ipf"}
     if not block:
         return None

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.table import Column
 
-__all__ = ["SCALES", "Grid", "assumed_grid", "declared_grid"]
+__all__ = ["SCALES", "Grid", "assumed_grid", "declared_bins", "declared_grid"]
 
 SCALES = ("even", "geometric")
 MOST_CELLS = 64
+MOST_BINS = 10_000
 MOST_POINTS = 10**9
 WIDEST = 100.0
 """How much wider the last cell of a geometric scale is than the first."""
@@ -52,14 +53,19 @@ class Grid:
         Whether somebody declared it; else it was read off the data and is assumed to be public.
     heap
         Whether a special value was read off the data too.
+    bins
+        How many cells there are at most, or the values at which one begins; those at the ends of
+        the range, or beyond them, cut nothing.
 
     Examples
     --------
     >>> grid = Grid(0, 1000, 1)
     >>> grid.n_cells, grid.cell_of(np.array([0.0, 15.0, 16.0, 1000.0, 2000.0])).tolist()
     (64, [0, 0, 1, 63, 63])
-    >>> Grid(18, 25, 1).n_cells
-    8
+    >>> Grid(18, 25, 1).n_cells, Grid(18, 25, 1, bins=3).edges.tolist()
+    (8, [18, 21, 23, 26])
+    >>> Grid(0, 90, 1, bins=(0.0, 17.5, 65.0, 90.0)).edges.tolist()
+    [0, 18, 65, 91]
     """
 
     low: float
@@ -69,10 +75,12 @@ class Grid:
     special: tuple[float, ...] = ()
     declared: bool = False
     heap: bool = False
+    bins: int | tuple[float, ...] = MOST_CELLS
 
     def state(self) -> dict[str, Any]:
         """Return what a file has to hold."""
-        return {**asdict(self), "special": list(self.special)}
+        bins = self.bins if isinstance(self.bins, int) else list(self.bins)
+        return {**asdict(self), "special": list(self.special), "bins": bins}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Grid:
@@ -89,12 +97,20 @@ class Grid:
                 max(abs(given[0]), abs(given[1])) / given[2] < 2**53):  # fmt: skip
             raise ValueError("no points")
         low, high, step = given
-        return cls(low, high, step, state["scale"], tuple(state["special"]), *flags)
+        bins = state["bins"]
+        bins = tuple(bins) if isinstance(bins, list) else bins
+        if not _are_bins(bins):
+            raise ValueError("no cells")
+        return cls(low, high, step, state["scale"], tuple(state["special"]), *flags, bins)
 
     @property
     def words(self) -> str:
         """Range, step and cells."""
-        return f"range {self.low:g} to {self.high:g} by {self.step:g}, {self.scale} cells"
+        cells = f"{self.scale} cells"
+        if self.bins != MOST_CELLS:
+            kind = self.scale if isinstance(self.bins, int) else "declared"
+            cells = f"{self.n_cells} {kind} cells"
+        return f"range {self.low:g} to {self.high:g} by {self.step:g}, {cells}"
 
     def __str__(self) -> str:
         return self.words + ("" if self.declared else ", assumed public")
@@ -127,11 +143,7 @@ class Grid:
     @cached_property
     def edges(self) -> Ints:
         """Numbers of the first points of the cells, and of the first point beyond the last."""
-        n = min(self.n_points, MOST_CELLS)
-        share = np.arange(n + 1) / n
-        if self.scale == "geometric" and self.n_points > MOST_CELLS:
-            share = np.expm1(share * math.log(WIDEST)) / (WIDEST - 1)
-        edges = np.unique(self.first + np.rint(share * self.n_points).astype(np.int64))
+        edges = self._cuts
         # A cell of nothing but special values has no point of its own: the next one takes it in.
         apart = np.searchsorted(self.special_points, edges)
         empty = np.flatnonzero(np.diff(edges) == np.diff(apart))
@@ -140,6 +152,19 @@ class Grid:
             apart = np.searchsorted(self.special_points, edges)
             empty = np.flatnonzero(np.diff(edges) == np.diff(apart))
         return edges
+
+    @property
+    def _cuts(self) -> Ints:
+        """The edges as they are asked for."""
+        if isinstance(self.bins, tuple):
+            inner = np.array([v for v in self.bins if self.low < v < self.high])
+            cuts = np.ceil((inner - self.offset) / self.step - 1e-6).astype(np.int64)
+            return np.unique(np.concatenate([[self.first], cuts, [self.first + self.n_points]]))
+        n = min(self.n_points, self.bins)
+        share = np.arange(n + 1) / n
+        if self.scale == "geometric" and self.n_points > self.bins:
+            share = np.expm1(share * math.log(WIDEST)) / (WIDEST - 1)
+        return np.unique(self.first + np.rint(share * self.n_points).astype(np.int64))
 
     @property
     def n_cells(self) -> int:
@@ -202,6 +227,34 @@ class Grid:
 
     def _cells_of_points(self, points: Ints) -> Ints:
         return np.searchsorted(self.edges, points, "right") - 1
+
+
+def _are_bins(bins: Any) -> bool:
+    """Whether something is a number of cells, or rising edges."""
+    if isinstance(bins, tuple):
+        finite = all(type(v) in (int, float) and math.isfinite(v) for v in bins)
+        return finite and 2 <= len(bins) <= MOST_BINS and all(np.diff(bins) > 0)
+    return type(bins) is int and 2 <= bins <= MOST_BINS
+
+
+def declared_bins(given: Any, column: str) -> int | tuple[float, ...]:
+    """Return the cells that a user declared, or say what is wrong with them."""
+    bins = tuple(map(float, given)) if _are_numbers(given) else given
+    if not _are_bins(bins):
+        raise CaveatError(
+            f"bins must be a whole number from 2 to {MOST_BINS:,}, or two or more edges that rise",
+            where="synthesis",
+            column=column,
+            do="write bins = 16, or bins = [0, 18, 65, 120]",
+            entry=(column, "bins"),
+        )
+    return bins
+
+
+def _are_numbers(given: Any) -> bool:
+    if not isinstance(given, list | tuple):
+        return False
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in given)
 
 
 def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], column: str) -> Grid:

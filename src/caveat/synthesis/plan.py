@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.expressions import Expression
 from caveat.synthesis._plan_checks import (
     DIAL,
     GIVEN,
@@ -20,6 +19,7 @@ from caveat.synthesis._plan_checks import (
     WITHOUT_MODEL,
     check_formulas,
     check_leaves,
+    check_margins_block,
     check_predictors,
     check_rules,
     check_settings,
@@ -27,17 +27,22 @@ from caveat.synthesis._plan_checks import (
     check_use,
     is_idle,
     named,
+    refuse_own,
     why_idle,
 )
+from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
+from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
-from caveat.synthesis.predictors import MOST_CLASSES, all_that_fit
+from caveat.synthesis.options import parents_first, single_columns, visit_order
+from caveat.synthesis.predictors import MOST_CLASSES, all_that_fit, derived_last
 from caveat.synthesis.public import weight_unit, with_grids, with_guards
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Column, Table
 from caveat.table.identifying import Judgement, judge
+from caveat.table.weights import survey_weights
 
 __all__ = [
     "DIAL", "GIVEN", "PLAIN", "TOP_LEVEL", "WITHOUT_MODEL", "ColumnPlan", "Plan", "check_plan",
@@ -61,7 +66,7 @@ class ColumnPlan:
     special
         Values that are modelled apart from the ordinary ones.
     grid
-        What guarded trees take as public about a number; None where there are none.
+        What guarded trees and margins take as public about a number; None where there are none.
     """
 
     settings: Settings
@@ -91,6 +96,8 @@ class Plan:
     structure_seed
         The seed that the structures of guarded trees are drawn with, once they are; the attacker
         is given them.
+    margins
+        The tables that columns with the method margins are made from; None where there are none.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -100,6 +107,7 @@ class Plan:
     remarks: tuple[str, ...] = field(default=(), compare=False)
     weight_unit: float = 1.0
     structure_seed: int | None = field(default=None, compare=False, repr=False)
+    margins: MarginsPlan | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -109,6 +117,7 @@ class Plan:
         lines = []
         for name, entry in self.columns.items():
             lines.append(f"{name:<{width}}  {_describe(entry)}")
+        lines += [] if self.margins is None else [str(self.margins)]
         lines += [f"rule: {rule}" for rule in self.rules]
         if self.strata:
             lines.append(f"strata: {self.strata}")
@@ -142,9 +151,9 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     table
         The original table.
     options
-        Any of: order, drop, keep, method, predictors, special, derived, rules, strata, weights; any
-        setting of a method for all columns; and ``columns``, a mapping of names to settings of
-        single columns.
+        Any of: order, drop, keep, method, predictors, special, derived, rules, strata, weights,
+        clearing; any setting of a method for all columns; and ``columns``, a mapping of names to
+        settings of single columns.
         The ``[synthesis]`` part of a specification has the same entries.
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
         this one is a part of it. Columns that name people are left out unless ``keep`` names them
@@ -166,8 +175,8 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
-    single = _single_columns(options, table)
-    order = _order(table, options.get("order"), strata, weights)
+    single = single_columns(options, table)
+    order = visit_order(table, options.get("order"), strata, weights)
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
@@ -177,19 +186,51 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     refuse_both(keep, options.get("drop", ()))
     # A method of its own is somebody's word for a column, a method for all columns is none.
     keep += [name for name, entry in single.items() if "method" in entry]
+    left = {name for name in judged if name not in keep}
+    wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
+    margins, parents = _margins(table, wanted, options, remarks)
+    order = parents_first(order, parents)
     for name in (name for name in order if name not in columns):
         given = {**shared, **single.get(name, {})}
+        if name in parents:
+            given |= {"predictors": parents[name], "margins": ()}
         if name in judged:
             remarks += _identifying(name, judged[name], given, name in keep, strata)
         before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
         columns[name] = _column_plan(table, name, given, before, remarks)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_guards(with_grids(_derived_last(columns), table, single), table.n_rows)
+    columns = with_guards(with_grids(derived_last(columns), table, single), table.n_rows)
     check_formulas(columns, table)
     check_strata(columns, strata)
+    check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(columns, rules, strata, weights, tuple(remarks), unit)
+    return Plan(columns, rules, strata, weights, tuple(remarks), unit, margins=margins)
+
+
+def _margins(
+    table: Table,
+    wanted: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+    remarks: list[str],
+) -> tuple[MarginsPlan | None, dict[str, tuple[str, ...]]]:
+    """Return the tables that columns are made from, and the parents of each of these columns."""
+    block = {n: e for n, e in wanted.items() if e.get("method") == MARGINS}
+    clearing = options.get("clearing")
+    refuse_own(block, clearing)
+    if not block:
+        return None, {}
+    entries = {
+        n: ColumnPlan(Settings(MARGINS), (), tuple(e.get("special", ()))) for n, e in block.items()
+    }
+    entries = with_grids(entries, table, wanted)
+    codings = {n: Coding.of(table[n], e.special, n, e.grid) for n, e in entries.items()}
+    given = list(dict.fromkeys(tuple(m) for e in block.values() for m in e.get("margins", ())))
+    weights = options.get("weights", "")
+    held = survey_weights(table[weights], weights) if weights else None
+    margins, said = plan_margins(table, codings, given, clearing, held)
+    remarks += said
+    return margins, margins.arranged(list(block))
 
 
 def _identifying(
@@ -201,21 +242,6 @@ def _identifying(
         given["method"] = "drop"
         return [left_out(name, judged)]
     return [] if given.get("method") in ("drop", "derived") else [released(name, judged)]
-
-
-def _single_columns(options: Mapping[str, Any], table: Table) -> dict[str, dict[str, Any]]:
-    """Return what the options say about single columns, wherever they say it."""
-    single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
-    for name in options.get("drop", ()):
-        single.setdefault(name, {})["method"] = "drop"
-    for name, value in options.get("derived", {}).items():
-        single.setdefault(name, {}).update(_derivation(value, name))
-    for key in ("special", "predictors"):
-        for name, value in options.get(key, {}).items():
-            single.setdefault(name, {})[key] = value
-    for name in single:
-        named(table, name, "columns")
-    return single
 
 
 def check_plan(plan: Plan, table: Table) -> None:
@@ -239,17 +265,29 @@ def check_plan(plan: Plan, table: Table) -> None:
     texts = (plan.strata, plan.weights, *plan.remarks)
     if (
         before != dict(plan.columns)
-        or list(_derived_last(before)) != list(before)
+        or list(derived_last(before)) != list(before)
+        or _arranged(plan) != {n: e.predictors for n, e in before.items() if _is_from_margins(e)}
         or plan.strata not in ("", *list(before)[:1], *(n for n in before if _is_given(before[n])))
         or plan.weights in before
         or not all(isinstance(text, str) for text in texts)
     ):
         raise CaveatError("the plan contradicts itself")
     check_strata(before, plan.strata)
+    check_margins_block(before, plan.margins, plan.rules)
     check_rules(plan.rules, before, table, [])
     block = [n for n, entry in before.items() if entry.settings.method == "ipf"]
     if block:
         margins_of(block, [m for name in block for m in before[name].settings.margins])
+
+
+def _is_from_margins(entry: ColumnPlan) -> bool:
+    return entry.settings.method == MARGINS
+
+
+def _arranged(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return the parents of the columns that are made from margins."""
+    names = [name for name, entry in plan.columns.items() if _is_from_margins(entry)]
+    return {} if plan.margins is None else plan.margins.arranged(names)
 
 
 def _is_given(entry: ColumnPlan) -> bool:
@@ -268,32 +306,6 @@ def _refuse_unknown(
             )
 
 
-def _derivation(value: Any, name: str) -> dict[str, Any]:
-    """Return the settings for a formula, or for the column that a value is looked up by."""
-    if isinstance(value, str):
-        return {"method": "derived", "formula": value}
-    if isinstance(value, Mapping) and set(value) == {"lookup"}:
-        return {"method": "lookup", "predictors": value["lookup"]}
-    raise CaveatError(
-        "a derived column has a formula or a lookup",
-        where=f"synthesis, derived, {name}",
-        do='write "weight / 2" or { lookup = "age" }',
-        entry=("derived", name),
-    )
-
-
-def _order(table: Table, order: Sequence[str] | None, strata: str, weights: str) -> list[str]:
-    """Return the visit sequence: the named columns first, the others after them as they stand."""
-    given = [named(table, name, "order") for name in order or ()]
-    repeated = [name for name in given if given.count(name) > 1]
-    if repeated:
-        what, where = f"{repeated[0]!r} is listed twice", "synthesis, order"
-        raise CaveatError(what, where=where, do="list it once", entry=("order",))
-    whole = [*given, *(name for name in table if name not in given)]
-    first = [strata] if strata else []
-    return first + [name for name in whole if name not in (strata, weights)]
-
-
 def _column_plan(
     table: Table,
     name: str,
@@ -302,7 +314,7 @@ def _column_plan(
     remarks: list[str],
 ) -> ColumnPlan:
     column = table[name]
-    _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale"), name)
+    _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale", "bins"), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
     choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
     if settings.method not in choices:
@@ -370,31 +382,3 @@ def _usual_method(column: Column, name: str, settings: Settings, remarks: list[s
         )
         return replace(settings, method="sample")
     return settings
-
-
-def _derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
-    """Put derived columns behind the columns they need; a circle is an error."""
-    plain = {n: e for n, e in columns.items() if e.settings.method != "derived"}
-    waiting = {n: e for n, e in columns.items() if n not in plain}
-    needs = {n: Expression(e.settings.formula).columns for n, e in waiting.items()}
-    for name, sources in needs.items():
-        absent = [s for s in sources if s not in columns or columns[s].settings.method == "drop"]
-        if absent:
-            raise CaveatError(
-                f"the formula needs {absent[0]}, which is not synthesised",
-                where="synthesis",
-                column=name,
-                do="use columns of the output",
-            )
-    while waiting:
-        ready = [n for n in waiting if all(s in plain for s in needs[n])]
-        if not ready:
-            circle = " and ".join(waiting)
-            raise CaveatError(
-                f"{circle} are derived from each other",
-                where="synthesis, derived",
-                do="synthesise one of them",
-                entry=("derived",),
-            )
-        plain |= {name: waiting.pop(name) for name in ready}
-    return plain

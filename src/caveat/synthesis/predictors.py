@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from caveat.errors import CaveatError
+from caveat.expressions import Expression
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.public import too_many_levels, tree_fits
 from caveat.table import Column, Table
 
-__all__ = ["MOST_CLASSES", "all_that_fit"]
+if TYPE_CHECKING:
+    from caveat.synthesis.plan import ColumnPlan
+
+__all__ = ["MOST_CLASSES", "all_that_fit", "derived_last"]
 
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
@@ -39,3 +45,31 @@ def _fits(predictor: Column, column: Column) -> bool:
         return True
     classes = 1 if column.kind.is_number else column.n_levels
     return predictor.n_levels <= MOST_CLASSES and predictor.n_levels * classes <= MOST_CELLS
+
+
+def derived_last(columns: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
+    """Put derived columns behind the columns they need; a circle is an error."""
+    plain = {n: e for n, e in columns.items() if e.settings.method != "derived"}
+    waiting = {n: e for n, e in columns.items() if n not in plain}
+    needs = {n: Expression(e.settings.formula).columns for n, e in waiting.items()}
+    for name, sources in needs.items():
+        absent = [s for s in sources if s not in columns or columns[s].settings.method == "drop"]
+        if absent:
+            raise CaveatError(
+                f"the formula needs {absent[0]}, which is not synthesised",
+                where="synthesis",
+                column=name,
+                do="use columns of the output",
+            )
+    while waiting:
+        ready = [n for n in waiting if all(s in plain for s in needs[n])]
+        if not ready:
+            circle = " and ".join(waiting)
+            raise CaveatError(
+                f"{circle} are derived from each other",
+                where="synthesis, derived",
+                do="synthesise one of them",
+                entry=("derived",),
+            )
+        plain |= {name: waiting.pop(name) for name in ready}
+    return plain

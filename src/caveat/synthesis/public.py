@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, about, hint
 from caveat.synthesis.coding import Coding
-from caveat.synthesis.grid import SCALES, Grid, assumed_grid, declared_grid
+from caveat.synthesis.grid import SCALES, Grid, assumed_grid, declared_bins, declared_grid
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.table import Column, Kind, Table
 from caveat.table.numbers import decimals_of
@@ -40,6 +40,8 @@ HEAP = 0.25
 """Share of records at the lowest value from which on it is modelled apart unless declared."""
 FEW_VALUES = 20
 """Numbers with fewer values have no heap."""
+USUAL_BINS = 16
+"""Cells of a number in tables of counts."""
 USUAL_ROWS = 5_000
 """Rows from which on the dial is as it is."""
 MOST_SPLIT = 1_000
@@ -106,7 +108,7 @@ def has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
 def with_grids(
     columns: Mapping[str, ColumnPlan], table: Table, given: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, ColumnPlan]:
-    """Give every number its grid, if a column of the plan is guarded.
+    """Give every number its grid, if a column of the plan is guarded, or it is made from margins.
 
     Parameters
     ----------
@@ -115,18 +117,28 @@ def with_grids(
     table
         The original table.
     given
-        What the user says about single columns: their ``range`` and ``scale``.
+        What the user says about single columns: their ``range``, ``scale`` and ``bins``.
     """
     guarded = has_guard(columns)
     found = dict(columns)
     for name, entry in columns.items():
-        if guarded and entry.settings.method not in UNUSED:
-            own = given.get(name, {})
+        own, tabulated = given.get(name, {}), entry.settings.method == "margins"
+        if "bins" in own and not tabulated:
+            raise CaveatError(
+                "bins are for columns that are made from margins",
+                where="synthesis",
+                column=name,
+                do='add method = "margins", or leave them out',
+                entry=(name, "bins"),
+            )
+        if tabulated or (guarded and entry.settings.method not in UNUSED):
             heap = () if "special" in own else _heap(entry, table[name])
             entry = replace(entry, special=heap or entry.special)
             grid = _grid(entry, table, name, own)
             if grid is not None and heap:
                 grid = replace(grid, heap=True)
+            if grid is not None and tabulated:
+                grid = replace(grid, bins=declared_bins(own.get("bins", USUAL_BINS), name))
             found[name] = replace(entry, grid=grid)
     return found
 
@@ -154,9 +166,13 @@ def with_guards(columns: Mapping[str, ColumnPlan], rows: int) -> dict[str, Colum
 
 
 def _heap(entry: ColumnPlan, column: Column) -> tuple[Any, ...]:
-    """Return the lowest value of a guarded number if very many records have it: zero, mostly."""
+    """Return the lowest value of a number if very many records have it: zero, mostly."""
     levels = column.levels
-    if entry.settings.method != "guarded" or not column.kind.is_number or len(levels) < FEW_VALUES:
+    if (
+        entry.settings.method not in ("guarded", "margins")
+        or not column.kind.is_number
+        or len(levels) < FEW_VALUES
+    ):
         return ()
     share = column.counts[0] / max(column.counts[: len(levels)].sum(), 1)
     return (levels[0].item(),) if share >= HEAP and levels.dtype.kind != "M" else ()
@@ -166,10 +182,9 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
     where, column = "synthesis", table[name]
     coding = Coding.of(column, entry.special, name)
     if not coding.is_number:
-        if "range" in given or "scale" in given:
-            word = "range" if "range" in given else "scale"
+        for word in (word for word in ("range", "scale", "bins") if word in given):
             raise CaveatError(
-                f"a {word} is for numbers",
+                f"{word} is for numbers" if word == "bins" else f"a {word} is for numbers",
                 where=where,
                 column=name,
                 do="leave it out",

@@ -36,6 +36,7 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.linked.groups import GroupModel
 from caveat.synthesis.linked.model import LinkedModel
 from caveat.synthesis.linked.state import linked_model, linked_state
+from caveat.synthesis.margins.plan import MarginsPlan
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
 from caveat.synthesis.methods._checks import check_number, need
 from caveat.synthesis.methods.stratified import Stratified
@@ -225,6 +226,7 @@ def _plan_state(plan: Plan) -> State:
         "weights": plan.weights,
         "remarks": list(plan.remarks),
         "weight_unit": plan.weight_unit,
+        "margins": None if plan.margins is None else plan.margins.state(),
     }
 
 
@@ -241,9 +243,10 @@ def _plan(state: State) -> Plan:
         )
     rules = tuple(parse_rule(text) for text in state["rules"])
     check_number(state["weight_unit"], low=np.nextafter(0.0, 1.0))
+    margins = None if state["margins"] is None else MarginsPlan.from_state(state["margins"])
     return Plan(
         columns, rules, state["strata"], state["weights"], tuple(state["remarks"]),
-        state["weight_unit"],
+        state["weight_unit"], margins=margins,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from caveat.synthesis.coding import Part
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
 from caveat.synthesis.methods.ipf import Ipf
+from caveat.synthesis.methods.margins import Margins
 
 UNSEEN = 3  # a level of the factor that no training row has
 
@@ -51,6 +52,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("saturated", "pseudo-count"): Case(5, settings=Settings(pseudo_count=10.0)),
     ("saturated", "numbers"): Case(8, numeric=True, settings=Settings(pseudo_count=10.0)),
     ("ipf", "classes"): Case(5),
+    ("margins", "classes"): Case(5),
     ("lookup", "classes"): Case(5),
     ("guarded", "classes"): Case(5, settings=Settings(method="guarded", smallest=30.0, depth=3)),
 }
@@ -82,7 +84,18 @@ def fit(name: str, inputs: Inputs, target: Target, settings: Settings, seed: int
     """Fit a method by name."""
     if name == "ipf":
         return Ipf.of_cells(inputs, target)
+    if name == "margins":
+        return margins_from(inputs, target)
     return METHODS[name].fit(inputs, target, settings, np.random.default_rng(seed))
+
+
+def margins_from(inputs: Inputs, target: Target) -> Margins:
+    """Return shares of a table of all inputs and the target."""
+    chosen, codes, weights = target.training(inputs)
+    shape = (*(part.n_levels for part in inputs.parts), target.n_levels)
+    place = np.ravel_multi_index([*(part.codes for part in chosen.parts), codes], shape)
+    counts = np.bincount(place, weights, minlength=int(np.prod(shape)))
+    return Margins.of_shares(counts.reshape(shape))
 
 
 def fixed_rows(inputs: Inputs, n: int) -> list[Inputs]:

@@ -16,6 +16,7 @@ from caveat.synthesis.methods.guarded import Guarded
 from caveat.synthesis.methods.ipf import Ipf
 from caveat.synthesis.methods.logistic import Logistic
 from caveat.synthesis.methods.lookup import Lookup
+from caveat.synthesis.methods.margins import Margins
 from caveat.synthesis.methods.multinomial import Multinomial
 from caveat.synthesis.methods.nested import Nested
 from caveat.synthesis.methods.normal import Normal
@@ -49,5 +50,6 @@ METHODS: dict[str, type[Method]] = {
     "nested": Nested,
     "saturated": Saturated,
     "ipf": Ipf,
+    "margins": Margins,
     "lookup": Lookup,
 }

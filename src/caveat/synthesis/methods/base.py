@@ -50,7 +50,7 @@ class Settings:
     within
         The column whose levels group this one (nested).
     margins
-        The margins that a block keeps (ipf): tuples of column names.
+        The margins that a block keeps (ipf) or is made from (margins): tuples of column names.
     pseudo_count
         Number of records spread evenly over all cells of a block (saturated).
     formula

@@ -19,7 +19,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis.methods._crosstab import Crosstab
 from caveat.synthesis.methods.base import Inputs, Settings, Target
 
-__all__ = ["Ipf", "fit_block", "margins_of"]
+__all__ = ["Ipf", "fit_block", "fit_joint", "margins_of"]
 
 MOST_CELLS = 2**24
 """Largest joint table."""
@@ -94,7 +94,7 @@ def fit_block(
             do="take fewer columns into the block, or group levels",
         )
     targets = [_margin(codes, shape, kept, weights) for kept in axes]
-    joint = _fit(shape, axes, targets)
+    joint = fit_joint(shape, axes, targets)
     places = np.nonzero(joint)
     return list(places), joint[places]
 
@@ -137,22 +137,43 @@ def _margin(
     return np.asarray((counts / counts.sum()).reshape(whole))
 
 
-def _fit(
+def fit_joint(
     shape: tuple[int, ...],
     axes: Sequence[tuple[int, ...]],
     targets: Sequence[NDArray[np.float64]],
+    *,
+    agreeing: bool = True,
 ) -> NDArray[np.float64]:
+    """Fit a joint table to shares of its margins.
+
+    Parameters
+    ----------
+    shape
+        The joint table.
+    axes
+        The axes of each margin.
+    targets
+        Its shares, shaped to stand against the joint table.
+    agreeing
+        Whether margins that cannot all be met are refused. If not, the fit ends where a round
+        changes nothing; it is all zero where no cell has a share in every margin.
+    """
     joint = np.full(shape, 1 / np.prod(shape))
     others = [tuple(a for a in range(len(shape)) if a not in kept) for kept in axes]
     for _ in range(MOST_ROUNDS):
-        distance = 0.0
+        distance, before = 0.0, None if agreeing else joint.copy()
         for rest, target in zip(others, targets, strict=True):
             now = joint.sum(axis=rest, keepdims=True)
             distance = max(distance, float(np.abs(now - target).max()))
             joint *= np.divide(target, now, out=np.zeros_like(now), where=now > 0)
+        if before is not None:
+            # Shares of cells that another margin rules out are those of the cells that are left.
+            joint /= max(joint.sum(), np.finfo(float).tiny)
+            if np.abs(joint - before).max() <= TOLERANCE:
+                break
         if distance <= TOLERANCE:
             break
-    if distance > ACCEPTED:
+    if agreeing and distance > ACCEPTED:
         raise CaveatError(
             f"the margins of the block are still {distance:.1g} off after {MOST_ROUNDS:,} rounds",
             where="synthesis, margins",

@@ -1,0 +1,59 @@
+"""What the options of a plan say, wherever they say it: about single columns, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.synthesis._plan_checks import named
+from caveat.table import Table
+
+__all__ = ["parents_first", "single_columns", "visit_order"]
+
+
+def single_columns(options: Mapping[str, Any], table: Table) -> dict[str, dict[str, Any]]:
+    """Return what the options say about single columns, wherever they say it."""
+    single = {name: dict(entry) for name, entry in options.get("columns", {}).items()}
+    for name in options.get("drop", ()):
+        single.setdefault(name, {})["method"] = "drop"
+    for name, value in options.get("derived", {}).items():
+        single.setdefault(name, {}).update(_derivation(value, name))
+    for key in ("special", "predictors"):
+        for name, value in options.get(key, {}).items():
+            single.setdefault(name, {})[key] = value
+    for name in single:
+        named(table, name, "columns")
+    return single
+
+
+def _derivation(value: Any, name: str) -> dict[str, Any]:
+    """Return the settings for a formula, or for the column that a value is looked up by."""
+    if isinstance(value, str):
+        return {"method": "derived", "formula": value}
+    if isinstance(value, Mapping) and set(value) == {"lookup"}:
+        return {"method": "lookup", "predictors": value["lookup"]}
+    raise CaveatError(
+        "a derived column has a formula or a lookup",
+        where=f"synthesis, derived, {name}",
+        do='write "weight / 2" or { lookup = "age" }',
+        entry=("derived", name),
+    )
+
+
+def visit_order(table: Table, order: Sequence[str] | None, strata: str, weights: str) -> list[str]:
+    """Return the visit sequence: the named columns first, the others after them as they stand."""
+    given = [named(table, name, "order") for name in order or ()]
+    repeated = [name for name in given if given.count(name) > 1]
+    if repeated:
+        what, where = f"{repeated[0]!r} is listed twice", "synthesis, order"
+        raise CaveatError(what, where=where, do="list it once", entry=("order",))
+    whole = [*given, *(name for name in table if name not in given)]
+    first = [strata] if strata else []
+    return first + [name for name in whole if name not in (strata, weights)]
+
+
+def parents_first(order: Sequence[str], parents: Mapping[str, Any]) -> list[str]:
+    """Return the order with the places of columns made from margins taken by parents first."""
+    arranged = iter(parents)
+    return [next(arranged) if name in parents else name for name in order]

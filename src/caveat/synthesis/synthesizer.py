@@ -15,6 +15,8 @@ from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.linked.groups import GroupPlan, fit_groups, plan_groups
 from caveat.synthesis.linked.model import fit_linked
 from caveat.synthesis.linked.plan import LinkedPlan, make_linked_plan
+from caveat.synthesis.margins.guaranteed import fit_private, plan_private
+from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
@@ -46,7 +48,9 @@ class Synthesizer:
         ``derived``, ``predictors``, ``rules``, ``strata``, ``weights``, and ``columns`` with
         settings of single columns. See :func:`caveat.synthesis.make_plan`. ``groups`` names the
         column that says which rows belong together: whole households are made then, with fresh
-        keys. See :func:`caveat.synthesis.linked.groups.plan_groups`.
+        keys. See :func:`caveat.synthesis.linked.groups.plan_groups`. ``epsilon`` and ``delta``, or
+        ``poisson``, ask for a guarantee (method "margins", every column declared); ``budget`` says
+        where it is written down, see :class:`caveat.synthesis.margins.guaranteed.Budget`.
 
     Examples
     --------
@@ -68,6 +72,7 @@ class Synthesizer:
         self.threads = threads
         self.anyway = anyway
         self.groups = options.pop("groups", None)
+        self.budget = options.pop("budget", None)
         self.options = options
 
     def plan(self, data: Any) -> Any:
@@ -83,6 +88,8 @@ class Synthesizer:
             return make_linked_plan(data, self.options)
         if self.groups is not None:
             return plan_groups(data, self.groups, self.options)
+        if is_private(self.options):
+            return plan_private(data.names, self.options)[1]
         return make_plan(data, self.options)
 
     def _prepared(self, data: Any) -> Table | Linked:
@@ -128,12 +135,14 @@ class Synthesizer:
         table = _longest(data) if isinstance(data, Linked) else data
         if table.n_rows == 0:
             raise CaveatError("the table has no rows", do="give a table with at least one record")
-        plan = self._plan(data)
-        for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
-            warnings.warn(remark, CaveatWarning, stacklevel=2)
         # Long enough that nobody finds it by trying: who has the seed can draw the release again.
         seed = secrets.randbits(128) if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
+        if is_private(self.options) and isinstance(data, Table) and self.groups is None:
+            return fit_private(data, self.options, seed, threads, self.budget, done)
+        plan = self._plan(data)
+        for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
+            warnings.warn(remark, CaveatWarning, stacklevel=2)
         if isinstance(plan, GroupPlan):
             return fit_groups(table, plan, seed, threads, done)
         if isinstance(plan, LinkedPlan):

@@ -83,3 +83,20 @@ def test_cells_never_move_with_the_data():
     large = Table.from_frame({"sex": ["m", "q"], "code": [1, 9], "age": [50, 10_000]})
     ours, theirs = cells_in(codings(), small), cells_in(codings(), large)
     assert all(np.array_equal(ours[name], theirs[name][:1]) for name in ours)
+
+
+def test_one_stray_word_moves_nobody_else():
+    """A record of words makes a column of words: all others must keep their cells."""
+    tidy = Table.from_frame({"sex": ["f", "m"], "code": [1, 2], "age": [30, 80]})
+    stray = Table.from_frame(
+        {"sex": ["f", "m", "7"], "code": ["1", "02", "x"], "age": ["30", "80.0", "old"]}
+    )
+    ours, theirs = cells_in(codings(), tidy), cells_in(codings(), stray)
+    for name, cells in ours.items():
+        assert theirs[name][:2].tolist() == cells.tolist()
+
+
+@pytest.mark.parametrize("value", [-8, -8.0, "-8", "-8.0"])
+def test_a_missing_code_is_one_however_it_is_written(value):
+    table = Table.from_frame({"sex": ["f"], "code": [1], "age": [value]})
+    assert cells_in(codings(), table)["age"].tolist() == [5]

@@ -7,6 +7,7 @@ is therefore possible in every column, whether it occurs or not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.synthesis.coding import ORDINARY, Coding
+from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import declared_grid
 from caveat.table import Column, Kind, Missing, Table
-from caveat.table.align import recode_to
 
 __all__ = ["DECLARED", "cells_in", "declared_table", "outside"]
 
@@ -78,7 +78,7 @@ def _column(name: str, given: Mapping[str, Any]) -> Column:
 def _levels(name: str, given: Any) -> NDArray[Any]:
     levels = list(given) if isinstance(given, list | tuple) else []
     kinds = {type(level) for level in levels}
-    if not levels or len(set(levels)) != len(levels):
+    if not levels or len({_word(level) for level in levels}) != len(levels):
         raise _wrong(name, "levels are a list of different values", 'write levels = ["a", "b"]')
     if kinds == {str}:
         return np.array(levels, dtype=object)
@@ -93,42 +93,70 @@ def _wrong(name: str, what: str, do: str) -> CaveatError:
 
 def cells_in(codings: Mapping[str, Coding], table: Table) -> dict[str, Ints]:
     """Return the cell of each row in each of the declared columns."""
-    return {name: _cells(coding, table[name])[0] for name, coding in codings.items()}
+    return {name: _lookup(coding, table[name])[0][table[name].codes]
+            for name, coding in codings.items()}  # fmt: skip
 
 
 def outside(codings: Mapping[str, Coding], table: Table) -> Iterator[tuple[str, int]]:
     """Return the columns with values that the declaration does not have, and how many."""
     for name, coding in codings.items():
-        strangers = int(np.count_nonzero(_cells(coding, table[name])[1]))
+        strangers = int(np.count_nonzero(_lookup(coding, table[name])[1][table[name].codes]))
         if strangers:
             yield name, strangers
 
 
-def _cells(coding: Coding, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the cells, and which values are not declared."""
-    known, grid = coding.column, coding.grid
-    if grid is None:
-        codes = recode_to(column, known)
-        strange = codes == known.n_levels
-        return np.where(strange, _empty(known), codes), strange
-    if not column.kind.is_number:
-        empty = grid.n_cells + coding.n_kinds - 2 - _behind(known)
-        return np.full(len(column), empty), np.ones(len(column), bool)
-    kinds, numbers = coding.split(column)
-    assert kinds is not None  # an empty cell is always possible
-    unknown = kinds >= coding.n_kinds
-    kinds = np.where(unknown, coding.n_kinds - 1 - _behind(known), kinds)
-    ordinary = kinds == ORDINARY
-    beyond = ordinary & ((numbers < grid.low) | (numbers > grid.high))
-    cells = np.where(ordinary, grid.cell_of(numbers), grid.n_cells + kinds - 1)
-    return cells, unknown | beyond
+def _lookup(coding: Coding, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the cell of each code of a column of the data, and which of them are not declared.
+
+    Each value is read by itself: how a file writes the others, or of what kind a column therefore
+    is, must not move anybody's cell.
+    """
+    values = [*column.levels.tolist(), *(way.code for way in column.missing)]
+    if coding.grid is None:
+        return _of_class(coding.column, values)
+    return _of_number(coding, values)
 
 
-def _empty(column: Column) -> int:
-    """Return the code of an empty cell."""
-    return len(column.levels) + [m.code for m in column.missing].index(None)
+def _of_class(known: Column, values: Sequence[Any]) -> tuple[Ints, NDArray[np.bool_]]:
+    ways = [way.code for way in known.missing]
+    codes = {_word(value): code for code, value in enumerate([*known.levels.tolist(), *ways])}
+    found = np.array([codes.get(_word(value), -1) for value in values], np.int64)
+    return np.where(found < 0, codes[""], found), found < 0
 
 
-def _behind(column: Column) -> int:
-    """Return how many ways to be missing stand behind an empty cell."""
-    return column.n_levels - 1 - _empty(column)
+def _of_number(coding: Coding, values: Sequence[Any]) -> tuple[Ints, NDArray[np.bool_]]:
+    grid = coding.grid
+    assert grid is not None
+    ways = [*coding.special_numbers.tolist(), *(way.code for way in coding.column.missing)]
+    apart = {_word(value): grid.n_cells + place for place, value in enumerate(ways)}
+    cells, strange = np.full(len(values), apart[""]), np.zeros(len(values), bool)
+    for place, value in enumerate(values):
+        word, number = _word(value), _number(value)
+        if word in apart:
+            cells[place] = apart[word]
+        elif number is None:
+            strange[place] = True
+        else:
+            cells[place] = grid.cell_of(np.array([number]))[0]
+            strange[place] = not grid.low <= number <= grid.high
+    return cells, strange
+
+
+def _word(value: Any) -> str:
+    """Return a value as it would be written, the same whatever else is in its column."""
+    number = _number(value)
+    if number is not None:
+        return str(int(number)) if number.is_integer() else repr(number)
+    text = "" if value is None or value != value else str(value).strip()
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+def _number(value: Any) -> float | None:
+    """Return a value as a number, None if it is none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None

@@ -28,6 +28,9 @@ def counted_shares(
     table: Table, codings: Mapping[str, Coding], plan: MarginsPlan, weights: Floats | None
 ) -> Tables:
     """Return the shares that columns are drawn from: those of the records, or of cleared tables."""
+    if plan.promise is not None:  # nothing but what was measured
+        assert plan.promise.measured is not None
+        return plan.promise.measured.shares
     sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
     if plan.clearing is None:
         counts = count_tables(cells_of(codings, table), sizes, plan.margins, weights)

@@ -14,6 +14,7 @@ from caveat.synthesis.coding import Coding
 from caveat.synthesis.margins.cells import cells_of, n_cells_of
 from caveat.synthesis.margins.choose import spanning_tree
 from caveat.synthesis.margins.clearing import Clearing
+from caveat.synthesis.margins.promise import Promise
 from caveat.synthesis.margins.tables import MOST_CELLS, check_size, within
 from caveat.table import Table
 
@@ -37,6 +38,8 @@ class MarginsPlan:
         Whether they were chosen by mutual information; else they were given.
     clearing
         The rules that the tables are cleared by; None if they are taken as they are.
+    promise
+        The guarantee that is given, with what was measured; None if there is none.
 
     Examples
     --------
@@ -48,11 +51,15 @@ class MarginsPlan:
     margins: tuple[Margin, ...]
     chosen: bool = False
     clearing: Clearing | None = None
+    promise: Promise | None = None
 
     def __str__(self) -> str:
         tables = ", ".join(" × ".join(margin) for margin in self.margins)
         chosen = " (a tree chosen by mutual information)" if self.chosen else ""
         cleared = "" if self.clearing is None else f"\nclearing: {self.clearing}"
+        if self.promise is not None:
+            cleared = f"\n{self.promise}"
+            chosen = " (pairs are chosen privately)" if self.chosen else ""
         return f"margins: {tables}{chosen}{cleared}"
 
     def arranged(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -76,6 +83,7 @@ class MarginsPlan:
             "margins": [list(margin) for margin in self.margins],
             "chosen": self.chosen,
             "clearing": None if self.clearing is None else self.clearing.state(),
+            "promise": None if self.promise is None else self.promise.state(),
         }
 
     @classmethod
@@ -86,8 +94,13 @@ class MarginsPlan:
         if margins != maximal(margins) or not isinstance(state["chosen"], bool):
             raise ValueError("no margins")
         check_margins(margins, names)
-        rules = state["clearing"]
-        return cls(margins, state["chosen"], None if rules is None else Clearing.of(rules))
+        rules, promise = state["clearing"], state["promise"]
+        return cls(
+            margins,
+            state["chosen"],
+            None if rules is None else Clearing.of(rules),
+            None if promise is None else Promise.from_state(promise),
+        )
 
 
 def _tree(part: Sequence[Margin], names: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -190,9 +190,7 @@ def _noisy(
     return {n: discrete_gaussian(np.rint(t).astype(np.int64), sigma) for n, t in tables.items()}
 
 
-def expected(
-    singles: Mapping[tuple[str, ...], Ints], sizes: Mapping[str, int]
-) -> dict[Pair, Ints]:
+def expected(singles: Mapping[tuple[str, ...], Ints], sizes: Mapping[str, int]) -> dict[Pair, Ints]:
     """Return the counts of every pair if its columns were independent, by the noisy tables alone.
 
     They are whole numbers, so that the distance of a table from them changes by exactly one, at

@@ -1,0 +1,225 @@
+"""A private release: planned from the declaration alone, then measured once.
+
+The plan is made for a table without rows, so that no record can have a say in it. The table itself
+is seen by nothing but the mechanism.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.privacy import Ledger, Limit, Spent, rho_of
+from caveat.synthesis.coding import Coding
+from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.margins.cells import n_cells_of
+from caveat.synthesis.margins.domain import DECLARED, cells_in, declared_table, outside
+from caveat.synthesis.margins.plan import MARGINS
+from caveat.synthesis.margins.private import Measured, measure, measure_poisson
+from caveat.synthesis.margins.promise import OPTIONS, Promise
+from caveat.synthesis.margins.tables import check_size
+from caveat.synthesis.model import Model, written
+from caveat.synthesis.plan import Plan, make_plan
+from caveat.table import Column, Kind, Table
+
+__all__ = ["Budget", "fit_private", "plan_private"]
+
+UNUSABLE = {
+    "weights": "a weight can be of any size, so that no noise hides it",
+    "strata": "tables know no strata",
+    "clearing": "cleared tables promise nothing, and noise needs no clearing",
+}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where spending is written down, and how much of it there may be.
+
+    Parameters
+    ----------
+    ledger
+        The file.
+    dataset
+        The name of the data: all releases of the same data share one budget.
+    limit
+        What they may cost together; None for just this one.
+    """
+
+    ledger: str | Path
+    dataset: str
+    limit: Limit | None = None
+
+    def spending(self, promise: Promise) -> AbstractContextManager[None]:
+        """Return the block in which the noise of a promise is drawn."""
+        limit = self.limit or Limit(promise.epsilon, promise.delta)
+        return Ledger(self.ledger).spending(self.dataset, _cost(promise), limit=limit)
+
+
+def _cost(promise: Promise) -> Spent:
+    if promise.alpha:
+        return Spent(epsilon=promise.epsilon, delta=promise.delta, what="Poisson counts")
+    return Spent(rho=rho_of(promise.epsilon, promise.delta), what="noisy margins")
+
+
+def plan_private(
+    names: Sequence[str], options: Mapping[str, Any], measured: Measured | None = None
+) -> tuple[Table, Plan]:
+    """Return the declared table, which has no rows, and the plan for it.
+
+    Parameters
+    ----------
+    names
+        The columns of the data.
+    options
+        What a user asks for.
+    measured
+        What was measured; before that the pairs are not known.
+    """
+    for name, why in UNUSABLE.items():
+        if options.get(name):
+            raise CaveatError(
+                f"{name} does not go with a guarantee: {why}",
+                where="synthesis",
+                do=f"leave {name} out, or epsilon and poisson",
+                entry=(name,),
+            )
+    dropped, derived = set(options.get("drop", ())), set(options.get("derived", {}))
+    single = {n: dict(e) for n, e in options.get("columns", {}).items() if n not in dropped}
+    _refuse_others(options, single)
+    drawn = [name for name in names if name not in dropped | derived]
+    declared = {name: single[name] for name in drawn if name in single}
+    table = declared_table(drawn, declared)
+    columns = {name: table[name] if name in table else _computed() for name in names
+               if name not in dropped}  # fmt: skip
+    table = Table(columns)
+    promise = Promise.of(options, {name: declared[name] for name in drawn})
+    kept = {n: {k: v for k, v in e.items() if k not in DECLARED} for n, e in single.items()}
+    rest = {n: v for n, v in options.items() if n not in (*OPTIONS, "drop", "columns", "judged")}
+    margins = _margins(options, promise, drawn, measured)
+    asked = {**rest, "method": MARGINS, "margins": margins, "columns": kept, "judged": {}}
+    plan = make_plan(table, asked)
+    assert plan.margins is not None
+    promise = replace(promise, measured=measured)
+    chosen = not options.get("margins") and not promise.alpha
+    told = replace(plan.margins, chosen=chosen, promise=promise)
+    return table, replace(plan, margins=told, remarks=(*plan.remarks, *promise.remarks))
+
+
+def _refuse_others(options: Mapping[str, Any], single: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse methods that look at records."""
+    methods = {"": options.get("method", MARGINS)}
+    methods |= {name: entry.get("method", MARGINS) for name, entry in single.items()}
+    for name, method in methods.items():
+        if method not in (MARGINS, "drop", "derived"):
+            raise CaveatError(
+                f"the method {method} promises nothing, and one column without a promise is enough "
+                "to lose it",
+                where="synthesis",
+                column=name or None,
+                do='use method = "margins" for all columns, or leave epsilon and poisson out',
+            )
+
+
+def _computed() -> Column:
+    """Return a column that a formula fills."""
+    return Column(np.zeros(0, np.uint8), np.zeros(0), Kind.NUMERIC)
+
+
+def _margins(
+    options: Mapping[str, Any], promise: Promise, drawn: Sequence[str], measured: Measured | None
+) -> list[tuple[str, ...]]:
+    """Return the tables of the plan: the given ones, those measured, or each column alone."""
+    given = [tuple(margin) for margin in options.get("margins", ())]
+    if promise.alpha:
+        if given:
+            raise CaveatError(
+                "the Poisson mechanism draws the whole table at once",
+                where="synthesis, margins",
+                do="leave the margins out",
+                entry=("margins",),
+            )
+        return [tuple(drawn)]
+    for margin in given:
+        if len(margin) > 2:
+            raise CaveatError(
+                "with noise only columns and pairs are tabulated",
+                where="synthesis, margins",
+                do="give pairs that form no circle",
+                entry=("margins",),
+            )
+    if given:
+        # A column of no pair is counted as well: every column has a table of its own.
+        return [*given, *((n,) for n in drawn if not any(n in margin for margin in given))]
+    if measured is None:
+        return [(name,) for name in drawn]
+    alone = [(n,) for n in drawn if not any(n in pair for pair in measured.choices)]
+    return [*measured.choices, *alone]
+
+
+def fit_private(
+    table: Table,
+    options: Mapping[str, Any],
+    seed: int,
+    threads: int,
+    budget: Budget | None = None,
+    done: Callable[[str, ColumnModel], None] | None = None,
+) -> Model:
+    """Measure a table with noise, once, and return a model that knows nothing else of it.
+
+    The noise comes from the operating system and cannot be drawn again: the seed only says which
+    rows are drawn from the model.
+    """
+    empty, plan = plan_private(table.names, options)
+    assert plan.margins is not None
+    promise = plan.margins.promise
+    assert promise is not None
+    for remark in plan.remarks:
+        warnings.warn(remark, CaveatWarning, stacklevel=3)
+    codings = {
+        name: Coding.of(empty[name], entry.special, name, entry.grid)
+        for name, entry in plan.columns.items()
+        if entry.settings.method == MARGINS
+    }
+    _say_strangers(codings, table, promise)
+    cells = cells_in(codings, table)
+    sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
+    spending = nullcontext() if budget is None else budget.spending(promise)
+    with spending:
+        if promise.alpha:
+            check_size(list(sizes), list(sizes.values()))
+            measured = measure_poisson(cells, sizes, promise.alpha)
+        else:
+            pairs = [(m[0], m[1]) for m in plan.margins.margins if len(m) == 2]
+            given = None if plan.margins.chosen else pairs
+            measured = measure(cells, sizes, promise.epsilon, promise.delta, given)
+    _, plan = plan_private(table.names, options, measured)
+    plan = replace(plan, structure_seed=seed)
+    models = fit_columns(empty, plan, seed, threads, done)
+    names = written(plan, empty)
+    return Model(plan, models, names, max(measured.n_records, 1), seed, table.backend)
+
+
+def _say_strangers(codings: Mapping[str, Coding], table: Table, promise: Promise) -> None:
+    """Tell who declared the domain what does not fit it, and who chose δ if it is too large."""
+    for name, many in outside(codings, table):
+        warnings.warn(
+            f"{name}: {many:,} values are not in the declared domain and are counted as its end or "
+            "as empty cells (say so nowhere outside)",
+            CaveatWarning,
+            stacklevel=4,
+        )
+    if not promise.alpha and promise.delta * table.n_rows >= 1:
+        warnings.warn(
+            f"δ = {promise.delta:g} is not below one in the number of records: a mechanism that "
+            "publishes somebody's record whole keeps such a promise",
+            CaveatWarning,
+            stacklevel=4,
+        )

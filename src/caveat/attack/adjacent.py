@@ -1,7 +1,8 @@
 """The log-likelihood of the release in every adjacent data set: those that differ in one record.
 
 Records that are equal in all columns of the plan have equal adjacent data sets: one is done.
-Plans made of plain trees are done by updating the trees (see :mod:`caveat.attack.updates`), those
+Private releases are judged by the noisy tables they were made from (see
+:mod:`caveat.attack.private`). Plans made of plain trees are done by updating the trees (see :mod:`caveat.attack.updates`), those
 of guarded trees by moving counts (see :mod:`caveat.attack.guarded`), all others by fitting the
 generator again in every world. All give the same numbers.
 """
@@ -57,6 +58,8 @@ def without_each(
     if worlds.original.n_rows < 2:
         raise CaveatError("the table has one record", do="there is nothing left without it")
     first, kind = _kinds_of_records(worlds, records)
+    if worlds.tables is not None:
+        return 0.0, worlds.tables.logs(first, None, done)[kind]
     if is_guarded(worlds.plan) and not refit:
         guarded = GuardedChanges(worlds)
         logs, base = guarded.logs(first, None, threads, done), guarded.base
@@ -75,7 +78,7 @@ def without_each(
     return base.log_likelihood, logs[kind]
 
 
-def _guarded(
+def _changed(
     worlds: Worlds,
     records: NDArray[np.int64],
     cells: Mapping[str, Column],
@@ -83,9 +86,11 @@ def _guarded(
     done: Done | None,
 ) -> NDArray[np.float64]:
     """Return the log-likelihood with other cells in one record of each world."""
+    come = worlds.original.take(records).with_columns(dict(cells))
+    if worlds.tables is not None:
+        return worlds.tables.logs_of(records, come, done)
     changes = GuardedChanges(worlds)
     refuse_impossible([changes.base], FROM_THESE)
-    come = worlds.original.take(records).with_columns(dict(cells))
     return changes.logs(records, come, threads, done)
 
 
@@ -96,8 +101,8 @@ def with_rows(
 
     Refused is a release that is impossible with all of them.
     """
-    if is_guarded(worlds.plan):
-        return _guarded(worlds, np.full(rows.n_rows, record), rows.columns, threads, done)
+    if is_guarded(worlds.plan) or worlds.tables is not None:
+        return _changed(worlds, np.full(rows.n_rows, record), rows.columns, threads, done)
     names = rows.names
     codes = np.stack([rows[name].codes for name in names], axis=1)
     changed = [dict(zip(names, row, strict=True)) for row in codes.tolist()]
@@ -129,10 +134,10 @@ def with_each_value(
         return logs[kind]
     own = worlds.original[target].codes
     n_levels = worlds.original[target].n_levels
-    if is_guarded(worlds.plan) and not refit:
+    if worlds.tables is not None or (is_guarded(worlds.plan) and not refit):
         codes = np.tile(np.arange(n_levels), len(first))
         cells = {target: worlds.original[target].with_codes(codes)}
-        logs = _guarded(worlds, np.repeat(first, n_levels), cells, threads, done)
+        logs = _changed(worlds, np.repeat(first, n_levels), cells, threads, done)
         return logs.reshape(len(first), n_levels)[kind]
     base = worlds.evidence(worlds.original, ())
     refuse_impossible([base], FROM_THESE)

@@ -15,7 +15,7 @@ from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.model import written
 from caveat.table import Table
 
-__all__ = ["Generator", "plan_of", "releases_of"]
+__all__ = ["Generator", "is_promised", "plan_of", "releases_of"]
 
 Generator = Synthesizer | Plan | Model | Exact | Mapping[str, Any]
 """How the release was made: a synthesiser, a plan, a fitted model or generator, or the options of a
@@ -37,7 +37,10 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
     if isinstance(generator, Exact):
         return plan_of(_known(generator), original)
     if isinstance(generator, Model):
-        _check_fitted_on(generator, original)
+        if is_promised(generator.plan):  # it cannot be fitted again, and need not be
+            _check_columns(generator.plan, original)
+        else:
+            _check_fitted_on(generator, original)
         return generator.plan
     if isinstance(generator, Plan):
         _check_columns(generator, original)
@@ -49,6 +52,11 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
         where="generator",
         do="give a Synthesizer, a plan, its options or a fitted model",
     )
+
+
+def is_promised(plan: Plan) -> bool:
+    """Whether a plan promises something: a release of it is judged by what was measured."""
+    return plan.margins is not None and plan.margins.promise is not None
 
 
 def _known(generator: Exact) -> Model:

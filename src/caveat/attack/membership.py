@@ -16,13 +16,17 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from caveat.attack.adjacent import Done, without_each
-from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.generator import Generator, is_promised, plan_of, releases_of
 from caveat.attack.posterior import check_exact, check_record
+from caveat.attack.private import TableChanges
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.margins.domain import cells_in
+from caveat.synthesis.margins.guaranteed import declared_codings, measured_by
+from caveat.synthesis.margins.private import Measured
 from caveat.synthesis.public import has_guard
 from caveat.table import Table
 
@@ -266,6 +270,8 @@ def membership_test(
     drawn = has_guard(plan.columns)
     if simulations < 2:
         raise CaveatError("the number of simulations must be 2 or more")
+    if is_promised(plan):
+        return _tested_by_tables(table, record, plan, simulations, done)
     worlds = Worlds(table, plan, [], plan.structure_seed or 0)
     models = worlds.model(table, ()), worlds.model(worlds.without(record))
 
@@ -287,6 +293,28 @@ def membership_test(
     if synthetic is not None:
         observed = _log_ratio(models, releases_of(synthetic, plan, table))
     return MembershipTest(record, ratios[:simulations], ratios[simulations:], observed)
+
+
+def _tested_by_tables(
+    table: Table, record: int, plan: Plan, simulations: int, done: Done | None
+) -> MembershipTest:
+    """Measure with and without the record, again and again, with noise that has no seed."""
+    inside = cells_in(declared_codings(plan), table)
+    outside = {name: np.delete(cells, record) for name, cells in inside.items()}
+
+    def ratio(measured: Measured) -> float:
+        return -float(TableChanges(measured, inside).logs(np.array([record]), None)[0])
+
+    ratios = []
+    for cells in (inside, outside):
+        for _ in range(simulations):
+            ratios.append(ratio(measured_by(plan, cells)))
+            if done is not None:
+                done(0.5 / simulations)
+    promise = None if plan.margins is None else plan.margins.promise
+    seen = None if promise is None or promise.measured is None else ratio(promise.measured)
+    return MembershipTest(record, np.array(ratios[:simulations]), np.array(ratios[simulations:]),
+                          seen)  # fmt: skip
 
 
 def _log_ratio(models: tuple[Model, Model], releases: Sequence[Table]) -> float:

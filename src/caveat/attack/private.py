@@ -7,15 +7,22 @@ it the distance of every pair from independence, by which pairs are chosen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
+from caveat.errors import CaveatError
 from caveat.privacy import discrete_gaussian_log_pmf
+from caveat.synthesis import Plan
+from caveat.synthesis.coding import Coding
+from caveat.synthesis.margins.domain import cells_in
+from caveat.synthesis.margins.guaranteed import declared_codings
 from caveat.synthesis.margins.private import Measured, Pair, expected, parts_of
 from caveat.synthesis.margins.tables import count_tables
+from caveat.table import Table
 
 __all__ = ["TableChanges"]
 
@@ -35,9 +42,35 @@ class TableChanges:
         The noisy tables and the choices.
     cells
         The cell of each record, by column.
+    codings
+        How other records find their cells.
     """
 
-    def __init__(self, measured: Measured, cells: Mapping[str, Ints]) -> None:
+    @classmethod
+    def of(cls, plan: Plan, original: Table) -> TableChanges | None:
+        """Return the changes to a table by whose noisy tables a plan was filled; None for others.
+
+        A plan that promises something is attacked by what was measured, or not at all.
+        """
+        promise = None if plan.margins is None else plan.margins.promise
+        if promise is None:
+            return None
+        if promise.measured is None:
+            raise CaveatError(
+                "the plan does not say what was measured, which the attacker is given",
+                where="generator",
+                do="give the fitted model (--model)",
+            )
+        codings = declared_codings(plan)
+        return cls(promise.measured, cells_in(codings, original), codings)
+
+    def __init__(
+        self,
+        measured: Measured,
+        cells: Mapping[str, Ints],
+        codings: Mapping[str, Coding] | None = None,
+    ) -> None:
+        self.codings = codings or {}
         self.measured = measured
         self.cells = cells
         pairs = expected(measured.singles, measured.sizes) if measured.choices else {}
@@ -73,10 +106,19 @@ class TableChanges:
                 done(len(parts[-1]) / len(records))
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def logs_of(
+        self, records: Ints, come: Table | None, done: Callable[[float], None] | None = None
+    ) -> Floats:
+        """Return the same for rows of a table that come instead."""
+        return self.logs(records, None if come is None else cells_in(self.codings, come), done)
+
     def _of_tables(self, gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> Floats:
         """Return what the noise has to say."""
         total: Floats = np.zeros(len(next(iter(gone.values()))))
+        touched = _touched(gone, come)
         for names, seen in self.measured.tables.items():
+            if not touched & set(names):
+                continue
             less, more = (self._moved(names, seen.ravel(), by) for by in (-1, 1))
             out, into = self._places(names, gone, come)
             total += np.where(out == into, 0.0, less[out])
@@ -107,20 +149,23 @@ class TableChanges:
 
     def _of_choices(self, gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> Floats:
         """Return what the choice of the pairs has to say."""
+        total: Floats = np.zeros(len(next(iter(gone.values()))))
         if not self.measured.choices:
-            return np.zeros(len(next(iter(gone.values()))))
-        pairs = list(self._expected)
-        base = np.array([np.abs(self._counts[p] - self._expected[p]).sum() for p in pairs])
-        worlds = np.stack([base[k] + self._further(p, gone, come) for k, p in enumerate(pairs)], 1)
+            return total
+        touched = _touched(gone, come)
         scale = self.measured.choice_epsilon / 2
+        base = {p: float(np.abs(self._counts[p] - e).sum()) for p, e in self._expected.items()}
+        moved = {p: scale * self._further(p, gone, come) for p in base if touched & set(p)}
+        more = {pair: np.expm1(further) for pair, further in moved.items()}
         chosen: list[Pair] = []
-        total: Floats = np.zeros(len(worlds))
         for pair in self.measured.choices:
             where = parts_of(list(self.measured.sizes), chosen)
-            still = [k for k, (a, b) in enumerate(pairs) if where[a] != where[b]]
-            own = pairs.index(pair)
-            total += scale * (worlds[:, own] - base[own])
-            total -= logsumexp(scale * worlds[:, still], axis=1) - logsumexp(scale * base[still])
+            still = {p: score for p, score in base.items() if where[p[0]] != where[p[1]]}
+            top = max(still.values())
+            weights = {p: math.exp(scale * (score - top)) for p, score in still.items()}
+            before = math.fsum(weights.values())
+            after = before + sum((w * more[p] for p, w in weights.items() if p in more), 0.0)
+            total += moved.get(pair, 0.0) - np.log(after / before)
             chosen.append(pair)
         return total
 
@@ -136,7 +181,14 @@ class TableChanges:
         return np.where(out == into, 0, moved)
 
 
+def _touched(gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> set[str]:
+    """Return the columns in which a record that comes differs from the one that goes."""
+    if come is None:
+        return set(gone)
+    return {name for name, cells in gone.items() if not np.array_equal(cells, come[name])}
+
+
 def _log_poisson(seen: Ints, counts: Ints, alpha: float) -> Floats:
-    """Return log P(seen) of Poisson(count + alpha); a world without the record has no count below 0."""
+    """Return log P(seen) of Poisson(count + alpha); cells that nobody leaves do not matter."""
     mean = np.maximum(counts, 0) + alpha
     return np.asarray(seen * np.log(mean) - mean - gammaln(seen + 1))

@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.private import TableChanges
 from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.column_model import ColumnModel
@@ -133,6 +134,11 @@ class Worlds:
         return Worlds(
             self.original.with_columns(columns), self.plan, self.releases, self.seed
         ), recoded
+
+    @cached_property
+    def tables(self) -> TableChanges | None:
+        """What the noisy tables of a private release say about these worlds; None for others."""
+        return TableChanges.of(self.plan, self.original)
 
     @cached_property
     def base(self) -> Mapping[str, ColumnModel]:

@@ -65,6 +65,7 @@ class Reader:
         if specification is None:
             return cls(form=given)
         # The specification knows every room: seconds that `caveat --help` does not need.
+        from caveat.spec.privacy import with_budget
         from caveat.spec.spec import Document, read_parts
         from caveat.spec.tables import margin_files, read_groups, read_tables
 
@@ -72,6 +73,7 @@ class Reader:
         data, schema, synthesis = read_parts(document)
         declared = {k: v for k, v in document.content.get("data", {}).items() if k in FORMAT}
         path, files = (None, ()) if data is None else (data.path, data.files)
+        synthesis = with_budget(document, synthesis, schema)
         groups, tables = read_groups(document), read_tables(document)
         read_too = (
             specification, *files, *(table.path for table in tables), *margin_files(document)

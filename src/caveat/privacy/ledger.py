@@ -12,6 +12,7 @@ import errno
 import json
 import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from decimal import ROUND_DOWN, Context
 from pathlib import Path
 from typing import Any
 
-from caveat import __version__
 from caveat.documents import parse
 from caveat.errors import CaveatError, commands_in
 from caveat.privacy._checks import check_delta, check_epsilon, check_positive
@@ -322,7 +322,8 @@ def _entry(dataset: str, cost: Spent) -> Entry:
         "what": cost.what,
         **cost.to_dict(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": __version__,
+        # Not imported: the package opens its rooms when they are asked for, and this is one.
+        "version": sys.modules["caveat"].__version__,
     }
 
 

@@ -117,6 +117,14 @@ SYNTHESIS = Group(
         "strata": Key(TEXT, "Column within whose levels all others are modelled apart.",
                       otherwise="none"),
         "weights": Key(TEXT, "Column of survey weights; it is not released.", otherwise="none"),
+        "epsilon": Key(Number(0, above=True), "The ε of a guarantee (margins, all columns "
+                       "declared): how much one record may change the probability of anything.",
+                       otherwise="no guarantee"),
+        "delta": Key(Number(0, above=True), "The probability with which it may be more.",
+                     otherwise="1e-9"),
+        "poisson": Key(Number(0, above=True), "What the Poisson mechanism adds to every cell of "
+                       "the whole table, instead of Gaussian noise in margins.",
+                       otherwise="Gaussian noise"),
         "clearing": Key(CLEARING, "Rules that tables have to meet before columns are made from "
                         "them (margins).", otherwise="tables are taken as they are"),
         "columns": Key(
@@ -357,6 +365,23 @@ OUTPUT = Group(
     },
 )  # fmt: skip
 
+PRIVACY_LIMIT = Group(
+    {
+        "epsilon": Key(Number(0, above=True), "The most ε.", required=True),
+        "delta": Key(Number(0, above=True), "The most δ.", required=True),
+    }
+)
+PRIVACY = Group(
+    {
+        "ledger": Key(FILLED, "The file that spending is written to, beside the specification "
+                      "unless absolute.", "ledger.jsonl"),
+        "dataset": Key(FILLED, "The name of the data: releases with the same name share a budget.",
+                       otherwise="the name of the file"),
+        "limit": Key(PRIVACY_LIMIT, "What all of them may cost together; a run that would cost more is "
+                     "refused.", otherwise="the cost of one release"),
+    }
+)  # fmt: skip
+
 SPECIFICATION = Group(
     {
         "release": Key(RELEASE, "What is released, for whom and how."),
@@ -368,6 +393,7 @@ SPECIFICATION = Group(
         "tables": Key(Named(TABLE, "tables with their files"), "Several files that belong "
                       "together, instead of the path in [data], each as `[tables.NAME]`."),
         "synthesis": Key(SYNTHESIS, "How the synthetic tables are made."),
+        "privacy": Key(PRIVACY, "The budget of a guarantee, and where spending is written down."),
         "protect": Key(Many(PROTECT, "tables [[protect]]"),
                        "Protections, each as `[[protect]]`, carried out in this order."),
         "scenario": Key(Many(SCENARIO, "tables [[scenario]]", least=1),

@@ -18,6 +18,7 @@ from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, re
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
 from caveat.spec.rules import columns_of
+from caveat.spec.privacy import with_budget
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
 from caveat.spec.tables import read_groups
 from caveat.spec.tuning import TuneSpec
@@ -224,6 +225,7 @@ class ReleaseSpec:
         scenarios = read_scenarios(document, has_control=release.control is not None)
         if "tune" in content:
             read_tune(document)
+        with_budget(document, synthesis, schema)
         return cls(
             release=release,
             data=data,
@@ -277,7 +279,8 @@ class ReleaseSpec:
     @property
     def options(self) -> Mapping[str, Any]:
         """Options of :class:`caveat.synthesis.Synthesizer`: ``[synthesis]``, and the groups."""
-        return self.synthesis if self.groups is None else {**self.synthesis, "groups": self.groups}
+        options = with_budget(self.document, self.synthesis, self.schema)
+        return options if self.groups is None else {**options, "groups": self.groups}
 
     def rows_of(self, table: Table) -> Rows | None:
         """Return the rows, or groups, of a release made from these records; None for as many."""
@@ -306,7 +309,7 @@ def read_parts(
 
     Other sections are not looked at. The data are None where no file is named.
     """
-    document.check(("data", "columns", "groups", "tables", "synthesis"))
+    document.check(("data", "columns", "groups", "tables", "synthesis", "privacy"))
     content = document.content
     with document.at("columns"):
         schema = Schema.from_mapping(content.get("columns", {}))

@@ -21,7 +21,7 @@ from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.margins.cells import n_cells_of
-from caveat.synthesis.margins.domain import DECLARED, cells_in, declared_table, outside
+from caveat.synthesis.margins.domain import DECLARED, Ints, cells_in, declared_table, outside
 from caveat.synthesis.margins.plan import MARGINS
 from caveat.synthesis.margins.private import Measured, measure, measure_poisson
 from caveat.synthesis.margins.promise import OPTIONS, Promise
@@ -30,7 +30,7 @@ from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.table import Column, Kind, Table
 
-__all__ = ["Budget", "fit_private", "plan_private"]
+__all__ = ["Budget", "declared_codings", "fit_private", "measured_by", "plan_private"]
 
 UNUSABLE = {
     "weights": "a weight can be of any size, so that no noise hides it",
@@ -164,6 +164,32 @@ def _margins(
     return [*measured.choices, *alone]
 
 
+def declared_codings(plan: Plan) -> dict[str, Coding]:
+    """Return how the declared columns of a private plan are cut into cells."""
+    assert plan.margins is not None
+    assert plan.margins.promise is not None
+    declared = plan.margins.promise.declared
+    table = declared_table(list(declared), declared)
+    return {
+        name: Coding.of(table[name], plan.columns[name].special, name, plan.columns[name].grid)
+        for name in declared
+    }
+
+
+def measured_by(plan: Plan, cells: Mapping[str, Ints]) -> Measured:
+    """Return what the mechanism of a plan lets out about records, drawn anew each time."""
+    assert plan.margins is not None
+    promise = plan.margins.promise
+    assert promise is not None
+    sizes = {name: n_cells_of(coding) for name, coding in declared_codings(plan).items()}
+    if promise.alpha:
+        check_size(list(sizes), list(sizes.values()))
+        return measure_poisson(cells, sizes, promise.alpha)
+    pairs = [(m[0], m[1]) for m in plan.margins.margins if len(m) == 2]
+    given = None if plan.margins.chosen else pairs
+    return measure(cells, sizes, promise.epsilon, promise.delta, given)
+
+
 def fit_private(
     table: Table,
     options: Mapping[str, Any],
@@ -183,23 +209,11 @@ def fit_private(
     assert promise is not None
     for remark in plan.remarks:
         warnings.warn(remark, CaveatWarning, stacklevel=3)
-    codings = {
-        name: Coding.of(empty[name], entry.special, name, entry.grid)
-        for name, entry in plan.columns.items()
-        if entry.settings.method == MARGINS
-    }
+    codings = declared_codings(plan)
     _say_strangers(codings, table, promise)
-    cells = cells_in(codings, table)
-    sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
     spending = nullcontext() if budget is None else budget.spending(promise)
     with spending:
-        if promise.alpha:
-            check_size(list(sizes), list(sizes.values()))
-            measured = measure_poisson(cells, sizes, promise.alpha)
-        else:
-            pairs = [(m[0], m[1]) for m in plan.margins.margins if len(m) == 2]
-            given = None if plan.margins.chosen else pairs
-            measured = measure(cells, sizes, promise.epsilon, promise.delta, given)
+        measured = measured_by(plan, cells_in(codings, table))
     _, plan = plan_private(table.names, options, measured)
     plan = replace(plan, structure_seed=seed)
     models = fit_columns(empty, plan, seed, threads, done)

@@ -32,6 +32,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 
+LARGEST_PAIR = 2**20
+"""Cells of the largest pair that is thought of."""
+
 SINGLES, CHOICE, PAIRS = 0.4, 0.1, 0.5
 """How ρ is divided: found on public files, the same for all."""
 
@@ -151,9 +154,11 @@ def measure(
         Pairs that form a tree or several; chosen privately by default.
     """
     rho, names = rho_of(epsilon, delta), list(sizes)
-    n_pairs = len(names) - 1 if given is None else len(given)
-    parts = np.array([SINGLES, CHOICE if given is None else 0.0, PAIRS]) * (n_pairs > 0)
-    parts = np.array([1.0, 0.0, 0.0]) if n_pairs == 0 else parts / parts.sum()
+    # As many as a forest of them can have, whatever is chosen.
+    n_pairs = len(names) - len(set(parts_of(names, candidates(sizes)).values()))
+    n_pairs = n_pairs if given is None else len(given)
+    parts = np.array([SINGLES, CHOICE if given is None else 0.0, PAIRS])
+    parts = parts / parts.sum() if n_pairs else np.array([1.0, 0.0, 0.0])
     sigma = math.sqrt(len(names) / (2 * rho * parts[0]))
     singles = _noisy(cells, sizes, [(name,) for name in names], sigma)
     choices: tuple[Pair, ...] = ()
@@ -202,8 +207,14 @@ def expected(singles: Mapping[tuple[str, ...], Ints], sizes: Mapping[str, int]) 
         pair: np.rint(total * np.multiply.outer(shares[pair[0],], shares[pair[1],])).astype(
             np.int64
         )
-        for pair in itertools.combinations(sizes, 2)
+        for pair in candidates(sizes)
     }
+
+
+def candidates(sizes: Mapping[str, int]) -> list[Pair]:
+    """Return the pairs that can be chosen."""
+    pairs = itertools.combinations(sizes, 2)
+    return [(one, other) for one, other in pairs if sizes[one] * sizes[other] <= LARGEST_PAIR]
 
 
 def parts_of(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
@@ -228,9 +239,10 @@ def _chosen(
         for pair, counts in independent.items()
     }
     chosen: list[Pair] = []
-    for _ in range(len(sizes) - 1):
+    while True:
         where = parts_of(list(sizes), chosen)
         open_ones = [pair for pair in scores if where[pair[0]] != where[pair[1]]]
+        if not open_ones:
+            return tuple(chosen)
         values = np.array([scores[pair] for pair in open_ones], np.int64)
         chosen.append(open_ones[choose(values, epsilon)])
-    return tuple(chosen)

@@ -36,9 +36,9 @@ COMMANDS = [
 
 # Rooms whose names users call, and names in them that only other rooms do.
 ROOMS = (
-    "table", "findings", "datasets", "synthesis", "generators", "protect", "risk", "utility",
-    "attack", "attack.registry", "attack.ordinary", "release", "spec.starter", "tuning", "evidence",
-    "report", "expressions", "studies",
+    "table", "findings", "datasets", "synthesis", "generators", "protect", "privacy", "risk",
+    "utility", "attack", "attack.registry", "attack.ordinary", "release", "spec.starter", "tuning",
+    "evidence", "report", "expressions", "studies",
 )  # fmt: skip
 INSIDE = {
     "caveat.table.align_copies", "caveat.risk.ENTRIES", "caveat.risk.Joint",
@@ -107,11 +107,18 @@ def _groups(names: dict[str, Any]) -> None:
     assert set(names["visits"]["patient"]) < set(names["people"]["patient"])
 
 
+def _privacy(names: dict[str, Any]) -> None:
+    assert names["noisy"].shape == (2, 2)
+    assert names["ledger"].spent("survey 2026", 0.1) == 2
+    assert "again" not in names  # refused
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
     "guarded-trees.md": _guarded,
     "ordinary-attackers.md": _ordinary,
+    "privacy.md": _privacy,
     "report.md": _report,
     "risk.md": _risk,
     "strong-attacker.md": _strong,

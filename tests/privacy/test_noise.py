@@ -8,9 +8,11 @@ at 10⁻¹⁰.
 from __future__ import annotations
 
 import builtins
+import json
 import math
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,8 @@ from caveat.privacy import (
     poisson_hockey_stick,
 )
 
+FILE = Path(__file__).parents[1] / "golden" / "discrete_gaussian.json"
+GOLDEN = json.loads(FILE.read_text("utf-8"))
 BAD_LUCK = 1e-8
 BAD_BOUND = 1e-10
 N = 100_000
@@ -77,6 +81,18 @@ def test_the_probabilities_of_noise(sigma: float) -> None:
     exact = -((k / sigma) ** 2) / 2
     exact -= np.log(np.sum(np.exp(exact)))
     assert discrete_gaussian_log_pmf(k, sigma) == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(("sigma", "epsilon", "delta"), GOLDEN["hockey-stick"])
+def test_the_exact_delta_of_noise_as_another_library_has_it(
+    sigma: float, epsilon: float, delta: float
+) -> None:
+    k = np.arange(-200, 201)
+    p, q = (np.exp(discrete_gaussian_log_pmf(k - count, sigma)) for count in (0, 1))
+    assert delta_of(p, q, epsilon) == pytest.approx(delta, rel=1e-11)
+    assert delta_of(q, p, epsilon) == pytest.approx(delta, rel=1e-11)
+    # What ρ promises at this δ is a bound: not below the ε that δ belongs to.
+    assert epsilon_of(gaussian_rho(1, sigma), delta) >= epsilon
 
 
 @pytest.mark.parametrize(

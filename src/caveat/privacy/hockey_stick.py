@@ -81,7 +81,7 @@ def poisson_delta(epsilon: float, alpha: float) -> float:
         counts = np.arange(start, start + BLOCK, dtype=np.float64)
         worst = max(worst, float(np.max(_outside(epsilon, alpha, counts))))
         start += BLOCK
-    return worst
+    return min(worst, 1.0)
 
 
 def poisson_hockey_stick(epsilon: float, alpha: float) -> float:

@@ -12,10 +12,11 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
+from caveat.cli.synth_margins import tables_folder, write_cleared
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.synthesis import Model, Synthesizer, load, save
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.linked import GroupModel
 from caveat.synthesis.store import (
     NOTICE,
@@ -96,6 +97,7 @@ def synth(
         raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
     reader = reader or Reader.of(spec)
     check_outputs([*targets, model], force=force, inputs=reader.inputs)
+    folder = tables_folder(out, reader.synthesis, force=force, inputs=[file, *reader.inputs])
     if reader.tables:
         raise CaveatError(
             "the specification names several tables",
@@ -114,10 +116,11 @@ def synth(
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, rows, threads, escape_formulas, force)
         return
+    write_cleared(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
     n = fitted.n_rows if rows is None else rows
-    # Guarded trees draw from the range: what only one person has comes by chance, as any number.
+    # Points of a range: what only one person has comes by chance, as any number.
     plan = fitted.plan.columns
-    drawn = [name for name in fitted.names if plan[name].settings.method != "guarded"]
+    drawn = [name for name in fitted.names if plan[name].settings.method not in ON_A_GRID]
     private = PrivateNumbers(table, drawn)
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):

@@ -133,7 +133,7 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
         raise CaveatError(
             "the folder exists already", where=str(target), do="choose another or use --force"
         )
-    foreign = sorted({entry.name for entry in target.iterdir()} - _known(target))
+    foreign = sorted(_files(target) - _known(target))
     if foreign:
         raise CaveatError(
             f"the folder holds something that no run has written: {foreign[0]}",
@@ -163,6 +163,15 @@ def _known(folder: Path) -> set[str]:
         return {MANIFEST, *(str(entry["name"]) for entry in content["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
+
+
+def _files(folder: Path) -> set[str]:
+    """Return the names of everything in a folder; of folders in it what they hold."""
+    found = set()
+    for entry in folder.rglob("*"):
+        if not entry.is_dir() or entry.is_symlink() or not any(entry.iterdir()):
+            found.add(entry.relative_to(folder).as_posix())
+    return found
 
 
 def _clear_up(target: Path) -> list[str]:
@@ -205,7 +214,7 @@ def _aside(target: Path) -> str:
 
 def _settle(draft: Path) -> None:
     """Make sure that everything is on the disk before the name is given."""
-    for path in draft.iterdir():
+    for path in (path for path in draft.rglob("*") if path.is_file()):
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     with suppress(OSError):  # not every system can open a folder

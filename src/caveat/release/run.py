@@ -40,6 +40,9 @@ from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.spec.tables import margin_files
+from caveat.synthesis import Model
+from caveat.synthesis.margins.plan import MARGINS
+from caveat.synthesis.margins.published import write_tables
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
@@ -356,6 +359,7 @@ class Run:
                     write(table.compact(), self.draft / name, escape_formulas=escape)
                     self._list(self.draft / name, form, copy, table)
                     confidential[name] = False
+        confidential |= dict.fromkeys(self._tables(escape), False)
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         # Threads may warn in any order.
@@ -367,6 +371,15 @@ class Run:
             self._text(name, text)
             confidential[name] = secret
         write_manifest(self.draft, confidential)
+
+    def _tables(self, escape: bool) -> list[str]:
+        """Write the cleared tables that the release was made from, if it was."""
+        model = self.material.model
+        if not isinstance(model, Model) or not model.cleared:
+            return []
+        (self.draft / MARGINS).mkdir()
+        names = write_tables(model.cleared, self.draft / MARGINS, escape_formulas=escape)
+        return [f"{MARGINS}/{name}" for name in names]
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

@@ -20,10 +20,12 @@ from caveat.synthesis.smoothing import SMOOTHINGS, spread_out
 from caveat.table import Kind
 from caveat.table.align import recode_to
 
-__all__ = ["ColumnModel"]
+__all__ = ["ON_A_GRID", "ColumnModel"]
 
 MOST_DECIMALS = 15
 ON_A_GRID = ("guarded", "margins")
+"""Methods that draw numbers as points of a grid."""
+
 REDRAWS = 50  # tries to meet an order rule before the bound itself is taken
 
 

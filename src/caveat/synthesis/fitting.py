@@ -20,9 +20,9 @@ from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells, empty_inputs, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.margins.models import column_model, counted_shares
+from caveat.synthesis.margins.models import Block, cleared_tables, without_records
 from caveat.synthesis.margins.plan import MARGINS
-from caveat.synthesis.margins.tables import Tables
+from caveat.synthesis.margins.published import Published, published_tables
 from caveat.synthesis.methods import METHODS, Fitted, Inputs, Settings, Target
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.guarded import Guarded
@@ -35,7 +35,7 @@ from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors
 
-__all__ = ["FIT", "fit_columns"]
+__all__ = ["FIT", "cleared_by", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
 
@@ -49,6 +49,7 @@ def fit_columns(
     finished: Mapping[str, ColumnModel] = MappingProxyType({}),
     copy: int = 0,
     structures: Mapping[str, ColumnModel] = MappingProxyType({}),
+    published: bool = False,
 ) -> dict[str, ColumnModel]:
     """Fit the model of every column on the original columns before it.
 
@@ -70,10 +71,13 @@ def fit_columns(
         The copy that the models are for; it matters only to a proper synthesis.
     structures
         Models whose drawn structure is kept and counted on this table, instead of a new draw.
+    published
+        Whether a model made from cleared tables is to know no value that they do not publish.
+        An attacker has the dictionary of the original, as everywhere.
     """
     task = replace(_Task.of(table, plan, seed, copy), structures=structures)
     task = replace(task, joint=_joint(task))
-    task = replace(task, tables=_tables(task))
+    task = replace(task, block=_block(task, published))
     finished = {name: model for name, model in finished.items() if task.accepts(name, model)}
     waiting = [name for name in plan.columns if name not in finished]
 
@@ -118,7 +122,7 @@ class _Task:
     shared: Predictors | None
     positions: Mapping[str, list[int]]
     joint: _Task | None = None
-    tables: Tables | None = None
+    block: Block | None = None
     structures: Mapping[str, ColumnModel] = field(default_factory=dict)
 
     __repr__ = without_values
@@ -174,9 +178,12 @@ class _Task:
         entry, column, coding = self.plan.columns[name], self.table[name], self.cells[name].coding
         if entry.settings.method in WITHOUT_MODEL:
             kept, decimals = _kept(entry, column), decimals_of(column)
+            if self.block is not None and self.block.is_published:
+                coding = without_records(coding)
             return ColumnModel(entry, coding, original=kept, decimals=decimals)
-        if self.tables is not None and entry.settings.method == MARGINS:
-            return self._from_tables(name)
+        if self.block is not None and entry.settings.method == MARGINS:
+            _, fixed, lower = self._rules(name)
+            return replace(self.block.model(name, entry), fixed=fixed, lower=lower)
         if self.joint is not None and entry.settings.method == "ipf":
             return self._from_joint(self.joint.fit(name), name)
         names = predictors_of(self.plan, name)
@@ -200,14 +207,6 @@ class _Task:
         return ColumnModel(
             entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
         )
-
-    def _from_tables(self, name: str) -> ColumnModel:
-        """Return the model of a column that is made from margins."""
-        assert self.tables is not None
-        codings = {n: cells.coding for n, cells in self.cells.items()}
-        fixed, lower = rules_of(self.plan, name, self.table[name])
-        model = column_model(name, self.plan.columns[name], codings, self.tables)
-        return replace(model, fixed=fixed, lower=lower)
 
     def _from_joint(self, model: ColumnModel, name: str) -> ColumnModel:
         """Add to the model of a column of a block what only the records know."""
@@ -276,13 +275,24 @@ class _Task:
         return (None if everybody else np.flatnonzero(free)), fixed, lower
 
 
-def _tables(task: _Task) -> Tables | None:
-    """Return the shares that columns with the method margins are drawn from."""
-    block = [n for n, e in task.plan.columns.items() if e.settings.method == MARGINS]
-    if task.plan.margins is None or not block:
+def _block(task: _Task, published: bool) -> Block | None:
+    """Return what columns with the method margins are drawn from."""
+    if task.plan.margins is None:
         return None
-    codings = {name: task.cells[name].coding for name in block}
-    return counted_shares(task.table, codings, task.plan.margins, task.weights)
+    names = [n for n, e in task.plan.columns.items() if e.settings.method == MARGINS]
+    codings = {name: task.cells[name].coding for name in names}
+    block = Block.counted(task.table, codings, task.plan.margins, task.weights)
+    return block.published() if published and task.plan.margins.clearing is not None else block
+
+
+def cleared_by(table: Table, plan: Plan) -> tuple[Published, ...]:
+    """Return the tables that a release is made from, if the plan clears them."""
+    if plan.margins is None or plan.margins.clearing is None:
+        return ()
+    entries = {n: e for n, e in plan.columns.items() if e.settings.method == MARGINS}
+    codings = {n: Coding.of(table[n], e.special, n, e.grid) for n, e in entries.items()}
+    tables = cleared_tables(table, codings, plan.margins, weights_of(plan, table))
+    return published_tables(tables, codings, plan.margins)
 
 
 def _joint(task: _Task) -> _Task | None:

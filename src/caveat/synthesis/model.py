@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.cells import Cells, inputs_of, without_unknown
-from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.derived import derive
 from caveat.synthesis.fitting import fit_columns, predictors_of
+from caveat.synthesis.margins.published import Published
 from caveat.synthesis.plan import GIVEN, Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
@@ -81,6 +82,9 @@ class Model:
         The kind of frame that came in.
     source
         The original table, kept only for a proper synthesis: each copy has a fit of its own.
+    cleared
+        The tables that it was made from and that are published with it; none unless the plan
+        clears them.
     """
 
     plan: Plan
@@ -90,6 +94,7 @@ class Model:
     seed: int
     backend: str = ""
     source: Table | None = None
+    cleared: tuple[Published, ...] = ()
 
     def __repr__(self) -> str:
         methods = Counter(entry.settings.method for entry in self.plan.columns.values())
@@ -294,6 +299,9 @@ def recoded(model: ColumnModel, table: Table, name: str) -> Cells:
     free = model.makes_numbers or (model.entry.settings.method == GIVEN and model.coding.is_number)
     if free and table[name].kind.is_number:
         kinds, numbers = model.coding.split(table[name])
+        if kinds is None and model.entry.settings.method in ON_A_GRID:
+            # A cell without a number is impossible where the model knows no such cells.
+            numbers = np.where(table[name].is_missing, np.nan, numbers)
         return Cells(model.coding, kinds=kinds, numbers=numbers)
     codes = recode_to(table[name], model.coding.column)
     return Cells(model.coding, codes=codes)

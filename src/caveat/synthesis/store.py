@@ -37,6 +37,7 @@ from caveat.synthesis.linked.groups import GroupModel
 from caveat.synthesis.linked.model import LinkedModel
 from caveat.synthesis.linked.state import linked_model, linked_state
 from caveat.synthesis.margins.plan import MarginsPlan
+from caveat.synthesis.margins.published import Published
 from caveat.synthesis.methods import METHODS, Fitted, Settings, State
 from caveat.synthesis.methods._checks import check_number, need
 from caveat.synthesis.methods.stratified import Stratified
@@ -89,6 +90,7 @@ def _model_state(model: Model) -> State:
         "seed": model.seed,
         "backend": model.backend,
         "source": None if model.source is None else table_state(model.source),
+        "cleared": [table.state() for table in model.cleared],
     }
 
 
@@ -194,7 +196,10 @@ def _model(content: State, seed: int) -> Model:
         check_decodes(table[name], backend)
     source = None if content["source"] is None else table_from_state(content["source"])
     _check_source(source, plan, table, n_rows)
-    return Model(plan, columns, names, n_rows, seed, backend, source)
+    cleared = tuple(Published.from_state(table) for table in content["cleared"])
+    rules = None if plan.margins is None else plan.margins.clearing
+    need(bool(cleared) == (rules is not None), "tables against the plan")
+    return Model(plan, columns, names, n_rows, seed, backend, source, cleared)
 
 
 def _check_source(source: Table | None, plan: Plan, table: Table, n_rows: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.fitting import cleared_by, fit_columns
 from caveat.synthesis.linked.groups import GroupPlan, fit_groups, plan_groups
 from caveat.synthesis.linked.model import fit_linked
 from caveat.synthesis.linked.plan import LinkedPlan, make_linked_plan
@@ -148,11 +148,19 @@ class Synthesizer:
         if isinstance(plan, LinkedPlan):
             return fit_linked(data, plan, seed, threads, done)
         plan = replace(plan, structure_seed=seed)
-        models = fit_columns(table, plan, seed, threads, done, finished or {})
+        cleared = cleared_by(table, plan)
+        models = fit_columns(table, plan, seed, threads, done, finished or {}, published=True)
         proper = any(entry.settings.proper for entry in plan.columns.values())
         names = written(plan, table)
         return Model(
-            plan, models, names, table.n_rows, seed, table.backend, table if proper else None
+            plan,
+            models,
+            names,
+            table.n_rows,
+            seed,
+            table.backend,
+            table if proper else None,
+            cleared,
         )
 
 

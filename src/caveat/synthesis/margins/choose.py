@@ -12,18 +12,23 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.synthesis.margins.clearing import Clearing, clear_tables
 from caveat.synthesis.margins.tables import places, within
 
 __all__ = ["mutual_information", "spanning_tree"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 SAME = 1e-12
 """Mutual information that differs by less is the same; the first pair of columns is taken then."""
 
 
 def spanning_tree(
-    cells: Mapping[str, NDArray[np.int64]],
+    cells: Mapping[str, Ints],
     sizes: Mapping[str, int],
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
+    rules: Clearing | None = None,
 ) -> list[tuple[str, ...]]:
     """Return the pairs of a tree over all columns; a column that fits into no table stands alone.
 
@@ -33,6 +38,8 @@ def spanning_tree(
         The cell of each record in each column, and how many cells a column has.
     weights
         Survey weights; None when every record counts once.
+    rules
+        The rules that the tables will be cleared by; one of which nothing is left is not taken.
 
     Examples
     --------
@@ -42,7 +49,8 @@ def spanning_tree(
     """
     names = list(cells)
     pairs = [p for p in combinations(names, 2) if within([sizes[name] for name in p])]
-    worth = {p: mutual_information(cells, sizes, p, weights) for p in pairs}
+    worth = {p: mutual_information(cells, sizes, p, weights, rules) for p in pairs}
+    pairs = [p for p in pairs if worth[p] > -np.inf]
     ranked = sorted(pairs, key=lambda p: -round(worth[p] / SAME))  # stable: ties as they stand
     tree = _kruskal(names, ranked)
     paired = {name for pair in tree for name in pair}
@@ -63,10 +71,11 @@ def _kruskal(names: Sequence[str], ranked: Sequence[tuple[str, str]]) -> list[tu
 
 
 def mutual_information(
-    cells: Mapping[str, NDArray[np.int64]],
+    cells: Mapping[str, Ints],
     sizes: Mapping[str, int],
     pair: tuple[str, str],
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
+    rules: Clearing | None = None,
 ) -> float:
     """Return how much two columns say about each other, in nats, less what chance alone gives.
 
@@ -74,31 +83,42 @@ def mutual_information(
     column with many levels would seem to say most about every other. Weighted records count as
     (Σw)² / Σw².
 
+    Of a table that is cleared it is what the published cells say, times the share of the records
+    in them, less the share of all others: a table that is suppressed for the most part says little.
+    One of which nothing is left says nothing: -inf.
+
     Examples
     --------
     >>> cells = {"a": np.array([0, 0, 1, 1]), "b": np.array([1, 1, 0, 0])}
     >>> round(mutual_information(cells, {"a": 2, "b": 2}, ("a", "b")), 4)  # log 2 - 1/8
     0.5681
     """
-    held, joint = _joint(places(cells, sizes, pair), sizes[pair[0]] * sizes[pair[1]], weights)
+    place, size = places(cells, sizes, pair), sizes[pair[0]] * sizes[pair[1]]
+    total = float(len(place)) if weights is None else float(weights.sum())
+    if rules is None:
+        held, counts = _counted(place, size, weights)
+    else:
+        table = clear_tables(cells, sizes, (pair,), rules, weights)[pair].counts.ravel()
+        held = np.flatnonzero(table)
+        counts = table[held]
     if not len(held):
-        return 0.0
-    n = len(cells[pair[0]]) if weights is None else weights.sum() ** 2 / np.square(weights).sum()
+        return 0.0 if rules is None else -np.inf
+    n = total if weights is None else total**2 / float(np.square(weights).sum())
+    joint = counts / counts.sum()
     one, other = held // sizes[pair[1]], held % sizes[pair[1]]
     rows, columns = np.bincount(one, joint), np.bincount(other, joint)
     found = np.sum(joint * np.log(joint / (rows[one] * columns[other])))
-    by_chance = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1) / (2 * n)
-    return float(found - by_chance)
+    found -= (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1) / (2 * n)
+    share = min(float(counts.sum()) / total, 1.0)
+    return float(found) if rules is None else float(found * share - (1 - share))
 
 
-def _joint(
-    place: NDArray[np.int64], size: int, weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the cells with records, and their shares."""
+def _counted(place: Ints, size: int, weights: Floats | None) -> tuple[Ints, Floats]:
+    """Return the cells with records, and how many these are."""
     if size <= 4 * len(place):
         held, counts = np.arange(size), np.bincount(place, weights, size).astype(np.float64)
     else:  # large tables are mostly empty
         held, at = np.unique(place, return_inverse=True)
         counts = np.bincount(at, weights, len(held)).astype(np.float64)
     there = counts > 0
-    return held[there], counts[there] / max(counts.sum(), np.finfo(float).tiny)
+    return held[there], counts[there]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.margins.cells import cells_of, n_cells_of, ordinary_of
@@ -19,9 +21,10 @@ from caveat.synthesis.methods.margins import Margins
 from caveat.synthesis.plan import ColumnPlan
 from caveat.table import Table
 
-__all__ = ["agreeing_shares", "cleared_tables", "column_model", "counted_shares"]
+__all__ = ["Block", "agreeing_shares", "cleared_tables", "counted_shares", "without_records"]
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 def counted_shares(
@@ -74,21 +77,94 @@ def agreeing_shares(tables: Tables, sizes: Mapping[str, int], *, exact: bool = F
     return found
 
 
-def column_model(
-    name: str, entry: ColumnPlan, codings: Mapping[str, Coding], shares: Tables
-) -> ColumnModel:
-    """Return the model of a column from tables that agree: one of them has it and its parents."""
-    coding = codings[name]
-    parents, split = _as_inputs(entry.predictors, codings)
-    joint = margin_of(shares, [*parents, name])
-    ordinary = ordinary_of(coding)
-    kinds = None
-    if coding.two_step:
-        both = np.append(joint[..., :ordinary].sum(-1, keepdims=True), joint[..., ordinary:], -1)
-        kinds = Margins.of_shares(both, split)
-    values = Margins.of_shares(joint[..., :ordinary], split, coding.grid)
-    decimals = 0 if coding.grid is None else coding.grid.decimals
-    return ColumnModel(entry, coding, kinds, values, decimals=decimals)
+@dataclass(frozen=True, eq=False)
+class Block:
+    """What columns that are made from margins are drawn from.
+
+    Parameters
+    ----------
+    codings
+        The columns with what is known of their values.
+    shares
+        Tables that agree; one of them has a column with all its parents.
+    is_published
+        Whether the codings know no value without a share.
+    """
+
+    codings: Mapping[str, Coding]
+    shares: Tables
+    is_published: bool = False
+
+    __repr__ = without_values
+
+    @classmethod
+    def counted(
+        cls,
+        table: Table,
+        codings: Mapping[str, Coding],
+        plan: MarginsPlan,
+        weights: Floats | None,
+    ) -> Block:
+        """Return the shares of the records, or of cleared tables."""
+        return cls(codings, counted_shares(table, codings, plan, weights))
+
+    def published(self) -> Block:
+        """Return the same shares without a trace of values that have none.
+
+        Where a whole column has none nothing can be drawn, and nothing is left out.
+        """
+        kept, codings = {}, {}
+        for name, coding in self.codings.items():
+            seen = margin_of(self.shares, [name]) > 0
+            if not seen.any():
+                return self
+            codings[name], kept[name] = _public(name, coding, seen)
+        shares = {m: t[np.ix_(*(kept[name] for name in m))] for m, t in self.shares.items()}
+        return Block(codings, shares, True)
+
+    def model(self, name: str, entry: ColumnPlan) -> ColumnModel:
+        """Return the model of a column."""
+        coding = self.codings[name]
+        parents, split = _as_inputs(entry.predictors, self.codings)
+        joint = margin_of(self.shares, [*parents, name])
+        n = ordinary_of(coding)
+        kinds = None
+        if coding.two_step:
+            both = np.append(joint[..., :n].sum(-1, keepdims=True), joint[..., n:], -1)
+            kinds = Margins.of_shares(both, split)
+        values = Margins.of_shares(joint[..., :n], split, coding.grid)
+        decimals = 0 if coding.grid is None else coding.grid.decimals
+        return ColumnModel(entry, coding, kinds, values, decimals=decimals)
+
+
+def _public(name: str, coding: Coding, seen: Flags) -> tuple[Coding, Flags]:
+    """Return a coding that knows only values that are published, and which cells it has.
+
+    Of numbers the range is public, not who is where in it: both its ends stand for all of them.
+    """
+    column, kept = coding.column, seen.copy()
+    if coding.grid is None:
+        column = column.with_codes(np.flatnonzero(seen)).compact()
+    else:
+        apart = coding.special_numbers
+        kept[: coding.grid.n_cells + len(apart)] = True
+        ends = coding.grid.values_of(coding.grid.first + np.array([0, coding.grid.n_points - 1]))
+        levels = np.union1d(ends, apart)
+        if column.levels.dtype.kind in "iuM":
+            levels = levels.astype(np.int64).astype(column.levels.dtype)
+        ways = kept[coding.grid.n_cells + len(apart) :]
+        missing = [way for way, known in zip(column.missing, ways, strict=True) if known]
+        none = np.zeros(0, np.uint8)
+        column = replace(column, codes=none, levels=levels, missing=tuple(missing))
+    return Coding.of(column.take(slice(0, 0)), coding.special, name, coding.grid), kept
+
+
+def without_records(coding: Coding) -> Coding:
+    """Return the coding of a column that is not drawn, without its values."""
+    levels = coding.column.levels
+    kept = levels[np.isin(levels, list(coding.special))] if coding.special else levels[:0]
+    column = replace(coding.column, codes=np.zeros(0, np.uint8), levels=kept, missing=())
+    return replace(coding, column=column)
 
 
 def _as_inputs(names: Sequence[str], codings: Mapping[str, Coding]) -> tuple[list[str], int]:

@@ -200,12 +200,13 @@ def plan_margins(
         check_margins(given, list(codings))
         margins = maximal(given)
     else:
-        margins = tuple(spanning_tree(cells_of(codings, table), sizes, weights))
+        margins = tuple(spanning_tree(cells_of(codings, table), sizes, weights, rules))
         large = [m[0] for m in margins if len(m) == 1 and len(codings) > 1]
         if large:
             remarks.append(
-                f"{', '.join(large)}: the tables with any other column have more than "
-                f"{MOST_CELLS:,} cells, so that it is drawn from its own shares"
+                f"{', '.join(large)}: no table with another column has at most {MOST_CELLS:,} cells"
+                + ("" if rules is None else " and is not wholly suppressed")
+                + ", so that it is drawn from its own shares"
             )
     for margin in margins:
         check_size(margin, [sizes[name] for name in margin])

@@ -1,0 +1,50 @@
+"""How ``caveat synth`` writes the cleared tables that a release was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from caveat.cli import console
+from caveat.synthesis import Model
+from caveat.synthesis.margins.published import write_tables
+
+__all__ = ["tables_folder", "write_cleared"]
+
+
+def tables_folder(
+    out: Path, synthesis: Mapping[str, Any], *, force: bool, inputs: Iterable[Path | str]
+) -> Path | None:
+    """Return the folder beside the synthetic data that cleared tables go to, if there are any.
+
+    One that may not be written is refused, before any work is done for it.
+    """
+    if "clearing" not in synthesis:
+        return None
+    from caveat.release.folder import check_target
+
+    folder = out.with_name(f"{out.name.partition('.')[0]}-margins")
+    check_target(folder, force=force, inputs=inputs)
+    return folder
+
+
+def write_cleared(
+    fitted: Model,
+    folder: Path | None,
+    escape_formulas: bool,
+    *,
+    force: bool,
+    inputs: Iterable[Path | str],
+) -> None:
+    """Write the cleared tables with their manifests, if there is a folder for them."""
+    from caveat.release.folder import release_folder, write_manifest
+
+    if folder is None:
+        return
+    with console.notes(), release_folder(folder, force=force, inputs=inputs) as (draft, left):
+        names = write_tables(fitted.cleared, draft, escape_formulas=escape_formulas)
+        write_manifest(draft, dict.fromkeys(names, False))
+    for remark in left:
+        console.remark(f"note: {remark}")
+    console.remark(f"{len(fitted.cleared)} cleared tables, the only source of the data: {folder}")

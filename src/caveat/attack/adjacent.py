@@ -2,9 +2,10 @@
 
 Records that are equal in all columns of the plan have equal adjacent data sets: one is done.
 Private releases are judged by the noisy tables they were made from (see
-:mod:`caveat.attack.private`). Plans made of plain trees are done by updating the trees (see :mod:`caveat.attack.updates`), those
-of guarded trees by moving counts (see :mod:`caveat.attack.guarded`), all others by fitting the
-generator again in every world. All give the same numbers.
+:mod:`caveat.attack.private`). Plans made of plain trees are done by updating the trees (see
+:mod:`caveat.attack.updates`), those of guarded trees by moving counts (see
+:mod:`caveat.attack.guarded`), all others by fitting the generator again in every world. All give
+the same numbers.
 """
 
 from __future__ import annotations

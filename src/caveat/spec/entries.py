@@ -377,8 +377,8 @@ PRIVACY = Group(
                       "unless absolute.", "ledger.jsonl"),
         "dataset": Key(FILLED, "The name of the data: releases with the same name share a budget.",
                        otherwise="the name of the file"),
-        "limit": Key(PRIVACY_LIMIT, "What all of them may cost together; a run that would cost more is "
-                     "refused.", otherwise="the cost of one release"),
+        "limit": Key(PRIVACY_LIMIT, "What all of them may cost together; a run that would cost "
+                     "more is refused.", otherwise="the cost of one release"),
     }
 )  # fmt: skip
 

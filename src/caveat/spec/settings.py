@@ -13,6 +13,7 @@ from caveat.spec._kinds import (
     Key,
     Many,
     Number,
+    Plain,
     Text,
     Whole,
 )
@@ -87,6 +88,11 @@ SETTINGS = {
 """Settings for all columns, or for single ones."""
 
 PUBLIC = {
+    "levels": Key(
+        Many(Plain(), "values, all of them texts or all whole numbers", least=1),
+        "What a column can be, declared, for a guarantee.",
+        otherwise="read off the data, which no guarantee allows",
+    ),
     "range": Key(
         Many(Number(), "numbers (lowest, highest, step)", exactly=3),
         "What is public about a number, for guarded trees and margins.",

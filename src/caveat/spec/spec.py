@@ -17,8 +17,8 @@ from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
-from caveat.spec.rules import columns_of
 from caveat.spec.privacy import with_budget
+from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
 from caveat.spec.tables import read_groups
 from caveat.spec.tuning import TuneSpec

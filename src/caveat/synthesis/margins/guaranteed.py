@@ -129,8 +129,8 @@ def _refuse_others(options: Mapping[str, Any], single: Mapping[str, Mapping[str,
 
 
 def _computed() -> Column:
-    """Return a column that a formula fills."""
-    return Column(np.zeros(0, np.uint8), np.zeros(0), Kind.NUMERIC)
+    """Return a column that a formula fills, with two decimal places."""
+    return Column(np.zeros(0, np.uint8), np.array([0.01]), Kind.NUMERIC)
 
 
 def _margins(

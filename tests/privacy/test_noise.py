@@ -139,6 +139,15 @@ def test_choices(scores: tuple[int, ...]) -> None:
     check_shares(choices(scores, 1.5), range(4), weights / weights.sum())
 
 
+def test_a_choice_does_not_permute_and_flip() -> None:
+    """OpenDP does for another measure, and ε alone promises only ρ = ε² / 2, four times as much."""
+    drawn = choices((1, -1), 2.0, 10_000)
+    exponential, flipped = 1 / (1 + math.exp(2)), math.exp(-2) / 2
+    check_shares(drawn, range(2), [1 - exponential, exponential])
+    with pytest.raises(AssertionError):
+        check_shares(drawn, range(2), [1 - flipped, flipped])
+
+
 def test_scores_far_apart_and_one_candidate() -> None:
     pytest.importorskip("opendp")
     assert choose(np.array([5]), 1) == 0

@@ -24,6 +24,8 @@ from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
 from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
 from caveat.spec.tables import TableSpec
+from caveat.synthesis.margins.guaranteed import Budget
+from caveat.synthesis.margins.promise import OPTIONS
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
 from caveat.table.grouping import Groups
@@ -57,7 +59,8 @@ def test_every_key_is_read_and_nothing_else() -> None:
     read = names(ScenarioSpec) - {"circumstances", "options"} | {*own_options()}
     assert set(SCENARIO.keys) == read | circumstances
     assert set(section("columns").keys) == names(ColumnSchema) - {"date_format"} | {"format"}
-    assert set(SYNTHESIS.keys) == {*TOP_LEVEL, *names(Settings)}
+    assert set(SYNTHESIS.keys) == {*TOP_LEVEL, *names(Settings), *OPTIONS}
+    assert set(section("privacy").keys) == names(Budget)
 
 
 def test_defaults_are_those_of_the_code() -> None:

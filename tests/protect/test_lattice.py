@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from caveat.errors import CaveatError
 from caveat.protect.lattice import HIDDEN, Hierarchy, Lattice, Levels, equivalence_classes
-from caveat.table import ColumnSchema, Kind, Schema, Table
+from caveat.table import ColumnSchema, Kind, Schema, Table, read, write
 
 JOBS = Table.from_frame({"job": ["baker", "clerk", "smith", "clerk"]})["job"]
 TRADES = {"craft": ["baker", "smith"], "office": ["clerk", "notary"]}
@@ -88,6 +88,29 @@ def test_released_cells_bring_no_other_value_along() -> None:
     assert made.levels.tolist() == ["clerk"]
     assert dict(made.value_labels) == {"clerk": "Clerk"}
     assert found.column(column, 1, np.array([1])).levels.tolist() == ["office"]
+
+
+@pytest.mark.parametrize("more", [[], [2.5], ["x"], [True]])
+def test_a_cell_that_is_not_released_does_not_show(more: list, tmp_path) -> None:
+    """Neither in how others are written nor in their order, for kinds that are declared."""
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "\n".join(map(str, [10, 9, *more])) + "\n\n")
+    column = read(path, schema=Schema({"x": ColumnSchema(kind=Kind.CATEGORY)}))["x"]
+    made = Levels().of(column, "x").column(column, 0, column.codes[:2].astype(np.int64))
+    assert made.levels.tolist() == ["10", "9"]
+    assert made.codes.tolist() == [0, 1]
+    assert made.missing == ()
+
+
+def test_numbers_are_written_by_their_values(tmp_path) -> None:
+    written = []
+    for cells in ("1.0\n2.0\n", "1\n2\n2.5\n"):
+        (tmp_path / "in.csv").write_text(f"x\n{cells}")
+        column = read(tmp_path / "in.csv", schema=Schema({"x": ColumnSchema(Kind.NUMERIC)}))["x"]
+        made = Levels().of(column, "x").column(column, 0, column.codes[:2].astype(np.int64))
+        write(Table({"x": made}), tmp_path / "out.csv", force=True)
+        written.append((tmp_path / "out.csv").read_bytes())
+    assert written[0] == written[1]
 
 
 @pytest.mark.parametrize(

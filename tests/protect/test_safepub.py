@@ -6,7 +6,6 @@ import itertools
 import math
 import os
 import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -41,9 +40,7 @@ def chance(monkeypatch: pytest.MonkeyPatch) -> np.random.Generator:
         assert scores.dtype == np.int64
         return int(np.argmax(epsilon * scores / 2 + rng.gumbel(size=len(scores))))
 
-    noise = ModuleType("caveat.privacy.noise")
-    noise.choose = choose  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "caveat.privacy.noise", noise)
+    monkeypatch.setattr("caveat.privacy.noise.choose", choose)
     return rng
 
 
@@ -187,6 +184,16 @@ def test_a_release_has_classes_of_k_and_nothing_else(chance: np.random.Generator
     assert done.step.seed is None
     assert "not released: name" in done.step.notes
     assert not any("1 / rows" in note for note in done.step.notes)
+
+
+def test_the_operating_system_draws_and_opendp_chooses() -> None:
+    """Nothing is replaced here: what goes out is what production makes."""
+    pytest.importorskip("opendp")
+    done = safepub(people(3000), LEVELS, "retired", epsilon=4, delta=1e-5, beta=0.3)
+    rows = list(zip(*(done.table[name].values.tolist() for name in done.table), strict=True))
+    assert len(rows) == done.step.counts["released"]
+    assert all(rows.count(row) >= done.step.parameters["k"] for row in set(rows))
+    assert abs(done.step.counts["sampled"] - 900) < 8 * math.sqrt(630)
 
 
 def test_a_large_delta_is_said(chance: np.random.Generator) -> None:

@@ -78,7 +78,7 @@ class Levels:
 
     def of(self, column: Column, name: str) -> Hierarchy:
         """Return the hierarchy of a column; a value that was not declared is an error."""
-        first = tuple(map(str, column.levels.tolist())) + tuple(map(str, column.missing))
+        first = (*map(_text, column.levels.tolist()), *map(str, column.missing))
         maps, names = [np.arange(column.n_levels)], [first]
         found = self._intervals(column, name) if self.widths else self._groups(column, name)
         missing = list(map(str, column.missing))
@@ -91,6 +91,20 @@ class Levels:
             maps.append(np.zeros(column.n_levels, np.int64))
             names.append((HIDDEN,))
         return Hierarchy(tuple(maps), tuple(names))
+
+    def words(self, level: int) -> str:
+        """Return what a level does.
+
+        Examples
+        --------
+        >>> [Levels(widths=[5, 10]).words(level) for level in range(4)]
+        ['as it is', 'intervals of 5', 'intervals of 10', 'hidden']
+        """
+        if level == 0:
+            return "as it is"
+        if level <= len(self.widths):
+            return f"intervals of {self.widths[level - 1]:g}"
+        return f"grouping {level}" if level <= len(self.groups) else "hidden"
 
     def _intervals(self, column: Column, name: str) -> Iterator[tuple[Ints, list[str]]]:
         numbers = number_column(Table({name: column}), name, "a hierarchy of widths").numbers
@@ -190,7 +204,10 @@ class Hierarchy:
         return len(self.maps) - 1
 
     def column(self, original: Column, level: int, codes: Ints) -> Column:
-        """Return released cells as a column: with what they are called, and nothing else.
+        """Return released cells as a column that says nothing about any other cell.
+
+        Which levels there are, how they are written and in which order they stand depends on the
+        released cells alone: a single 2.5 that was not released must not make 1 a 1.0.
 
         Parameters
         ----------
@@ -201,17 +218,33 @@ class Hierarchy:
         codes
             Groups of this level, one per released row.
         """
-        if level == 0:
-            made = original.with_codes(codes).compact()
-            kept = set(made.levels.tolist())
-            return replace(
-                made, value_labels={k: v for k, v in made.value_labels.items() if k in kept}
-            )
+        if level == 0 and original.kind.is_number:
+            return _in_order(replace(original.with_codes(codes), storage=""))
         names = self.names[level]
         ways = () if names == (HIDDEN,) else original.missing
         missing = tuple(replace(m, code=None if m.code is None else str(m.code)) for m in ways)
         levels = np.array(names[: len(names) - len(ways)], dtype=object)
-        return Column(codes, levels, Kind.CATEGORY, missing, original.label).compact()
+        labels = {_text(k): v for k, v in original.value_labels.items()} if level == 0 else {}
+        made = Column(codes, levels, Kind.CATEGORY, missing, original.label, labels)
+        return _in_order(made)
+
+
+def _in_order(column: Column) -> Column:
+    """Return a column with the levels that occur, sorted, and their labels."""
+    column = column.compact()
+    n = len(column.levels)
+    order = np.argsort(column.levels, kind="stable")
+    ways = sorted(range(len(column.missing)), key=lambda way: column.missing[way].key)
+    place = np.empty(column.n_levels, np.int64)
+    place[np.concatenate([order, n + np.array(ways, np.int64)])] = np.arange(column.n_levels)
+    kept = set(column.levels.tolist())
+    return replace(
+        column,
+        codes=place[column.codes],
+        levels=column.levels[order],
+        missing=tuple(column.missing[way] for way in ways),
+        value_labels={k: v for k, v in column.value_labels.items() if k in kept},
+    )
 
 
 @dataclass(frozen=True, eq=False)

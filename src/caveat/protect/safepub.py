@@ -161,8 +161,8 @@ class Promise:
             f"records, {self.search:g} for the choice of levels) and delta {self.delta:g}",
             "protected: one row of the data; two data sets are neighbours if one has one row more",
             f"covered: {', '.join(self.columns)}, and no other column; only the released file",
-            "not covered: who has several rows, how beta and the levels were chosen if somebody "
-            "looked at results, and the counts of this run that are for the office",
+            "not covered: a person with several rows, how beta and the levels were chosen if "
+            "somebody looked at results, and the counts of this run that are for the office",
         )
 
 
@@ -212,7 +212,8 @@ def safepub(
     Parameters
     ----------
     table
-        The original records; one row per person.
+        The original records; one row per person. The kinds of its columns should be declared: one
+        that was found from the data is outside the promise.
     levels
         The columns to release, with their declared levels.
     response
@@ -239,22 +240,11 @@ def safepub(
         )
     everything = {**levels, response: Levels(hides=False)}
     promise = promise_for(tuple(everything), epsilon=epsilon, delta=delta, beta=beta, search=search)
-    lattice = Lattice(tuple(one.of(table[name], name) for name, one in everything.items()))
-    if lattice.n_nodes > MOST_NODES:
-        raise CaveatError(
-            f"there are {lattice.n_nodes:,} combinations of levels",
-            where="safepub",
-            do=f"declare fewer levels: {MOST_NODES:,} combinations are the most",
-        )
+    lattice = _lattice(table, everything)
     codes = np.stack([table[name].codes.astype(np.int64) for name in everything], axis=1)
     node = _chosen(codes[_kept(len(codes), promise.beta)], lattice, promise)
     sample = codes[_kept(len(codes), promise.beta)]
     made, n_classes = _released(sample, lattice, node, promise.k)
-    triples = zip(everything, lattice.hierarchies, node, strict=True)
-    columns = {
-        name: hierarchy.column(table[name], level, made[:, i])
-        for i, (name, hierarchy, level) in enumerate(triples)
-    }
     counts = {
         "rows": table.n_rows,
         "sampled": len(sample),
@@ -268,7 +258,30 @@ def safepub(
         "beta": promise.beta, "search": search, "k": promise.k,
     }  # fmt: skip
     step = Step("safepub", parameters, counts, reads_original=True, notes=_notes(promise, table))
-    return Protected(Table(columns, table.backend), step)
+    return Protected(_table(table, made, tuple(everything), lattice, node), step)
+
+
+def _table(
+    original: Table, made: Ints, names: tuple[str, ...], lattice: Lattice, node: Node
+) -> Table:
+    """Return the released records in the order of their values: nothing is left of another one."""
+    columns = {
+        name: lattice.hierarchies[i].column(original[name], node[i], made[:, i])
+        for i, name in enumerate(names)
+    }
+    order = np.lexsort([column.codes for column in reversed(columns.values())])
+    return Table(columns, original.backend).take(order)
+
+
+def _lattice(table: Table, levels: Mapping[str, Levels]) -> Lattice:
+    lattice = Lattice(tuple(one.of(table[name], name) for name, one in levels.items()))
+    if lattice.n_nodes > MOST_NODES:
+        raise CaveatError(
+            f"there are {lattice.n_nodes:,} combinations of levels",
+            where="safepub",
+            do=f"declare fewer levels: {MOST_NODES:,} combinations are the most",
+        )
+    return lattice
 
 
 def _notes(promise: Promise, table: Table) -> tuple[Note, ...]:
@@ -321,10 +334,8 @@ def _score(sample: Ints, lattice: Lattice, node: Node, k: int) -> int:
 
 
 def _released(sample: Ints, lattice: Lattice, node: Node, k: int) -> tuple[Ints, int]:
-    """Return the records in classes of k or more, sorted, and the number of these classes."""
+    """Return the records in classes of k or more, and the number of these classes."""
     classes, n = lattice.classes(sample, node)
     counts = np.bincount(classes, minlength=n)
-    made = lattice.generalise(sample, node)
-    kept = np.flatnonzero(counts[classes] >= k)
-    # By class, whose numbers are in the order of the values: nothing is left of the rows' order.
-    return made[kept[np.argsort(classes[kept], kind="stable")]], int((counts >= k).sum())
+    kept = counts[classes] >= k
+    return lattice.generalise(sample[kept], node), int((counts >= k).sum())

@@ -303,7 +303,7 @@ REMARKS = (
     "clipped from above only",
     "misprints: Laplacian A(z) = e^-|z| + |z|, not minus; Epanechnikov K(z) is 1 for z > 1, not "
     "for |z| > 1",
-    "not rerun: the K-norm gradient, DP-SGD and DP-AGD; their published errors rest on the same code",
+    "not rerun: the K-norm gradient, DP-SGD and DP-AGD, whose printed errors are of the same code",
     "the bandwidth is in units of y: at far quantiles its bias is most of the error without noise",
 )
 

@@ -109,7 +109,9 @@ def test_the_bound_is_tight_at_large_rates() -> None:
 
 
 @given(st.floats(0.05, 4), st.floats(0.02, 1), st.integers(1, 60))
-def test_delta_falls_with_k_and_rises_with_the_rate(epsilon: float, share: float, k: int) -> None:
+def test_delta_falls_with_k_and_is_what_the_formula_says(
+    epsilon: float, share: float, k: int
+) -> None:
     rate = share * beta_max(epsilon)
     assert delta_of(k + 1, rate, epsilon) <= delta_of(k, rate, epsilon)
     by_hand = delta_by_hand(k, rate, epsilon)

@@ -113,6 +113,13 @@ def _privacy(names: dict[str, Any]) -> None:
     assert "again" not in names  # refused
 
 
+def _safepub(names: dict[str, Any]) -> None:
+    done = names["done"]
+    assert names["promise"].k == done.step.parameters["k"] == 13
+    assert done.table.names == ("age", "sex", "region", "marital")
+    assert 600 < done.step.counts["sampled"] < 1200
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -121,6 +128,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "privacy.md": _privacy,
     "report.md": _report,
     "risk.md": _risk,
+    "safepub.md": _safepub,
     "strong-attacker.md": _strong,
     "trust.md": _trust,
     "utility.md": _utility,

@@ -18,6 +18,7 @@ from caveat.cli.look import look
 from caveat.cli.measures import measures
 from caveat.cli.report import report
 from caveat.cli.run import run
+from caveat.cli.safepub import safepub
 from caveat.cli.study import study
 from caveat.cli.synth import model_app, synth
 from caveat.cli.tune import tune
@@ -66,6 +67,7 @@ app.command()(look)
 app.command()(measures)
 app.command()(report)
 app.command()(run)
+app.command()(safepub)
 app.command()(study)
 app.command()(synth)
 app.command()(tune)

@@ -3,20 +3,35 @@
 from caveat.protect.counts import stochastic_round
 from caveat.protect.distance import distance_filter, too_close
 from caveat.protect.ecap import Population, add_noise, ecap, scale_for
+from caveat.protect.lattice import Hierarchy, Lattice, Levels
 from caveat.protect.levels import group_rare_levels, label
 from caveat.protect.microaggregation import mdav, microaggregate
 from caveat.protect.numbers import code_extremes, round_numbers, smooth
 from caveat.protect.pram import epsilon0, pram, pram_matrix, theta_for_epsilon
 from caveat.protect.record import Protected, Step
+from caveat.protect.safepub import (
+    Promise,
+    beta_max,
+    delta_of,
+    promise_for,
+    safepub,
+    smallest_k,
+)
 from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
 
 __all__ = [
+    "Hierarchy",
+    "Lattice",
+    "Levels",
     "Population",
+    "Promise",
     "Protected",
     "Step",
     "add_noise",
+    "beta_max",
     "code_extremes",
+    "delta_of",
     "distance_filter",
     "ecap",
     "epsilon0",
@@ -26,9 +41,12 @@ __all__ = [
     "microaggregate",
     "pram",
     "pram_matrix",
+    "promise_for",
     "remove_replicated_uniques",
     "round_numbers",
+    "safepub",
     "scale_for",
+    "smallest_k",
     "smooth",
     "spectral",
     "stochastic_round",

@@ -12,7 +12,7 @@ from caveat.table.atomic import check_outputs, make_folder
 
 __all__ = ["Grid", "Output", "Study", "StudyResult"]
 
-BESIDE = ("printed", "sd", "off")
+BESIDE = ("printed", "reference", "sd", "±", "off")
 """Headings that say nothing without the column before them."""
 
 

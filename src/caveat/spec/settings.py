@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from caveat.spec._kinds import Choice, EntryKind, Flag, Key, Many, Number, Text, Whole
+from caveat.spec._kinds import Choice, EntryKind, Flag, Key, Many, Number, Plain, Text, Whole
 from caveat.synthesis.grid import SCALES
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
@@ -71,6 +71,12 @@ SETTINGS = {
 """Settings for all columns, or for single ones."""
 
 PUBLIC = {
+    "levels": Key(
+        Many(Plain(), "values", least=1),
+        "What a column can be, declared, for a guarantee: texts, or whole numbers, or true and "
+        "false.",
+        otherwise="read off the data, which no guarantee allows",
+    ),
     "range": Key(
         Many(Number(), "numbers (lowest, highest, step)", exactly=3),
         "What is public about a number, for guarded trees.",

@@ -302,7 +302,7 @@ def _column_plan(
     remarks: list[str],
 ) -> ColumnPlan:
     column = table[name]
-    _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale"), name)
+    _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale", "levels"), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
     choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
     if settings.method not in choices:

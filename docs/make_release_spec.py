@@ -8,6 +8,7 @@ from typing import Any
 from caveat.protect.pipeline import PROTECTIONS, arguments_of
 from caveat.spec._kinds import Choice, Either, EntryKind, Group, Key, Many, Named
 from caveat.spec.entries import SPECIFICATION
+from caveat.spec.settings import PUBLIC
 
 HEAD = """\
 # The release specification
@@ -190,7 +191,7 @@ def _inner(kind: EntryKind) -> list[tuple[Group, str]]:
     if isinstance(kind, Named) and isinstance(kind.item, Group) and "then" in kind.item.keys:
         return [(kind.item, ".NAME.")]
     if isinstance(kind, Named) and isinstance(kind.item, Group) and "range" in kind.item.keys:
-        own = {name: key for name, key in kind.item.keys.items() if name in ("range", "scale")}
+        own = {name: key for name, key in kind.item.keys.items() if name in PUBLIC}
         return [(Group(own), ".NAME.")]
     return []
 

@@ -45,8 +45,7 @@ INSIDE = {
     "caveat.risk.audit_pairs", "caveat.risk.cross", "caveat.risk.disclosure_of_codes",
     "caveat.risk.key_cells", "caveat.utility.compare_pairs", "caveat.utility.entries",
     "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.spec.starter.released",
-    "caveat.spec.starter.column_blocks", "caveat.spec.starter.group_finding",
-    "caveat.spec.starter.guarded_lines",
+    "caveat.spec.starter.group_finding", "caveat.spec.starter.guarded_lines",
     "caveat.datasets", "caveat.__version__",
 }  # fmt: skip
 

@@ -15,9 +15,10 @@ import pytest
 
 from caveat.cli import main
 from caveat.datasets import patients
+from caveat.release import ReleaseSpec
 from caveat.spec.document import Document
 from caveat.spec.tables import read_linked, read_tables
-from caveat.table import write
+from caveat.table import Column, Kind, Table, write
 
 RNG = np.random.default_rng(25)
 
@@ -148,3 +149,107 @@ def test_a_file_is_named_once(run, hospital):
     result = run("look", hospital / "visits.csv", hospital / "visits.csv")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == ("caveat: two files are called the same; name each of them once.\n")
+
+
+CODES = """\
+column,value,label,missing,low,high,step
+sex,f,woman,,,,
+sex,m,man,,,,
+age,,,,0,120,1
+income,,,,0,800,1
+income,-8,not asked,yes,,,
+planet,mars,,,,,
+"""
+
+
+@pytest.fixture
+def codes(tmp_path) -> Path:
+    path = tmp_path / "codes.csv"
+    path.write_text(CODES)
+    return path
+
+
+def test_a_guarantee_needs_declarations_and_one_line_says_so(run, survey):
+    last = " ".join(run("look", survey).stdout.split("\n\n")[-1].split())
+    assert last == (
+        "A guarantee (epsilon) needs a declared domain of sex, age, income, agegr; "
+        "--codebook FILE writes it."
+    )
+    printed = json.loads(run("look", survey, "--json", "-").stdout)
+    assert printed["domains"] == {"needed": ["sex", "age", "income", "agegr"]}
+
+
+def test_a_code_book_becomes_a_declaration(run, survey, codes, tmp_path):
+    target = tmp_path / "release.toml"
+    result = run("look", survey, "--codebook", codes, "--out", target)
+    assert result.returncode == 0
+    end = " ".join(result.stdout[result.stdout.index("Declared domains") :].split())
+    assert end == (
+        "Declared domains, for a guarantee "
+        "· declared by the code book: sex, age, income "
+        "· needs a declared domain before a guarantee can be given: agegr "
+        "· has values that the code book lacks; a guarantee takes them as empty or as the limit: "
+        "income "
+        "· in the code book, not in the data (ignored): planet"
+    )
+    content = tomllib.loads(target.read_text())
+    assert content["columns"] == {
+        "sex": {"kind": "category"},
+        "income": {"missing": {"-8": "not asked"}},
+    }
+    assert content["synthesis"]["columns"] == {
+        "sex": {"levels": ["f", "m"]},
+        "age": {"range": [0, 120, 1]},
+        "income": {"range": [0, 800, 1]},
+    }
+    assert "planet" not in target.read_text()
+
+
+def test_the_declaration_is_a_specification(run, survey, codes, tmp_path):
+    codes.write_text(CODES.replace("0,800,1", "0,9000,1"))
+    target = tmp_path / "release.toml"
+    run("look", survey, "--codebook", codes, "--out", target)
+    spec = ReleaseSpec.from_toml(target)
+    plan = spec.check(spec.read_data())
+    assert "range 0 to 120 by 1, even cells)" in str(plan)
+    again = json.loads(run("look", survey, "--schema", target, "--json", "-").stdout)
+    assert again["domains"] == {"needed": ["agegr"]}
+
+
+def test_a_schema_comes_before_the_code_book(run, survey, codes, tmp_path):
+    schema = tmp_path / "schema.toml"
+    schema.write_text("[columns.income]\nmissing = [-9]\n")
+    found = run("look", survey, "--schema", schema, "--codebook", codes, "--json", "-")
+    about = {f["code"] for f in json.loads(found.stdout)["findings"] if "income" in f["columns"]}
+    assert "missing-code" in about
+    schema.write_text("[columns.absent]\nmissing = [-9]\n")
+    refused = run("look", survey, "--schema", schema, "--codebook", codes)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "column absent: the schema names a column that the data do not have" in refused.stderr
+
+
+def test_wrong_code_books(run, survey, codes, hospital, tmp_path):
+    refused = run("look", survey, "--codebook", survey)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "this is no code book" in refused.stderr
+    refused = run("look", survey, "--codebook", codes, "--out", codes, "--force")
+    assert refused.returncode == 2
+    assert codes.read_text() == CODES
+    refused = run("look", hospital / "patients.csv", hospital / "visits.csv", "--codebook", codes)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "a code book goes with one file" in refused.stderr
+
+
+def test_the_labels_of_the_file_itself_serve(run, tmp_path):
+    data = tmp_path / "people.sav"
+    sex = Column(
+        np.array([0, 1, 1, 0]), np.array([1, 2]), Kind.CATEGORY,
+        value_labels={1: "woman", 2: "man", 3: "other"},
+    )  # fmt: skip
+    write(Table({"sex": sex}), data)
+    assert "--codebook people.sav writes it." in " ".join(run("look", data).stdout.split())
+    target = tmp_path / "release.toml"
+    run("look", data, "--codebook", data, "--out", target)
+    content = tomllib.loads(target.read_text())
+    assert content["synthesis"]["columns"] == {"sex": {"levels": [1, 2, 3]}}
+    assert "columns" not in content

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,9 +22,12 @@ from caveat.findings import CATALOGUE, ColumnProfile, Finding, Profile, Strength
 from caveat.findings import look as look_at
 from caveat.findings.links import Links, find_links
 from caveat.findings.profile import listed, percent, plural, shown
-from caveat.spec.starter import starter
+from caveat.spec.codebook import Codebook, Held, declared_in, read_codebook
+from caveat.spec.starter import released, starter
 from caveat.spec.starter_tables import starter_of_tables
+from caveat.table import Schema, Table
 from caveat.table.atomic import check_outputs, write_text
+from caveat.table.files import has_labels
 
 __all__ = ["look"]
 
@@ -45,6 +49,13 @@ def look(
     schema: Annotated[
         Path | None, typer.Option(help="A TOML file that declares kinds and missing codes.")
     ] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            help="What the columns can be, for a guarantee: a table (column, value, missing, "
+            "label; or column, low, high, step), or the value labels of an SPSS or Stata file."
+        ),
+    ] = None,
     json_to: Annotated[
         str | None, typer.Option("--json", help="Write the report as JSON; - for the terminal.")
     ] = None,
@@ -60,15 +71,14 @@ def look(
 ) -> None:
     """Report what is in FILE, and what has to be decided before it is synthesised."""
     json_path = Path(json_to) if json_to not in (None, "-") else None
-    check_outputs([json_path, out], force=force, inputs=[*file, schema])
+    check_outputs([json_path, out], force=force, inputs=[*file, schema, codebook])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
     if len(file) == 1:
-        profile = look_at(reader.original(file[0]))
-        found = profile.to_dict()
-        if json_to != "-":
-            show(profile, str(file[0]))
-        text = starter(profile, seen_from(out, file[0]), reader.form) if out else ""
+        found, text = _look_at_one(file[0], reader, codebook, out, quiet=json_to == "-")
+    elif codebook:
+        what = "a code book goes with one file: a guarantee is for a single table"
+        raise CaveatError(what, where="--codebook", do="look at the files one by one")
     else:
         found, text = _look_at_several(file, reader, out, quiet=json_to == "-")
     document = json.dumps(found, indent=2, ensure_ascii=False, default=str)
@@ -79,6 +89,70 @@ def look(
         if target is not None:
             write_text(target, content, force=force)
             console.remark(f"written: {target}")
+
+
+def _look_at_one(
+    path: Path, reader: Reader, codebook: Path | None, out: Path | None, *, quiet: bool
+) -> tuple[dict[str, Any], str]:
+    """Look at a file; return the report and the starter specification."""
+    book, declared = None, declared_in(reader.synthesis)
+    if codebook is not None:
+        book = read_codebook(codebook, **{k: v for k, v in reader.form.items() if k != "delimiter"})
+    table = reader.original(path) if book is None else _read_by_the_book(path, reader, book)
+    profile = look_at(table)
+    held = None if book is None else book.held_against(table, path)
+    domains = {} if held is None else held.domains
+    declared |= {name for name, domain in domains.items() if domain.is_whole}
+    needed = [name for name in released(profile) if name not in declared]
+    if not quiet:
+        show(profile, str(path))
+        _show_domains(held, needed, path)
+    about = {"needed": needed}
+    if held is not None:
+        about |= {"declared": [n for n in domains if n in declared], "unfit": list(held.unfit)}
+        about |= {"unknown": list(held.unknown)}
+    text = starter(profile, seen_from(out, path), reader.form, domains=domains) if out else ""
+    return {**profile.to_dict(), "domains": about}, text
+
+
+def _read_by_the_book(path: Path, reader: Reader, book: Codebook) -> Table:
+    """Read a table with what a code book says, where the schema says nothing."""
+    own = reader.schema.columns
+    both = Schema({**book.schema(path).columns, **own})
+    table = replace(reader, schema=both).release(path)  # the code book may have other columns too
+    Schema({name: entry for name, entry in own.items() if name not in table}).apply(table)
+    return table
+
+
+def _show_domains(held: Held | None, needed: Sequence[str], path: Path) -> None:
+    """Say which columns a guarantee would lack a declaration of; in one line if nobody asked."""
+    width = min(console.out.width, WIDEST)
+    if held is None:
+        if needed:
+            source = path.name if has_labels(path) else "FILE"
+            text = (
+                f"A guarantee (epsilon) needs a declared domain of {listed(needed)}; "
+                f"--codebook {source} writes it."
+            )
+            console.out.print(Text(f"\n{text}", style="dim"), width=width)
+        return
+    known = [name for name, domain in held.domains.items() if domain.is_whole]
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for names, says in (
+        (known, "declared by the code book"),
+        (needed, "needs a declared domain before a guarantee can be given"),
+        (
+            held.unfit,
+            "has values that the code book lacks; a guarantee takes them as empty or as the limit",
+        ),
+        (held.unknown, "in the code book, not in the data (ignored)"),
+    ):
+        if names:
+            grid.add_row("·", Text(f"{says}: {listed(names, 12)}"))
+    console.out.print(Text("\nDeclared domains, for a guarantee", style="bold"), width=width)
+    console.out.print(Padding(Group(grid), (0, 0, 0, 2), expand=False), width=width)
 
 
 def _look_at_several(

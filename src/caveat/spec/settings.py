@@ -89,8 +89,9 @@ SETTINGS = {
 
 PUBLIC = {
     "levels": Key(
-        Many(Plain(), "values, all of them texts or all whole numbers", least=1),
-        "What a column can be, declared, for a guarantee.",
+        Many(Plain(), "values", least=1),
+        "What a column can be, declared, for a guarantee: texts, or whole numbers, or true and "
+        "false.",
         otherwise="read off the data, which no guarantee allows",
     ),
     "range": Key(

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from caveat.expressions.language import can_be_named, named
 from caveat.findings.groups import ADULT
-from caveat.findings.profile import Finding, Profile, Strength, percent, plural
+from caveat.findings.profile import Finding, Profile, plural
 from caveat.findings.shape import FINDINGS
 from caveat.findings.weights import chosen_weights
 from caveat.spec.answers import Answers, closing_parts, release_part
+from caveat.spec.codebook import Domain, domain_lines
+from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
 
-__all__ = ["column_blocks", "group_finding", "guarded_lines", "released", "starter"]
+__all__ = ["group_finding", "guarded_lines", "released", "starter"]
 
 _HEAD = """\
 #:schema ./release.schema.json
@@ -62,6 +64,7 @@ def starter(
     path: str = "",
     form: Mapping[str, str] | None = None,
     answers: Answers | None = None,
+    domains: Mapping[str, Domain] | None = None,
 ) -> str:
     """Return the text of a starter specification.
 
@@ -75,6 +78,8 @@ def starter(
         Delimiter, decimal sign and encoding, if they were given.
     answers
         What the user wants.
+    domains
+        What a code book says that columns can be; never what was found in them.
     """
     # Only who says that nothing leaves the room needs no guard.
     guarded = answers is None or answers.access != "secure"
@@ -86,10 +91,11 @@ def starter(
         _HEAD,
         *release_part(answers),
         *_data(path, form or {}),
-        *_columns(profile),
+        *_columns(profile, domains or {}),
         *_groups(groups),
         *_synthesis(profile, order, guarded, groups),
         *_rules(profile, order, derived, groups),
+        *_domains(domains or {}),
         *_derived(profile, derived, groups),
         *closing_parts(profile, order, answers, list(_edit_rules(groups))),
     ]
@@ -107,80 +113,11 @@ def guarded_lines() -> tuple[str, ...]:
     return _GUARDED
 
 
-def _columns(profile: Profile) -> Iterator[str]:
+def _columns(profile: Profile, domains: Mapping[str, Domain]) -> Iterator[str]:
     yield "# Kinds: numeric, integer, boolean, category, ordered, date, datetime, text, id."
     yield '# A missing code is better with its meaning: missing = { "-8" = "not applicable" }.'
     yield ""
-    yield from column_blocks(profile, "columns")
-
-
-def column_blocks(profile: Profile, section: str) -> Iterator[str]:
-    """Return what was found about single columns, each as a block of a section."""
-    possible = {name for f in profile.findings if f.code == "few-numbers" for name in f.columns}
-    declared: dict[str, list[Finding]] = {}
-    for f in profile.findings:
-        if f.columns and set(f.suggestion) & {"missing", "kind", "formats"}:
-            declared.setdefault(f.columns[0], []).append(f)
-    for column in profile.columns:
-        found = declared.get(column.name, [])
-        if found or column.name in possible:
-            block = _column(column.name, column.label, found, column.name in possible, section)
-            yield from block
-
-
-def _column(
-    name: str, label: str, found: Sequence[Finding], may_be_codes: bool, section: str
-) -> Iterator[str]:
-    converted = any("kind" in f.suggestion for f in found)
-    clear = [
-        f for f in found if f.strength is not Strength.POSSIBLE or (converted and not _is_number(f))
-    ]
-    lines = list(_properties(clear, found, may_be_codes))
-    active = any(not line.startswith("#") for line in lines)
-    yield f"{'' if active else '# '}[{section}.{toml_key(name)}]"
-    yield from lines
-    if active:
-        yield f"{'' if label else '# '}label = {toml_value(label)}"
-    yield ""
-
-
-def _properties(
-    clear: Sequence[Finding], found: Sequence[Finding], may_be_codes: bool
-) -> Iterator[str]:
-    codes = [code for f in clear for code in f.suggestion.get("missing", ())]
-    for f in found:
-        if f in clear and "missing" in f.suggestion:
-            yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: a code for missing?")
-    if codes:
-        yield f"missing = {toml_value(codes)}"
-    for f in found:
-        if f not in clear and "missing" in f.suggestion:
-            yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: missing, or a value?")
-            yield comment(f"missing = {toml_value([*codes, *f.suggestion['missing']])}")
-    for f in found:
-        if "kind" in f.suggestion:
-            yield f"kind = {toml_value(f.suggestion['kind'])}"
-            if "format" in f.suggestion:
-                yield f"format = {toml_value(f.suggestion['format'])}"
-        if "formats" in f.suggestion:
-            yield comment("Dates: which comes first, the day or the month?")
-            yield comment('kind = "date"')
-            yield from (comment(f"format = {toml_value(form)}") for form in f.suggestion["formats"])
-    if may_be_codes:
-        yield comment("Few different whole numbers: names of groups?")
-        yield comment('kind = "category"')
-
-
-def _is_number(finding: Finding) -> bool:
-    """Whether the codes are numbers: words must be out of the way before text is converted."""
-    try:
-        return bool([float(code) for code in finding.suggestion.get("missing", ())])
-    except ValueError:
-        return False
-
-
-def _codes(finding: Finding) -> str:
-    return ", ".join(str(code) for code in finding.suggestion["missing"])
+    yield from column_blocks(profile, "columns", domains)
 
 
 def _in_force(profile: Profile) -> dict[str, Finding]:
@@ -328,6 +265,18 @@ def _is_drawn_so(source: str, target: str, groups: Finding | None) -> bool:
     shared = groups.suggestion["groups"]["constant"]
     backwards = target in shared and source not in shared
     return not backwards and not counted & {source, target}
+
+
+def _domains(domains: Mapping[str, Domain]) -> Iterator[str]:
+    """Return what the columns can be, by the code book."""
+    known = {name: domain for name, domain in domains.items() if domain.is_whole}
+    if known:
+        yield "# What columns can be, by the code book: a guarantee needs it, never from data."
+        yield "# A number has its lowest value, its highest value and its step."
+    for name, domain in known.items():
+        yield f"[synthesis.columns.{toml_key(name)}]"
+        yield from domain_lines(domain)
+        yield ""
 
 
 def _derived(

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from caveat.findings.links import Links
 from caveat.findings.profile import Profile
-from caveat.spec.starter import column_blocks, guarded_lines
+from caveat.spec.starter import guarded_lines
+from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
 
 __all__ = ["starter_of_tables"]

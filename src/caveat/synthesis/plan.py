@@ -314,7 +314,8 @@ def _column_plan(
     remarks: list[str],
 ) -> ColumnPlan:
     column = table[name]
-    _refuse_unknown(given, (*SETTINGS, "predictors", "special", "range", "scale", "bins"), name)
+    public = ("range", "scale", "bins", "levels")
+    _refuse_unknown(given, (*SETTINGS, "predictors", "special", *public), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
     choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
     if settings.method not in choices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +22,14 @@ from caveat.table.encode import LAST_YEAR, encode, outside_calendar
 from caveat.table.frames import as_series, refuse_bad_names
 from caveat.table.table import Table
 
-__all__ = ["EPOCHS", "as_times", "kind_of_format", "program_of", "read_labelled"]
+__all__ = [
+    "EPOCHS",
+    "as_times",
+    "kind_of_format",
+    "program_of",
+    "read_labelled",
+    "read_value_labels",
+]
 
 # Where each program's calendar starts, its unit of dates and its unit of datetimes per second.
 EPOCHS = {
@@ -60,16 +67,8 @@ def kind_of_format(form: str | None, program: str) -> Kind | None:
 def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     """Read an SPSS, Stata or SAS file; see :func:`caveat.table.files.read`."""
     size = path.stat().st_size
-    try:
-        asked = None if columns is None else list(columns)
-        facts, cells = parse_apart(path, suffix, asked, most_expanded(size))
-    except (ValueError, LookupError, TypeError, pa.ArrowException):
-        raise CaveatError(
-            f"not a file of the format {suffix[1:]}, or a damaged one",
-            do="check how it was made",
-        ) from None
-    meta = SimpleNamespace(**facts)
-    refuse_bad_names(meta.column_names)
+    asked = None if columns is None else list(columns)
+    meta, cells = _parsed(path, suffix, asked, most_expanded(size))
     wanted = list(meta.column_names if columns is None else columns)
     known = set(meta.column_names)
     unknown = [name for name in wanted if name not in known]
@@ -80,6 +79,49 @@ def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
     check_expansion((meta.number_rows or 0) * (len(meta.column_names) + 8), size, path)
     program = program_of(suffix)
     return Table({name: _encode(cells, i, name, meta, program) for i, name in enumerate(wanted)})
+
+
+def read_value_labels(
+    path: Path, suffix: str
+) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
+    """Read only the header of a file: per column its labelled values and its missing codes.
+
+    Values and codes are text, each with its label. A column has no values where its labels name
+    single points of a scale or a calendar, and not all that it can be.
+    """
+    meta, _ = _parsed(path, suffix, None, -1)  # no cell is read
+    for name in meta.column_names:
+        labels = dict(meta.variable_value_labels.get(name, {}))
+        ranges = meta.missing_ranges.get(name, [])
+        if (meta.readstat_variable_types.get(name) or "").startswith("string"):
+            codes = sorted({str(e["lo"] if isinstance(e, dict) else e) for e in ranges})
+            missing = {code: labels.pop(code, "") for code in codes}
+        else:
+            bounds = [(entry["lo"], entry["hi"]) for entry in ranges]
+            inside = _codes_within(bounds, np.zeros(0), labels)
+            tags = sorted(key for key in labels if isinstance(key, str))
+            missing = {str(_whole(code)): labels.pop(code, "") for code in inside}
+            missing |= {f".{tag}": labels.pop(tag) for tag in tags}
+        values = {str(_whole(value)): label for value, label in labels.items()}
+        form = meta.original_variable_types.get(name) or ""
+        on_a_scale = meta.variable_measure.get(name) == "scale" or len(values) < 2
+        broken = any(isinstance(_whole(value), float) for value in labels)
+        if on_a_scale or broken or kind_of_format(form, program_of(suffix)) is not None:
+            values = {}
+        yield name, values, missing
+
+
+def _parsed(path: Path, suffix: str, columns: list[str] | None, most: float) -> tuple[Any, Any]:
+    """Return what a file says about its columns, and the cells of those asked for."""
+    try:
+        facts, cells = parse_apart(path, suffix, columns, most)
+    except (ValueError, LookupError, TypeError, pa.ArrowException):
+        raise CaveatError(
+            f"not a file of the format {suffix[1:]}, or a damaged one",
+            do="check how it was made",
+        ) from None
+    refuse_bad_names(facts["column_names"])
+    return SimpleNamespace(**facts), cells
 
 
 def _encode(cells: pa.Table, position: int, name: str, meta: Any, program: str) -> Column:

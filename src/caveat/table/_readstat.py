@@ -74,7 +74,8 @@ def _parse(task: str) -> pa.Buffer:
     # (pyreadstat 1.3.7); SPSS has no whole numbers, so that the smaller arrays are safe there.
     options["output_format"] = "pandas" if suffix in (".sav", ".zsav") else "dict"
     arrays: dict[str, pa.Array] = {}
-    _, meta = reader(path, metadataonly=True, output_format="dict")  # pandas is slow to load
+    facts_only = {**options, "output_format": "dict"}  # pandas is slow to load
+    _, meta = reader(path, metadataonly=True, **facts_only)
     wanted = meta.column_names if columns is None else columns
     many = (meta.number_rows or 0) * (len(meta.column_names) + 8) > most
     if not many and len({*meta.column_names}) == len({*meta.column_names, *wanted}):

@@ -19,7 +19,10 @@ __all__ = [
     "FORMATS",
     "Format",
     "check_target",
+    "has_labels",
+    "is_text",
     "read",
+    "read_value_labels",
     "readable",
     "writable",
     "write",
@@ -43,17 +46,23 @@ class Format(NamedTuple):
     prepare
         Takes a table and the extension, refuses what the format cannot hold, and returns what
         writes it to a path; empty if the format is only read.
+    labels
+        Takes the path and the extension, and returns labels and missing codes of the header; empty
+        if the format has none.
     """
 
     read: str
     prepare: str = ""
+    labels: str = ""
 
 
 _COLUMNAR = Format(
     "caveat.table._columnar:read_columnar", "caveat.table._columnar:prepare_columnar"
 )
 _LABELLED = Format(
-    "caveat.table._labelled:read_labelled", "caveat.table._labelled_write:prepare_labelled"
+    "caveat.table._labelled:read_labelled",
+    "caveat.table._labelled_write:prepare_labelled",
+    "caveat.table._labelled:read_value_labels",
 )
 FORMATS = {
     **dict.fromkeys((".parquet", ".feather", ".arrow"), _COLUMNAR),
@@ -128,6 +137,36 @@ def read(
     except OSError as error:  # it was there a moment ago
         raise _unreadable(error, path) from None
     return (schema.only(table.names) if partial else schema).apply(table)
+
+
+def is_text(path: str | Path) -> bool:
+    """Whether a file is delimited text, whose cells have no types of their own."""
+    return _suffix(Path(path), readable()) not in FORMATS
+
+
+def has_labels(path: str | Path) -> bool:
+    """Whether a file is of a format that has value labels."""
+    suffix = _suffix(Path(path), readable())
+    return suffix in FORMATS and bool(FORMATS[suffix].labels)
+
+
+def read_value_labels(
+    path: str | Path,
+) -> list[tuple[str, dict[str, str], dict[str, str]]] | None:
+    """Read what the header of an SPSS, Stata or SAS file says about values, and no record.
+
+    Returns for each column its name, its labelled values and its missing codes, each with the
+    label; None if the format has no labels.
+    """
+    path = Path(path)
+    _check_input(path)
+    suffix = _suffix(path, readable())
+    if not has_labels(path):
+        return None
+    try:
+        return list(resolve_name(FORMATS[suffix].labels)(path, suffix))
+    except CaveatError as error:
+        raise _in_file(error, path) from None
 
 
 def _read_by_format(

@@ -1,0 +1,292 @@
+"""What the columns can be, by a code book: the declaration that a guarantee needs.
+
+Nothing is read off the records. A code book is a table that somebody wrote, or the header of an
+SPSS, Stata or SAS file. Value labels stand there because the questionnaire offered the answers, and
+they are there whether anybody gave them or not: one record more or less leaves them as they are. A
+value without a label that occurs in the records is therefore no level, however often it occurs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from caveat.errors import CaveatError
+from caveat.spec.toml import toml_value
+from caveat.synthesis.grid import declared_grid
+from caveat.table import Column, ColumnSchema, Kind, Schema, Table, read
+from caveat.table.files import is_text, read_value_labels
+
+__all__ = [
+    "Codebook",
+    "Domain",
+    "Held",
+    "declared_in",
+    "domain_lines",
+    "missing_line",
+    "read_codebook",
+]
+
+VALUE, RANGE = "value", ("low", "high", "step")
+FIELDS = ("column", VALUE, *RANGE, "missing", "label")
+FORM = "its columns are column and value (missing, label), or column, low, high and step"
+FLAGS = {"": False, "no": False, "false": False, "0": False, "yes": True, "true": True, "1": True}
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+TRUTH = {"true": True, "false": False}
+EXACT = 2**53  # whole numbers up to here are what they seem to be
+LONG = 88  # characters of a list that is written in one line
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a column can be.
+
+    Parameters
+    ----------
+    levels
+        The values of a class: texts, or as the data store them.
+    range
+        Lowest value, highest value and step of a number.
+    missing
+        The codes that mean missing, with what they mean.
+    kind
+        How the column of a text file has to be read; empty if the file says so itself.
+    """
+
+    levels: tuple[Any, ...] = ()
+    range: tuple[float, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    kind: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says what the column can be, and not only what is missing."""
+        return bool(self.levels or self.range)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A code book held against a table.
+
+    Parameters
+    ----------
+    domains
+        The columns of the table that the code book has.
+    unfit
+        Those with values that the code book does not have.
+    unknown
+        Columns of the code book that the table does not have.
+    """
+
+    domains: Mapping[str, Domain]
+    unfit: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """What a code book says, by column; values and codes are text."""
+
+    columns: Mapping[str, Domain]
+
+    def schema(self, file: str | Path) -> Schema:
+        """Return how a file with such columns is read: a column with levels is a class."""
+        kind = Kind.CATEGORY if is_text(file) else None
+        return Schema(
+            {
+                name: ColumnSchema(kind if domain.levels else None, domain.missing)
+                for name, domain in self.columns.items()
+            }
+        )
+
+    def held_against(self, table: Table, file: str | Path) -> Held:
+        """Return what it says about the columns of a table.
+
+        Parameters
+        ----------
+        table
+            The table, read with :meth:`schema`.
+        file
+            Its file. Cells of a text file have no type: their levels are whole numbers where all
+            codes in the code book are, and otherwise text. Other files say what a column holds.
+        """
+        as_text = is_text(file)
+        domains = {
+            name: _stored(domain, table[name], as_text)
+            for name, domain in self.columns.items()
+            if name in table
+        }
+        unfit = (name for name, domain in domains.items() if not _fits(domain, table[name], name))
+        unknown = (name for name in self.columns if name not in table)
+        return Held(domains, tuple(unfit), tuple(unknown))
+
+
+def _stored(domain: Domain, column: Column, as_text: bool) -> Domain:
+    """Return a domain whose levels have the type that the file has for them."""
+    if not domain.levels:
+        return domain
+    levels, stored = domain.levels, column.levels.dtype.kind
+    if as_text:
+        # Whole numbers are read as such, everything else as it stands: the code book decides.
+        domain = replace(domain, kind=str(Kind.CATEGORY))
+        whole = all(map(WHOLE.fullmatch, (*levels, *domain.missing)))
+        stored = "i" if whole else "O"
+    if stored in "iuf" and all(map(WHOLE.fullmatch, levels)):
+        return replace(domain, levels=tuple(map(int, levels)))
+    if stored == "b" and {level.lower() for level in levels} <= set(TRUTH):
+        return replace(domain, levels=tuple(TRUTH[level.lower()] for level in levels))
+    return domain
+
+
+def _fits(domain: Domain, column: Column, name: str) -> bool:
+    """Whether all values of a column are declared."""
+    if domain.range:
+        if not column.kind.is_number or column.levels.dtype.kind == "M":
+            return not len(column.levels)
+        grid, values = declared_grid(domain.range, "", (), name), column.numbers
+        within = (values >= grid.low) & (values <= grid.high)
+        return bool(within.all() and grid.holds(values).all())
+    if not domain.levels:
+        return True
+    values, levels = set(column.levels.tolist()), set(domain.levels)
+    return values <= levels or set(map(str, values)) <= set(map(str, levels))
+
+
+def read_codebook(path: str | Path, *, decimal: str = ".", encoding: str = "utf-8") -> Codebook:
+    r"""Read a code book.
+
+    Parameters
+    ----------
+    path
+        A table with one line for each value of a class (``column``, ``value``, and if wanted
+        ``missing`` and ``label``), or with one line for each number (``column``, ``low``, ``high``,
+        ``step``), or with both sorts of lines. Or an SPSS, Stata or SAS file: its value labels and
+        missing codes are taken, and none of its records is read.
+    decimal, encoding
+        Of a text file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> lines = "column,value,low,high,step\nsex,f,,,\nsex,m,,,\nage,,0,120,1\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "codes.csv"
+    ...     _ = file.write_text(lines)
+    ...     book = read_codebook(file)
+    >>> book.columns["sex"].levels, book.columns["age"].range
+    (('f', 'm'), (0, 120, 1))
+    """
+    labels = read_value_labels(path)
+    if labels is not None:
+        found = {
+            name: Domain(tuple(values), missing=missing)
+            for name, values, missing in labels
+            if values or missing
+        }
+        if not found:
+            what = "the file has no value labels that say what a column can be"
+            raise CaveatError(what, where=str(path), do=f"give a table: {FORM}")
+        return Codebook(found)
+    as_text = Schema({name: ColumnSchema(Kind.TEXT) for name in FIELDS})
+    table = read(path, schema=as_text, decimal=decimal, encoding=encoding, partial=True)
+    if "column" not in table or not (VALUE in table or all(name in table for name in RANGE)):
+        raise CaveatError("this is no code book", where=str(path), do=FORM)
+    if not table.n_rows:
+        raise CaveatError("the code book has no lines", where=str(path), do=FORM)
+    return Codebook(_columns(table, str(path), decimal))
+
+
+@dataclass
+class _Draft:
+    """What the lines read so far say about a column; levels in their order."""
+
+    levels: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    range: tuple[float, ...] = ()
+
+
+def _columns(table: Table, where: str, decimal: str) -> dict[str, Domain]:
+    cells = [table[name].values if name in table else [None] * table.n_rows for name in FIELDS]
+    found: dict[str, _Draft] = {}
+    for row, texts in enumerate(zip(*cells, strict=True), 1):
+        line = {f: "" if t is None else str(t) for f, t in zip(FIELDS, texts, strict=True)}
+        name = line["column"]
+        try:
+            _add(found.setdefault(name, _Draft()), line, decimal)
+        except CaveatError as error:
+            raise CaveatError(
+                error.what, where=where, column=name or None, row=row, do=error.do
+            ) from None
+    return {name: Domain(tuple(d.levels), d.range, d.missing) for name, d in found.items()}
+
+
+def _add(draft: _Draft, line: Mapping[str, str], decimal: str) -> None:
+    """Add what a line says, or say what is wrong with it."""
+    value, limits = line[VALUE], [line[name].strip() for name in RANGE]
+    missing = FLAGS.get(line["missing"].strip().lower())
+    if not line["column"]:
+        raise CaveatError("the line names no column", do="write which one it is about")
+    if missing is None:
+        raise CaveatError("missing is neither yes nor no", do="write yes, no or nothing")
+    if any(limits):
+        if value or missing:
+            what = "the line has a range, and a value or a missing code too"
+            raise CaveatError(what, do="give each a line of its own")
+        if draft.range:
+            raise CaveatError("the column has two ranges", do="keep one of them")
+        draft.range = _range(limits, decimal, line["column"])
+    elif not value and not missing:
+        raise CaveatError("the line has no value and no range", do="give one, or take it out")
+    elif value in draft.levels or value in draft.missing:
+        raise CaveatError("the value is listed twice", do="take one of the lines out")
+    elif not missing:
+        draft.levels[value] = None
+    elif value:  # an empty cell is always possible
+        draft.missing[value] = line["label"]
+    if draft.range and draft.levels:
+        raise CaveatError(
+            "the column has values and a range",
+            do="keep one of them; codes for missing beside a range have missing = yes",
+        )
+
+
+def _range(limits: list[str], decimal: str, name: str) -> tuple[float, ...]:
+    try:
+        numbers = [float(text.replace(decimal, ".")) for text in limits]
+    except ValueError:
+        numbers = []
+    grid = declared_grid(numbers, "", (), name)
+    limits_of = (grid.low, grid.high, grid.step)
+    return tuple(int(v) if v.is_integer() and abs(v) < EXACT else v for v in limits_of)
+
+
+def declared_in(synthesis: Mapping[str, Any]) -> set[str]:
+    """Return the columns of which a ``[synthesis]`` section says what they can be."""
+    given = synthesis.get("columns", {})
+    return {name for name, entry in given.items() if {"levels", "range"} & set(entry)}
+
+
+def missing_line(domain: Domain) -> str:
+    """Return the entry for codes that mean missing."""
+    if not any(domain.missing.values()):
+        codes = [int(code) if WHOLE.fullmatch(code) else code for code in domain.missing]
+        return f"missing = {toml_value(codes)}"
+    inside = (f"{toml_value(code)} = {toml_value(says)}" for code, says in domain.missing.items())
+    return f"missing = {{ {', '.join(inside)} }}"
+
+
+def domain_lines(domain: Domain) -> Iterator[str]:
+    """Return the entry that says what a column can be."""
+    if domain.range:
+        yield f"range = {toml_value(domain.range)}"
+        return
+    line = f"levels = {toml_value(domain.levels)}"
+    if len(line) <= LONG:
+        yield line
+        return
+    yield "levels = ["
+    yield from (f"  {toml_value(level)}," for level in domain.levels)
+    yield "]"

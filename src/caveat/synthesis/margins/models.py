@@ -12,7 +12,7 @@ from caveat.discreet import without_values
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.margins.cells import cells_of, n_cells_of, ordinary_of
-from caveat.synthesis.margins.clearing import ClearedTable, clear_tables
+from caveat.synthesis.margins.clearing import ClearedTable, clear_tables, cleared_counts
 from caveat.synthesis.margins.cliques import joint_shares
 from caveat.synthesis.margins.plan import MarginsPlan, components, is_tree
 from caveat.synthesis.margins.reconcile import reconcile
@@ -32,11 +32,12 @@ def counted_shares(
 ) -> Tables:
     """Return the shares that columns are drawn from: those of the records, or of cleared tables."""
     sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
+    cells = cells_of(codings, table)
     if plan.clearing is None:
-        counts = count_tables(cells_of(codings, table), sizes, plan.margins, weights)
+        counts = count_tables(cells, sizes, plan.margins, weights)
         return agreeing_shares(counts, sizes, exact=True)
-    cleared = cleared_tables(table, codings, plan, weights)
-    return agreeing_shares({key: found.counts for key, found in cleared.items()}, sizes)
+    counts = cleared_counts(cells, sizes, plan.margins, plan.clearing, weights)
+    return agreeing_shares(counts, sizes)
 
 
 def cleared_tables(

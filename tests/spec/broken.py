@@ -158,7 +158,7 @@ BROKEN = {
         "order = [5, 50]",
         57,
         "map.settings: there is no setting 'order'; use <settings>, strata, weights, "
-        "columns, protect",
+        "clearing, columns, protect",
     ),
     "scenario is one table": (
         '[[scenario]]\nname = "who',
@@ -360,7 +360,7 @@ BROKEN = {
         "minbuckt = 20",
         16,
         "there is no key 'minbuckt' in [synthesis]; perhaps minbucket (allowed: order, "
-        "drop, keep, <settings>, rules, strata, weights, columns)",
+        "drop, keep, <settings>, rules, strata, weights, clearing, columns)",
     ),
     "column of a rule": (
         "if age < 18",
@@ -633,7 +633,7 @@ BROKEN = {
         "minbukket = [5, 50]",
         57,
         "map.settings: there is no setting 'minbukket'; perhaps minbucket (allowed: "
-        "<settings>, strata, weights, columns, protect)",
+        "<settings>, strata, weights, clearing, columns, protect)",
     ),
     "map of a bad value": (
         "minbucket = [5, 50]",

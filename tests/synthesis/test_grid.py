@@ -11,7 +11,7 @@ from tests.tree.guarded.slow import Declared, roundness
 
 from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer, make_plan
-from caveat.synthesis.grid import MOST_CELLS, SCALES, Grid, declared_grid
+from caveat.synthesis.grid import MOST_CELLS, SCALES, Grid, declared_bins, declared_grid
 from caveat.table import Table
 
 
@@ -147,3 +147,25 @@ def test_a_step_finer_than_the_data_is_taken_at_its_word():
     expected = shares[on_tenths].sum()
     seen = np.isclose(drawn["x"] * 10, np.rint(drawn["x"] * 10)).mean()
     assert seen == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 3000))
+
+
+def test_cells_are_as_many_as_asked_for_or_begin_at_edges():
+    assert Grid(0, 99, 1, bins=4).edges.tolist() == [0, 25, 50, 75, 100]
+    assert Grid(0, 99, 1, "geometric", bins=3).edges.tolist() == [0, 4, 21, 100]
+    assert Grid(0, 5, 1, bins=16).n_cells == 6
+    edged = Grid(0, 99, 1, bins=(-5.0, 0.0, 17.5, 65.0, 99.0, 120.0))
+    assert edged.edges.tolist() == [0, 18, 65, 100]
+    assert edged.words == "range 0 to 99 by 1, 3 declared cells"
+    assert Grid(0, 99, 1, bins=4).words == "range 0 to 99 by 1, 4 even cells"
+    halves = Grid(0.5, 9.5, 0.5, bins=(0.0, 2.0, 3.25))
+    assert halves.cell_of(np.array([0.5, 1.5, 2.0, 3.0, 3.5, 9.5])).tolist() == [0, 0, 1, 1, 2, 2]
+    # a cell of nothing but special values is taken in by its neighbour
+    assert Grid(0, 9, 1, special=(0.0,), bins=(0.0, 1.0, 5.0)).edges.tolist() == [0, 5, 10]
+
+
+@pytest.mark.parametrize("bins", [1, 0, -3, 2.5, True, "16", [], [5.0], [1.0, 1.0], [2, "b"], None])
+def test_what_are_no_bins_is_refused(bins):
+    with pytest.raises(CaveatError, match="bins must be a whole number from 2 to 10,000"):
+        declared_bins(bins, "age")
+    with pytest.raises((ValueError, TypeError)):
+        Grid.from_state({**Grid(0, 9, 1).state(), "bins": bins})

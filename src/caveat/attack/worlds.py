@@ -86,6 +86,9 @@ def affected_columns(plan: Plan, changed: Iterable[str]) -> set[str]:
     if changed & {plan.strata, plan.weights}:
         return set(plan.columns)
     hit = {n for n, e in plan.columns.items() if n in changed or changed & set(e.predictors)}
+    for method in ("ipf", "margins"):  # tables of a whole block
+        block = {n for n, e in plan.columns.items() if e.settings.method == method}
+        hit |= block if changed & block else set()
     for rule in plan.rules:
         if changed & set(rule.sources):
             hit.add(rule.target)

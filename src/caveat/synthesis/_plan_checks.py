@@ -299,9 +299,12 @@ def check_rules(
         with about("rules", i):
             contradictions = _checked(rule, columns, table)
         if contradictions:
+            part = f"take no part in the model of {rule.target}"
+            if columns[rule.target].settings.method == "margins":
+                part = "are counted in the tables all the same"
             remarks.append(
                 f"rule {str(rule)!r} does not hold for {contradictions:,} of {table.n_rows:,} "
-                f"original records; they take no part in the model of {rule.target}"
+                f"original records; they {part}"
             )
 
 

@@ -73,11 +73,9 @@ def fit_columns(
         Models whose drawn structure is kept and counted on this table, instead of a new draw.
     published
         Whether a model made from cleared tables is to know no value that they do not publish.
-        An attacker has the dictionary of the original, as everywhere.
     """
     task = replace(_Task.of(table, plan, seed, copy), structures=structures)
-    task = replace(task, joint=_joint(task))
-    task = replace(task, block=_block(task, published))
+    task = replace(task, joint=_joint(task), block=_block(task, published))
     finished = {name: model for name, model in finished.items() if task.accepts(name, model)}
     waiting = [name for name in plan.columns if name not in finished]
 

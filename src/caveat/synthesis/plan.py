@@ -186,14 +186,11 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     refuse_both(keep, options.get("drop", ()))
     # A method of its own is somebody's word for a column, a method for all columns is none.
     keep += [name for name, entry in single.items() if "method" in entry]
-    left = {name for name in judged if name not in keep}
+    left = {*judged} - {*keep}
     wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
     margins, parents = _margins(table, wanted, options, remarks)
-    order = parents_first(order, parents)
-    for name in (name for name in order if name not in columns):
-        given = {**shared, **single.get(name, {})}
-        if name in parents:
-            given |= {"predictors": parents[name], "margins": ()}
+    for name in (name for name in parents_first(order, parents) if name not in columns):
+        given = {**shared, **single.get(name, {}), **parents.get(name, {})}
         if name in judged:
             remarks += _identifying(name, judged[name], given, name in keep, strata)
         before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
@@ -205,7 +202,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(columns, rules, strata, weights, tuple(remarks), unit, margins=margins)
+    return Plan(columns, rules, strata, weights, tuple(remarks), unit, None, margins)
 
 
 def _margins(
@@ -213,8 +210,8 @@ def _margins(
     wanted: Mapping[str, Mapping[str, Any]],
     options: Mapping[str, Any],
     remarks: list[str],
-) -> tuple[MarginsPlan | None, dict[str, tuple[str, ...]]]:
-    """Return the tables that columns are made from, and the parents of each of these columns."""
+) -> tuple[MarginsPlan | None, dict[str, dict[str, Any]]]:
+    """Return the tables that columns are made from, and what these columns are drawn from."""
     block = {n: e for n, e in wanted.items() if e.get("method") == MARGINS}
     clearing = options.get("clearing")
     refuse_own(block, clearing)
@@ -230,7 +227,8 @@ def _margins(
     held = survey_weights(table[weights], weights) if weights else None
     margins, said = plan_margins(table, codings, given, clearing, held)
     remarks += said
-    return margins, margins.arranged(list(block))
+    parents = margins.arranged(list(block))
+    return margins, {n: {"predictors": names, "margins": ()} for n, names in parents.items()}
 
 
 def _identifying(

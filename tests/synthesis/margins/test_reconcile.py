@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from caveat.synthesis.margins.reconcile import nearest_shares, nearest_table, reconcile, total_of
+from caveat.synthesis.margins.reconcile import (
+    nearest_shares,
+    nearest_table,
+    reconcile,
+    rescale,
+    total_of,
+)
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 
@@ -79,3 +85,32 @@ def test_nearest_table_is_the_least_squares_solution():
         bounds=[(0, None)] * 12, constraints=sums, options={"ftol": 1e-14, "maxiter": 500},
     )  # fmt: skip
     assert ours == pytest.approx(found.x.reshape(3, 4), abs=1e-5)
+
+
+TREE = [("a", "b"), ("b", "c"), ("d", "b")]
+LARGER = {"a": 2, "b": 3, "c": 4, "d": 2}
+
+
+@given(st.integers(0, 999))
+def test_rescaled_shares_agree_and_keep_what_is_empty(seed):
+    rng = np.random.default_rng(seed)
+    tables = {m: rng.integers(0, 4, [LARGER[n] for n in m]) for m in TREE}
+    for counts in tables.values():
+        counts[0, 0] = 3  # somebody is in every table
+    found = rescale(tables)
+    b = found["a", "b"].sum(axis=0)
+    assert found["b", "c"].sum(axis=1) == pytest.approx(b, abs=1e-9)
+    assert found["d", "b"].sum(axis=0) == pytest.approx(b, abs=1e-9)
+    for margin in TREE:
+        assert found[margin].sum() == pytest.approx(1)
+    # A level without a record in any table is never drawn.
+    gone = tables["b", "c"].sum(axis=0) == 0
+    assert np.all(found["b", "c"][:, gone] == 0)
+
+
+def test_tables_that_agree_are_not_rescaled():
+    joint = np.random.default_rng(1).integers(1, 9, (2, 3, 2))
+    tables = {("a", "b"): joint.sum(axis=2), ("b", "c"): joint.sum(axis=0)}
+    found = rescale(tables)
+    for margin, counts in tables.items():
+        assert found[margin] == pytest.approx(counts / counts.sum(), abs=1e-12)

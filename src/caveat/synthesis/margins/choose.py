@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.synthesis.margins.clearing import Clearing, clear_tables
+from caveat.synthesis.margins.clearing import Clearing, cleared_counts
 from caveat.synthesis.margins.tables import places, within
 
 __all__ = ["mutual_information", "spanning_tree"]
@@ -98,7 +98,7 @@ def mutual_information(
     if rules is None:
         held, counts = _counted(place, size, weights)
     else:
-        table = clear_tables(cells, sizes, (pair,), rules, weights)[pair].counts.ravel()
+        table = cleared_counts(cells, sizes, [pair], rules, weights)[pair].ravel()
         held = np.flatnonzero(table)
         counts = table[held]
     if not len(held):

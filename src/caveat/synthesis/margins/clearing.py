@@ -6,17 +6,18 @@ left is rounded to a multiple. A cell that is suppressed looks like one that nob
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
-from caveat.synthesis.margins.tables import check_size, places
+from caveat.synthesis.margins.tables import Tables, check_size, places
 
-__all__ = ["ClearedTable", "Clearing", "changed_by", "clear_tables"]
+__all__ = ["ClearedTable", "Clearing", "changed_by", "clear_tables", "cleared_counts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -140,15 +141,7 @@ class ClearedTable:
     suppressed: int
     changed_by: int
 
-    @property
-    def published(self) -> int:
-        """Number of cells that are published."""
-        return int(np.count_nonzero(self.counts))
-
-    @property
-    def smallest(self) -> float:
-        """The smallest count that is published; 0 if none is."""
-        return float(self.counts[self.counts > 0].min(initial=np.inf)) if self.published else 0.0
+    __repr__ = without_values
 
 
 def clear_tables(
@@ -171,13 +164,29 @@ def clear_tables(
     """
     found = {}
     for margin in margins:
-        shape = tuple(sizes[name] for name in margin)
-        check_size(margin, shape)
-        table = _Weighed.of(places(cells, sizes, margin), weights, shape, rules)
-        counts = table.cleared.reshape(shape)
+        table = _Weighed.of(cells, sizes, margin, weights, rules)
+        counts = table.cleared.reshape(_shape(sizes, margin))
         changed = int(np.count_nonzero(table.changed))
         found[margin] = ClearedTable(counts, table.suppressed, changed)
     return found
+
+
+def cleared_counts(
+    cells: Mapping[str, Ints],
+    sizes: Mapping[str, int],
+    margins: Iterable[tuple[str, ...]],
+    rules: Clearing,
+    weights: Floats | None = None,
+) -> Tables:
+    """Return what is published of each cell of each table."""
+    return {
+        m: _Weighed.of(cells, sizes, m, weights, rules).cleared.reshape(_shape(sizes, m))
+        for m in margins
+    }
+
+
+def _shape(sizes: Mapping[str, int], margin: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(sizes[name] for name in margin)
 
 
 def changed_by(
@@ -197,36 +206,44 @@ def changed_by(
     """
     found = np.zeros(len(next(iter(cells.values()))), bool)
     for margin in margins:
-        shape = tuple(sizes[name] for name in margin)
-        found |= _Weighed.of(places(cells, sizes, margin), weights, shape, rules).changed
+        found |= _Weighed.of(cells, sizes, margin, weights, rules).changed
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Weighed:
-    """The records of a table, cell by cell with the largest weights first."""
+    """The records of a table; with a dominance rule cell by cell, the largest weights first."""
 
     rules: Clearing
-    order: Ints  # the records that count, by cell
-    place: Ints  # the cell of each of them, rising
+    order: Ints  # the records that count
+    place: Ints  # the cell of each of them
     weights: Floats
-    rank: Ints  # within the cell, from 0
+    rank: Ints  # within the cell, from 0, where the rules ask for it
     n_records: int
     n_cells: int
 
+    __repr__ = without_values
+
     @classmethod
     def of(
-        cls, place: Ints, weights: Floats | None, shape: tuple[int, ...], rules: Clearing
+        cls,
+        cells: Mapping[str, Ints],
+        sizes: Mapping[str, int],
+        margin: tuple[str, ...],
+        weights: Floats | None,
+        rules: Clearing,
     ) -> _Weighed:
+        shape = _shape(sizes, margin)
+        check_size(margin, shape)
+        place = places(cells, sizes, margin)
         held = np.ones(len(place)) if weights is None else weights
         # Who has no weight is in no count: neither the threshold nor an attacker sees her.
-        order = np.flatnonzero(held > 0)
-        order = order[np.lexsort((-held[order], place[order]))]
-        sorted_place = place[order]
-        first = np.searchsorted(sorted_place, sorted_place)
-        rank = np.arange(len(order)) - first
-        n_cells = int(np.prod(shape))
-        return cls(rules, order, sorted_place, held[order], rank, len(place), n_cells)
+        order, n_cells = np.flatnonzero(held > 0), int(np.prod(shape))
+        rank = np.zeros(len(order), np.int64)
+        if rules.dominance is not None:
+            order = order[np.lexsort((-held[order], place[order]))]
+            rank = np.arange(len(order)) - np.searchsorted(place[order], place[order])
+        return cls(rules, order, place[order], held[order], rank, len(place), n_cells)
 
     def _sums(self, chosen: Flags) -> Floats:
         """Return the weight of some records in each cell."""

@@ -12,10 +12,10 @@ from caveat.discreet import without_values
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.margins.cells import cells_of, n_cells_of, ordinary_of
-from caveat.synthesis.margins.clearing import ClearedTable, clear_tables
+from caveat.synthesis.margins.clearing import ClearedTable, clear_tables, cleared_counts
 from caveat.synthesis.margins.cliques import joint_shares
 from caveat.synthesis.margins.plan import MarginsPlan, components, is_tree
-from caveat.synthesis.margins.reconcile import reconcile
+from caveat.synthesis.margins.reconcile import rescale
 from caveat.synthesis.margins.tables import Tables, count_tables, margin_of
 from caveat.synthesis.methods.margins import Margins
 from caveat.synthesis.plan import ColumnPlan
@@ -35,11 +35,12 @@ def counted_shares(
         assert plan.promise.measured is not None
         return plan.promise.measured.shares
     sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
+    cells = cells_of(codings, table)
     if plan.clearing is None:
-        counts = count_tables(cells_of(codings, table), sizes, plan.margins, weights)
+        counts = count_tables(cells, sizes, plan.margins, weights)
         return agreeing_shares(counts, sizes, exact=True)
-    cleared = cleared_tables(table, codings, plan, weights)
-    return agreeing_shares({key: found.counts for key, found in cleared.items()}, sizes)
+    counts = cleared_counts(cells, sizes, plan.margins, plan.clearing, weights)
+    return agreeing_shares(counts, sizes)
 
 
 def cleared_tables(
@@ -73,7 +74,7 @@ def agreeing_shares(tables: Tables, sizes: Mapping[str, int], *, exact: bool = F
         elif exact:
             found |= {m: t / max(t.sum(), np.finfo(float).tiny) for m, t in own.items()}
         else:
-            found |= reconcile(own, sizes)
+            found |= rescale(own)
     return found
 
 

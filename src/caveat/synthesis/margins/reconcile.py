@@ -1,6 +1,7 @@
 """Noisy, rounded or partly suppressed tables of a tree become shares that agree with each other.
 
-Each column has several estimates of its own distribution: its own table, and the sums of every pair
+Cleared tables are scaled, so that what was suppressed stays away (:func:`rescale`). Of noisy ones
+every cell may be somebody's (:func:`reconcile`): each column has several estimates of its own distribution: its own table, and the sums of every pair
 it is in. They are averaged with the inverse of their variances and brought to the nearest shares.
 Each pair is then the nearest non-negative table with the two distributions it has to agree with:
 the most probable one, if the noise is that of a Gaussian mechanism.
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from caveat.synthesis.margins.tables import Tables
 
-__all__ = ["nearest_shares", "nearest_table", "reconcile", "total_of"]
+__all__ = ["nearest_shares", "nearest_table", "reconcile", "rescale", "total_of"]
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +65,41 @@ def reconcile(
             lines, columns = (shares[name,] for name in names)
             shares[names] = nearest_table(counts / (total if total > 0 else 1.0), lines, columns)
     return shares
+
+
+def rescale(tables: Tables) -> Tables:
+    """Return shares of a tree of pairs that sum to 1, agree, and are 0 where the tables are.
+
+    The first table is kept; each further one is scaled to what is known of the column it hangs on.
+
+    Examples
+    --------
+    >>> tables = {("a", "b"): np.array([[30, 0], [0, 10]]), ("b", "c"): np.array([[5, 0], [5, 10]])}
+    >>> rescale(tables)["b", "c"].tolist()
+    [[0.75, 0.0], [0.08333333333333333, 0.16666666666666666]]
+    """
+    known: dict[str, Floats] = {}
+    found: Tables = {}
+    waiting = dict(tables)
+    while waiting:
+        key = next((k for k in waiting if any(name in known for name in k)), next(iter(waiting)))
+        table = np.asarray(waiting.pop(key), np.float64)
+        shares = table / max(table.sum(), np.finfo(float).tiny)
+        for axis, name in enumerate(key):
+            if name in known:
+                lines = np.moveaxis(shares, axis, 0)
+                own = lines.sum(axis=tuple(range(1, lines.ndim)))
+                overall = lines.sum(axis=0)
+                scaled = [
+                    want * (line / mine if mine > 0 else overall)
+                    for want, line, mine in zip(known[name], lines, own, strict=True)
+                ]
+                shares = np.moveaxis(np.array(scaled), 0, axis)
+        for axis, name in enumerate(key):
+            others = tuple(a for a in range(len(key)) if a != axis)
+            known.setdefault(name, shares.sum(axis=others))
+        found[key] = shares
+    return found
 
 
 def total_of(tables: Tables, noise: Mapping[tuple[str, ...], float]) -> float:

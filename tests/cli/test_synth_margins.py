@@ -1,0 +1,119 @@
+"""``caveat synth`` with clearing: tables beside the data, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from caveat.cli import app
+from caveat.datasets import survey
+from caveat.errors import CaveatError
+from caveat.table import Table, write
+
+SPEC = """
+[data]
+path = "survey.csv"
+[synthesis]
+method = "margins"
+drop = ["person"]
+margins = [["sex", "marital"], ["marital", "age"]]
+clearing = { threshold = 10, dominance = [1, 0.85], multiple = 5 }
+[synthesis.columns.age]
+bins = [16, 25, 45, 65, 120]
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    table = Table.from_frame(survey(rows=800)).select(["person", "sex", "age", "marital"])
+    write(table, "survey.csv")
+    Path("release.toml").write_text(SPEC)
+    return tmp_path
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["synth", "release.toml", "--seed", "1", *arguments])
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+def test_the_tables_stand_beside_the_data_with_a_manifest(here: Path) -> None:
+    assert "2 cleared tables, the only source of the data: x-margins" in run("--out", "x.csv")
+    assert sorted(path.name for path in Path("x-margins").iterdir()) == [
+        "01-sex-marital.csv", "02-marital-age.csv", "manifest.csv", "manifest.json",
+    ]  # fmt: skip
+    with Path("x-margins/02-marital-age.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["age"] for line in lines} <= {"16 to 24", "25 to 44", "45 to 64", "65 to 96"}
+    assert all(int(line["count"]) % 5 == 0 and int(line["count"]) >= 10 for line in lines)
+    with Path("x.csv").open(newline="") as file:
+        drawn = {(row["marital"], row["sex"]) for row in csv.DictReader(file)}
+    with Path("x-margins/01-sex-marital.csv").open(newline="") as file:
+        published = {(row["marital"], row["sex"]) for row in csv.DictReader(file)}
+    assert drawn <= published
+
+
+def test_several_copies_have_the_same_tables(here: Path) -> None:
+    run("--out", "x.csv", "--copies", "2")
+    assert Path("x-margins").is_dir()
+    assert Path("x-2.csv").is_file()
+
+
+def test_a_folder_that_exists_is_replaced_only_with_force_and_only_if_it_is_ours(
+    here: Path,
+) -> None:
+    run("--out", "x.csv")
+    before = Path("x-margins/manifest.csv").read_bytes()
+    Path("x.csv").unlink()
+    with pytest.raises(CaveatError, match="x-margins: the folder exists already"):
+        run("--out", "x.csv")
+    assert not Path("x.csv").exists()
+    run("--out", "x.csv", "--force")
+    assert Path("x-margins/manifest.csv").read_bytes() == before
+    Path("x-margins/notes.txt").write_text("mine")
+    with pytest.raises(CaveatError, match=r"something that no run has written: notes\.txt"):
+        run("--out", "x.csv", "--force")
+    assert Path("x-margins/notes.txt").read_text() == "mine"
+
+
+def test_no_tables_without_clearing_and_none_of_a_failed_run(here: Path) -> None:
+    text = Path("release.toml").read_text()
+    Path("release.toml").write_text(text.replace("threshold = 10", "threshold = 9999"))
+    with pytest.raises(CaveatError, match="clearing leaves nothing of the table sex × marital"):
+        run("--out", "x.csv")
+    Path("release.toml").write_text("\n".join(x for x in text.splitlines() if "clearing" not in x))
+    run("--out", "x.csv")
+    assert sorted(p.name for p in Path().iterdir()) == ["release.toml", "survey.csv", "x.csv"]
+
+
+def test_an_input_in_the_folder_is_never_replaced(here: Path) -> None:
+    Path("x-margins").mkdir()
+    Path("survey.csv").rename("x-margins/survey.csv")
+    Path("release.toml").write_text(SPEC.replace("survey.csv", "x-margins/survey.csv"))
+    with pytest.raises(CaveatError, match="the folder holds a file that this run reads"):
+        run("--out", "x.csv", "--force")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("threshold = 10", "treshold = 10", "there is no key 'treshold' in .synthesis.clearing."),
+        ("threshold = 10", "threshold = -3", "synthesis.clearing.threshold must be a whole number"),
+        ("multiple = 5", "multiple = 0", "synthesis.clearing.multiple must be a whole number, 1"),
+        ("[1, 0.85]", "[1, 2, 3]", "synthesis.clearing.dominance must be a list of 2 numbers"),
+        ("[1, 0.85]", "[1, 85]", "dominance must be a number of weights and a share"),
+        ("[16, 25, 45, 65, 120]", "1", "bins must be a whole number, 2 or more, or a list of"),
+        ('["marital", "age"]', '["marital", "colour"]', "'colour' is in a margin and is not made"),
+    ],
+)
+def test_mistakes_are_said_in_one_sentence(here: Path, old: str, new: str, message: str) -> None:
+    Path("release.toml").write_text(SPEC.replace(old, new))
+    with pytest.raises(CaveatError, match=message):
+        run("--out", "x.csv")
+    assert not Path("x.csv").exists()
+    assert not Path("x-margins").exists()

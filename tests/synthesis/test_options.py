@@ -1,0 +1,45 @@
+"""What options say about columns and their order, wherever they say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.synthesis.options import parents_first, single_columns, visit_order
+from caveat.table import Table
+
+TABLE = Table.from_frame({name: [1, 2] for name in "abcdw"})
+
+
+def test_options_of_single_columns_are_gathered():
+    options = {
+        "columns": {"a": {"method": "cart", "minbucket": 3}},
+        "drop": ["b"],
+        "derived": {"c": "a * 2", "d": {"lookup": "a"}},
+        "special": {"a": [1]},
+        "predictors": {"a": ["b"]},
+    }
+    assert single_columns(options, TABLE) == {
+        "a": {"method": "cart", "minbucket": 3, "special": [1], "predictors": ["b"]},
+        "b": {"method": "drop"},
+        "c": {"method": "derived", "formula": "a * 2"},
+        "d": {"method": "lookup", "predictors": "a"},
+    }
+    assert options["columns"] == {"a": {"method": "cart", "minbucket": 3}}
+    with pytest.raises(CaveatError, match="there is no column 'z'"):
+        single_columns({"drop": ["z"]}, TABLE)
+    with pytest.raises(CaveatError, match="a derived column has a formula or a lookup"):
+        single_columns({"derived": {"c": 3}}, TABLE)
+
+
+def test_the_order_is_what_is_named_then_the_rest_the_stratum_first():
+    assert visit_order(TABLE, None, "", "") == list("abcdw")
+    assert visit_order(TABLE, ["c", "a"], "", "w") == ["c", "a", "b", "d"]
+    assert visit_order(TABLE, ["c"], "d", "w") == ["d", "c", "a", "b"]
+    with pytest.raises(CaveatError, match="'c' is listed twice"):
+        visit_order(TABLE, ["c", "c"], "", "")
+
+
+def test_parents_take_the_places_of_their_block():
+    assert parents_first(list("abcd"), {"d": (), "b": ("d",)}) == ["a", "d", "c", "b"]
+    assert parents_first(list("abcd"), {}) == list("abcd")

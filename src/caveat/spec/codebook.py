@@ -151,8 +151,8 @@ def _fits(domain: Domain, column: Column, name: str) -> bool:
         return bool(within.all() and grid.holds(values).all())
     if not domain.levels:
         return True
-    values, levels = set(column.levels.tolist()), set(domain.levels)
-    return values <= levels or set(map(str, values)) <= set(map(str, levels))
+    found, levels = set(column.levels.tolist()), set(domain.levels)
+    return found <= levels or set(map(str, found)) <= set(map(str, levels))
 
 
 def read_codebook(path: str | Path, *, decimal: str = ".", encoding: str = "utf-8") -> Codebook:

@@ -44,7 +44,7 @@ INPUTS = {
     "benchmark": ["release.toml"],
     "compare": ["data.csv", "other.csv", "--control", "control.csv", "--schema", "release.toml"],
     "init": ["data.csv"],
-    "look": ["data.csv", "--schema", "release.toml"],
+    "look": ["data.csv", "--schema", "release.toml", "--codebook", "other.csv"],
     "report": ["evidence.json"],
     "run": ["release.toml", "--only", "audit", "--synthetic", "other.csv"],
     "safepub": ["data.csv", "--spec", "release.toml"],

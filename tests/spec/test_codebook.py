@@ -198,6 +198,21 @@ def test_the_header_of_a_labelled_file_is_a_code_book(tmp_path):
     assert held.unfit == ("sex", "reg")
 
 
+def test_letters_of_stata_are_missing_codes_with_their_labels(tmp_path):
+    path = tmp_path / "data.dta"
+    pyreadstat.write_dta(
+        pd.DataFrame({"sex": pd.Series([1, 2, "a", 7], dtype=object)}),
+        path,
+        variable_value_labels={"sex": {1: "woman", 2: "man", "a": "refused"}},
+        missing_user_values={"sex": ["a"]},
+    )
+    book = read_codebook(path)
+    assert book.columns == {"sex": Domain(("1", "2"), missing={".a": "refused"})}
+    table = read(path, schema=book.schema(path))
+    assert [str(way) for way in table["sex"].missing] == [".a (refused)"]
+    assert book.held_against(table, path).unfit == ("sex",)
+
+
 def test_a_labelled_file_without_labels_is_none(tmp_path):
     path = tmp_path / "data.sav"
     pyreadstat.write_sav(pd.DataFrame({"sex": [1.0, 2.0]}), path)

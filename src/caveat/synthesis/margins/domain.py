@@ -60,8 +60,9 @@ def declared_table(names: Sequence[str], given: Mapping[str, Mapping[str, Any]])
 
 
 def _column(name: str, given: Mapping[str, Any]) -> Column:
-    missing = [Missing(code) for code in given.get("missing", ()) if code not in (None, "")]
-    ways = (Missing(), *missing)
+    codes = [code for code in given.get("missing", ()) if code not in (None, "")]
+    words = any(isinstance(level, str) for level in given.get("levels", ()))
+    ways = (Missing(), *(Missing(code if words else _as_number(code)) for code in codes))
     if "range" in given:
         if "levels" in given:
             raise _wrong(name, "it has levels and a range", "declare one of them")
@@ -73,6 +74,14 @@ def _column(name: str, given: Mapping[str, Any]) -> Column:
         kind = Kind.INTEGER if whole else Kind.NUMERIC
         return Column(np.zeros(0, np.uint8), held, kind, ways)
     return Column(np.zeros(0, np.uint8), _levels(name, given["levels"]), Kind.CATEGORY, ways)
+
+
+def _as_number(code: Any) -> Any:
+    """Return a code as the number that it is written for, as keys of a table are texts."""
+    number = _number(code)
+    if number is None:
+        return code
+    return int(number) if number.is_integer() else number
 
 
 def _levels(name: str, given: Any) -> NDArray[Any]:

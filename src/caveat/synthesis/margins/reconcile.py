@@ -1,10 +1,11 @@
 """Noisy, rounded or partly suppressed tables of a tree become shares that agree with each other.
 
 Cleared tables are scaled, so that what was suppressed stays away (:func:`rescale`). Of noisy ones
-every cell may be somebody's (:func:`reconcile`): each column has several estimates of its own distribution: its own table, and the sums of every pair
-it is in. They are averaged with the inverse of their variances and brought to the nearest shares.
-Each pair is then the nearest non-negative table with the two distributions it has to agree with:
-the most probable one, if the noise is that of a Gaussian mechanism.
+every cell may be somebody's (:func:`reconcile`). Each column has several estimates of its own
+distribution there: its own table, and the sums of every pair it is in. They are averaged with the
+inverse of their variances and brought to the nearest shares. Each pair is then the nearest
+non-negative table with the two distributions it has to agree with: the most probable one, if the
+noise is that of a Gaussian mechanism.
 """
 
 from __future__ import annotations

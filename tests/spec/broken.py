@@ -113,8 +113,8 @@ BROKEN = {
         "[outputs]",
         61,
         "there is no section 'outputs' in a specification; perhaps output (allowed: "
-        "release, data, columns, groups, tables, synthesis, protect, scenario, utility, map, tune, "
-        "generator, benchmark, output)",
+        "release, data, columns, groups, tables, synthesis, privacy, protect, scenario, utility, "
+        "map, tune, generator, benchmark, output)",
     ),
     "unknown key": (
         'access = "public"',
@@ -360,7 +360,8 @@ BROKEN = {
         "minbuckt = 20",
         16,
         "there is no key 'minbuckt' in [synthesis]; perhaps minbucket (allowed: order, "
-        "drop, keep, <settings>, rules, strata, weights, clearing, columns)",
+        "drop, keep, <settings>, rules, strata, weights, epsilon, delta, poisson, clearing, "
+        "columns)",
     ),
     "column of a rule": (
         "if age < 18",

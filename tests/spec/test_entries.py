@@ -15,6 +15,7 @@ from tests.spec.broken import BROKEN, GOOD
 
 from caveat.attack.registry import ATTACKS
 from caveat.datasets import survey
+from caveat.privacy import Budget
 from caveat.release import ReleaseSpec
 from caveat.risk import MEASURES, Scenario
 from caveat.spec._kinds import Group, Many, Named
@@ -24,7 +25,6 @@ from caveat.spec.lines import lines_of
 from caveat.spec.schema import json_schema
 from caveat.spec.spec import DataSpec, MapSpec, OutputSpec, ReleasePart, ScenarioSpec, UtilitySpec
 from caveat.spec.tables import TableSpec
-from caveat.synthesis.margins.guaranteed import Budget
 from caveat.synthesis.margins.promise import OPTIONS
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, TOP_LEVEL, make_plan
@@ -205,5 +205,6 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
         "benchmark",
         "groups",
         "tables",
+        "privacy",
     }
     assert lines_of(example)["release",] == 1

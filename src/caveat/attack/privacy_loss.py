@@ -105,8 +105,7 @@ def privacy_loss(
     plan = plan_of(generator, table)
     check_exact(plan)
     refuse_copies(plan)
-    if synthetic is None and not simulations:
-        raise CaveatError("there is no release to measure", do="give one, or simulate some")
+    _refuse_nothing(synthetic, simulations)
     names = unknown_columns(unknown, table, plan)
     chosen = _chosen(records, sample, seed, table)
     released = [] if synthetic is None else releases_of(synthetic, plan, table)
@@ -124,6 +123,11 @@ def privacy_loss(
     first = 1 if released else 0
     counts = np.array([n for _, n in results])
     return PrivacyLoss(chosen, losses[:, 0] if released else None, losses[:, first:], counts)
+
+
+def _refuse_nothing(synthetic: Any, simulations: int) -> None:
+    if synthetic is None and not simulations:
+        raise CaveatError("there is no release to measure", do="give one, or simulate some")
 
 
 def _by_tables(

@@ -53,7 +53,7 @@ def safepub(
     told = SafepubSpec.from_document(reader.document)
     if told.budget is not None:
         # Both may be there already; they must not be one file, not even one still to be made.
-        check_outputs([out, told.budget.ledger], force=True)
+        check_outputs([out, Path(told.budget.ledger)], force=True)
     table = reader.original(file)
     with _spending(told), reader.document.at("safepub"):
         done = release(table, told.levels, told.response, **told.options)
@@ -69,12 +69,11 @@ def _spending(told: SafepubSpec) -> AbstractContextManager[None]:
     """Return the block in which the budget is held, if there is a ledger."""
     if told.budget is None:
         return nullcontext()
-    from caveat.privacy.ledger import Ledger, Limit, Spent
+    from caveat.privacy import Limit, Spent
 
-    budget, promise = told.budget, told.promise
+    promise = told.promise
     cost = Spent(epsilon=promise.epsilon, delta=promise.delta, what="safepub: real records")
-    limit = Limit(budget.epsilon, budget.delta)
-    return Ledger(budget.ledger).spending(budget.dataset, cost, limit=limit)
+    return told.budget.spending(cost, alone=Limit(promise.epsilon, promise.delta))
 
 
 def _show(done: Protected, told: SafepubSpec) -> None:

@@ -1,5 +1,6 @@
 """Promises: what a mechanism guarantees, what several add up to, and noise that keeps it."""
 
+from caveat.privacy.budget import Budget
 from caveat.privacy.hockey_stick import delta_of, poisson_delta, poisson_hockey_stick
 from caveat.privacy.ledger import BUDGET, Ledger, Limit, Spent
 from caveat.privacy.noise import (
@@ -12,6 +13,7 @@ from caveat.privacy.zcdp import choice_rho, epsilon_of, gaussian_rho, rho_of, si
 
 __all__ = [
     "BUDGET",
+    "Budget",
     "Ledger",
     "Limit",
     "Spent",

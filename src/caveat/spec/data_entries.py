@@ -1,11 +1,11 @@
-"""What a specification says about the data: files, columns, and which rows belong together."""
+"""What a specification says about the data: files, columns, groups, and their privacy budget."""
 
 from __future__ import annotations
 
-from caveat.spec._kinds import Choice, Either, Flag, Group, Key, Many, Named, Plain, Text
+from caveat.spec._kinds import Choice, Either, Flag, Group, Key, Many, Named, Number, Plain, Text
 from caveat.table import Kind
 
-__all__ = ["COLUMN", "DATA", "GROUPS", "TABLE"]
+__all__ = ["COLUMN", "DATA", "GROUPS", "PRIVACY", "TABLE"]
 
 TEXT, FILLED = Text(), Text(filled=True)
 VALUES = Many(Plain(), "values")
@@ -75,4 +75,21 @@ TABLE = Group(
         "columns": Key(Named(COLUMN, "columns with what is known about them"),
                        "What is known about its columns, before [columns].", otherwise="none"),
     },
+)  # fmt: skip
+
+PRIVACY_LIMIT = Group(
+    {
+        "epsilon": Key(Number(0, above=True), "The most ε.", required=True),
+        "delta": Key(Number(share=True), "The most δ.", required=True),
+    }
+)
+PRIVACY = Group(
+    {
+        "ledger": Key(FILLED, "The file that spending is written to, beside the specification "
+                      "unless absolute.", "ledger.jsonl"),
+        "dataset": Key(FILLED, "The name of the data: releases with the same name share a budget.",
+                       otherwise="the name of the file"),
+        "limit": Key(PRIVACY_LIMIT, "What all of them may cost together; a run that would cost "
+                     "more is refused.", otherwise="the cost of one release"),
+    }
 )  # fmt: skip

@@ -28,9 +28,9 @@ from caveat.spec._kinds import (
     Whole,
 )
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
-from caveat.spec.data_entries import COLUMN, DATA, GROUPS, TABLE
+from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, TABLE
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
-from caveat.spec.settings import CLEARING, PUBLIC, SETTINGS
+from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
 from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
 
@@ -279,7 +279,7 @@ UTILITY_PART = Group(
 TRIED = Named(
     Many(Either((Plain(), Many(PROTECT, "protections"))), "values", least=1),
     "settings with values to try",
-    Choice((*(n for n in SYNTHESIS.keys if n not in ("order", "drop", "keep", "rules")), "protect"),
+    Choice((*(n for n in SYNTHESIS.keys if n not in FIXED), "protect"),
            "setting"),
 )  # fmt: skip
 MAP = Group(
@@ -363,23 +363,6 @@ OUTPUT = Group(
         "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "
                                "(= + - @ at its beginning) gets an apostrophe before it.", False),
     },
-)  # fmt: skip
-
-PRIVACY_LIMIT = Group(
-    {
-        "epsilon": Key(Number(0, above=True), "The most ε.", required=True),
-        "delta": Key(Number(0, above=True), "The most δ.", required=True),
-    }
-)
-PRIVACY = Group(
-    {
-        "ledger": Key(FILLED, "The file that spending is written to, beside the specification "
-                      "unless absolute.", "ledger.jsonl"),
-        "dataset": Key(FILLED, "The name of the data: releases with the same name share a budget.",
-                       otherwise="the name of the file"),
-        "limit": Key(PRIVACY_LIMIT, "What all of them may cost together; a run that would cost "
-                     "more is refused.", otherwise="the cost of one release"),
-    }
 )  # fmt: skip
 
 SPECIFICATION = Group(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from caveat.discreet import without_values
+from caveat.privacy import Budget
 from caveat.protect.lattice import Levels
 from caveat.protect.safepub import Promise, promise_for
 from caveat.spec._kinds import Group, Key, Many, Named, Number, Plain, Text
-from caveat.spec.data_entries import COLUMN, DATA
+from caveat.spec.data_entries import COLUMN, DATA, PRIVACY
 from caveat.spec.document import Document
+from caveat.spec.privacy import budget_of
 from caveat.spec.toml import toml_key
 
-__all__ = ["BudgetSpec", "SafepubSpec"]
+__all__ = ["SafepubSpec"]
 
 FILLED, ABOVE = Text(filled=True), Number(0, above=True)
 
@@ -47,50 +49,14 @@ SAFEPUB = Group(
         ),
     }
 )
-BUDGET = Group(
-    {
-        "ledger": Key(FILLED, "The ledger, seen from the specification's folder.", required=True),
-        "dataset": Key(FILLED, "The name of the data in the ledger.", required=True),
-        "limit": Key(
-            Group(
-                {
-                    "epsilon": Key(ABOVE, "What all releases may spend.", required=True),
-                    "delta": Key(Number(share=True), "And with which delta.", required=True),
-                }
-            ),
-            "What all releases of these data may spend.",
-            required=True,
-        ),
-    }
-)
 FILE = Group(
     {
         "data": Key(DATA.optional(), "Delimiter, decimal sign and encoding of the file."),
         "columns": Key(Named(COLUMN, "columns with what is known about them"), "As elsewhere."),
         "safepub": Key(SAFEPUB, "The release.", required=True),
-        "privacy": Key(BUDGET, "The ledger of what is spent."),
+        "privacy": Key(PRIVACY, "The ledger of what is spent."),
     }
 )
-
-
-@dataclass(frozen=True)
-class BudgetSpec:
-    """The ``[privacy]`` part: where spending is entered.
-
-    Parameters
-    ----------
-    ledger
-        The file, seen from where the program runs.
-    dataset
-        The name of the data.
-    epsilon, delta
-        The limit of all releases together.
-    """
-
-    ledger: Path
-    dataset: str
-    epsilon: float
-    delta: float
 
 
 @dataclass(frozen=True)
@@ -117,8 +83,10 @@ class SafepubSpec:
     response: str
     levels: Mapping[str, Levels]
     options: Mapping[str, Any]
-    budget: BudgetSpec | None
+    budget: Budget | None
     document: Document
+
+    __repr__ = without_values
 
     @classmethod
     def from_document(cls, document: Document) -> SafepubSpec:
@@ -140,7 +108,8 @@ class SafepubSpec:
         _check_kinds(document, (*levels, response))
         with document.at("safepub"):
             promise = promise_for((*levels, response), **options)
-        return cls(promise, response, levels, options, _budget(document), document)
+        budget = budget_of(document) if "privacy" in document.content else None
+        return cls(promise, response, levels, options, budget, document)
 
 
 def _check_kinds(document: Document, names: tuple[str, ...]) -> None:
@@ -152,11 +121,3 @@ def _check_kinds(document: Document, names: tuple[str, ...]) -> None:
                 f"columns.{name}.kind is missing, and a kind found from the data is not private",
                 f'add kind = "category", "integer" or another to [columns.{toml_key(name)}]',
             )
-
-
-def _budget(document: Document) -> BudgetSpec | None:
-    part = document.content.get("privacy")
-    if part is None:
-        return None
-    ledger = document.path.parent / part["ledger"]
-    return BudgetSpec(ledger, part["dataset"], part["limit"]["epsilon"], part["limit"]["delta"])

@@ -18,12 +18,13 @@ from caveat.spec._kinds import (
     Whole,
 )
 from caveat.synthesis.grid import SCALES
+from caveat.synthesis.margins.promise import OPTIONS
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
 from caveat.synthesis.public import USUAL_BINS
 
-__all__ = ["CLEARING", "PUBLIC", "SETTINGS"]
+__all__ = ["CLEARING", "FIXED", "PUBLIC", "SETTINGS"]
 
 TEXT, FLAG = Text(), Flag()
 NAMES = Many(TEXT, "column names")
@@ -86,6 +87,9 @@ SETTINGS = {
     for name, (kind, says) in _SETTINGS.items()
 }
 """Settings for all columns, or for single ones."""
+
+FIXED = ("order", "drop", "keep", "rules", *OPTIONS)
+"""Settings that a map or a search does not vary; each try of a guarantee would spend budget."""
 
 PUBLIC = {
     "levels": Key(

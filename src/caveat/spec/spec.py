@@ -17,7 +17,7 @@ from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
-from caveat.spec.privacy import with_budget
+from caveat.spec.privacy import check_budget, with_budget
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
 from caveat.spec.tables import read_groups
@@ -225,7 +225,7 @@ class ReleaseSpec:
         scenarios = read_scenarios(document, has_control=release.control is not None)
         if "tune" in content:
             read_tune(document)
-        with_budget(document, synthesis, schema)
+        check_budget(document)
         return cls(
             release=release,
             data=data,

@@ -50,7 +50,7 @@ class Synthesizer:
         column that says which rows belong together: whole households are made then, with fresh
         keys. See :func:`caveat.synthesis.linked.groups.plan_groups`. ``epsilon`` and ``delta``, or
         ``poisson``, ask for a guarantee (method "margins", every column declared); ``budget`` says
-        where it is written down, see :class:`caveat.synthesis.margins.guaranteed.Budget`.
+        where it is written down, see :class:`caveat.privacy.Budget`.
 
     Examples
     --------

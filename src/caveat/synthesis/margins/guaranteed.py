@@ -9,14 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.privacy import Ledger, Limit, Spent, rho_of
+from caveat.privacy import Budget, Limit, Spent, rho_of
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
@@ -30,7 +29,7 @@ from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.table import Column, Kind, Table
 
-__all__ = ["Budget", "declared_codings", "fit_private", "measured_by", "plan_private"]
+__all__ = ["declared_codings", "fit_private", "measured_by", "plan_private"]
 
 UNUSABLE = {
     "weights": "a weight can be of any size, so that no noise hides it",
@@ -39,34 +38,12 @@ UNUSABLE = {
 }
 
 
-@dataclass(frozen=True)
-class Budget:
-    """Where spending is written down, and how much of it there may be.
-
-    Parameters
-    ----------
-    ledger
-        The file.
-    dataset
-        The name of the data: all releases of the same data share one budget.
-    limit
-        What they may cost together; None for just this one.
-    """
-
-    ledger: str | Path
-    dataset: str
-    limit: Limit | None = None
-
-    def spending(self, promise: Promise) -> AbstractContextManager[None]:
-        """Return the block in which the noise of a promise is drawn."""
-        limit = self.limit or Limit(promise.epsilon, promise.delta)
-        return Ledger(self.ledger).spending(self.dataset, _cost(promise), limit=limit)
-
-
-def _cost(promise: Promise) -> Spent:
+def _spending(budget: Budget, promise: Promise) -> AbstractContextManager[None]:
+    """Return the block in which the noise of a promise is drawn."""
+    cost = Spent(rho=rho_of(promise.epsilon, promise.delta), what="noisy margins")
     if promise.alpha:
-        return Spent(epsilon=promise.epsilon, delta=promise.delta, what="Poisson counts")
-    return Spent(rho=rho_of(promise.epsilon, promise.delta), what="noisy margins")
+        cost = Spent(epsilon=promise.epsilon, delta=promise.delta, what="Poisson counts")
+    return budget.spending(cost, alone=Limit(promise.epsilon, promise.delta))
 
 
 def plan_private(
@@ -211,8 +188,7 @@ def fit_private(
         warnings.warn(remark, CaveatWarning, stacklevel=3)
     codings = declared_codings(plan)
     _say_strangers(codings, table, promise)
-    spending = nullcontext() if budget is None else budget.spending(promise)
-    with spending:
+    with nullcontext() if budget is None else _spending(budget, promise):
         measured = measured_by(plan, cells_in(codings, table))
     _, plan = plan_private(table.names, options, measured)
     plan = replace(plan, structure_seed=seed)

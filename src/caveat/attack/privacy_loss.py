@@ -119,9 +119,8 @@ def privacy_loss(
     results = in_threads(
         lambda record: _losses(worlds, record, names, sets, base), chosen.tolist(), threads, done
     )
-    losses = np.array([loss for loss, _ in results])
+    losses, counts = (np.array(part) for part in zip(*results, strict=True))
     first = 1 if released else 0
-    counts = np.array([n for _, n in results])
     return PrivacyLoss(chosen, losses[:, 0] if released else None, losses[:, first:], counts)
 
 

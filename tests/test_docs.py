@@ -85,6 +85,13 @@ def _generators(names: dict[str, Any]) -> None:
     assert found["copy"] > found["sample"] > found["margins"] > found["uniform"]
 
 
+def _margins(names: dict[str, Any]) -> None:
+    seen, unseen = names["seen"], names["unseen"]
+    assert seen["plain"] < 0.005 < seen["cleared"] < 0.05
+    assert unseen["plain"] == 0
+    assert 0.25 < unseen["cleared"] < 0.4
+
+
 def _guarded(names: dict[str, Any]) -> None:
     certain, members = names["certain"], names["members"]
     assert 0.6 < certain["plain"] < 0.7
@@ -123,6 +130,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
     "guarded-trees.md": _guarded,
+    "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
     "privacy.md": _privacy,
     "report.md": _report,

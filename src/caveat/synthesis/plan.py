@@ -285,7 +285,11 @@ def _is_from_margins(entry: ColumnPlan) -> bool:
 def _arranged(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return the parents of the columns that are made from margins."""
     names = [name for name, entry in plan.columns.items() if _is_from_margins(entry)]
-    return {} if plan.margins is None else plan.margins.arranged(names)
+    if plan.margins is None:
+        return {}
+    if {*names} != {name for margin in plan.margins.margins for name in margin}:
+        raise CaveatError("the plan contradicts itself")
+    return plan.margins.arranged(names)
 
 
 def _is_given(entry: ColumnPlan) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis import make_plan
 from caveat.synthesis.margins.clearing import Clearing
 from caveat.synthesis.margins.plan import MarginsPlan, components, is_tree, maximal
+from caveat.synthesis.plan import check_plan
 from caveat.table import Table
 
 
@@ -194,3 +197,23 @@ def test_the_survey_has_a_sensible_tree():
     pairs = {frozenset(margin) for margin in plan.margins.margins}
     for pair in (("weight", "bmi"), ("height", "weight"), ("sex", "height"), ("age", "marital")):
         assert frozenset(pair) in pairs
+
+
+def test_a_plan_from_a_file_must_fit_its_tables():
+    table = people()
+    plan = make_plan(table, {"method": "margins"})
+    check_plan(plan, table)
+    pairs = plan.margins.margins
+    for margins in (pairs[1:], (*pairs, ("age", "colour")), (("sex", "age"), *pairs), ((),)):
+        wrong = replace(plan, margins=replace(plan.margins, margins=margins))
+        with pytest.raises(CaveatError, match="the plan contradicts itself"):
+            check_plan(wrong, table)
+    with pytest.raises(CaveatError, match="the plan contradicts itself"):
+        check_plan(replace(plan, margins=None), table)
+
+
+def test_a_declaration_without_records_has_a_plan():
+    table = people().take([])
+    plan = make_plan(table, {"method": "margins", "judged": {}})
+    assert len(plan.margins.margins) == 4
+    assert plan.margins.margins[0] == ("sex", "age")

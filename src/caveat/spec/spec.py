@@ -19,12 +19,20 @@ from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
-from caveat.spec.tables import read_groups
+from caveat.spec.tables import (
+    TableSpec,
+    margin_files,
+    read_groups,
+    read_linked,
+    read_tables,
+    refuse_with_tables,
+)
 from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
 from caveat.table.grouping import Groups
+from caveat.table.linked import Linked
 
 __all__ = [
     "DataSpec",
@@ -92,7 +100,7 @@ class DataSpec:
     Parameters
     ----------
     path
-        The file, seen from where the program runs.
+        The file, seen from where the program runs; of several the first.
     name
         The file as the specification names it.
     delimiter, decimal, encoding
@@ -164,6 +172,8 @@ class ReleaseSpec:
         The ``[map]`` part, if there is one.
     document
         The file itself.
+    tables
+        The ``[tables]`` part: several files instead of one.
 
     Examples
     --------
@@ -196,6 +206,7 @@ class ReleaseSpec:
     map: MapSpec | None
     output: OutputSpec
     document: Document = field(repr=False)
+    tables: tuple[TableSpec, ...] = ()
 
     @classmethod
     def from_toml(cls, path: str | Path) -> ReleaseSpec:
@@ -204,12 +215,10 @@ class ReleaseSpec:
         document.check()
         content = document.content
         data, schema, synthesis = read_parts(document)
+        tables = read_tables(document)
         if "tables" in content:
-            document.fail(
-                ("tables",),
-                "a release is measured on one table, and [tables] names several",
-                "use caveat synth, which writes them all",
-            )
+            refuse_with_tables(document)
+            data = _several(document, tables)
         assert data is not None  # the check has seen to it
         release = ReleasePart(**content.get("release", {}))
         if release.rows == "population" and not synthesis.get("weights"):
@@ -236,6 +245,7 @@ class ReleaseSpec:
             map=read_map(document, scenarios),
             output=_output(document),
             document=document,
+            tables=tables,
         )
 
     @property
@@ -273,6 +283,16 @@ class ReleaseSpec:
     def _read(self, path: Path, entry: tuple[str | int, ...], *, partial: bool) -> Table:
         with self.document.reading(path, entry):
             return read(path, schema=self.schema, partial=partial, **self.data.form)
+
+    def read_linked(self) -> Linked:
+        """Read the confidential tables of ``[tables]``, checked: every child has its parent."""
+        return read_linked(self.document, self.tables, self.data.form)
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """Every file that is read: none of them is ever replaced."""
+        several = tuple(table.path for table in self.tables)
+        return (self.path, *self.data.files, *several, *margin_files(self.document))
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -341,6 +361,11 @@ def _data(document: Document) -> DataSpec | None:
     name, folder = given.pop("path"), document.path.parent
     synthetic = tuple(folder / other for other in given.pop("synthetic", ()))
     return DataSpec(folder / name, name, synthetic=synthetic, **given)
+
+
+def _several(document: Document, tables: Sequence[TableSpec]) -> DataSpec:
+    """Return the ``[data]`` part where ``[tables]`` names the files."""
+    return DataSpec(tables[0].path, tables[0].file, **document.content.get("data", {}))
 
 
 def _output(document: Document) -> OutputSpec:

@@ -67,6 +67,9 @@ def check_tables(spec: ReleaseSpec, linked: Linked) -> OfTables:
             "protects the rows of one table, and all that belongs to them",
             "link them, declare public lists as lookup = true, or make a release of each",
         )
+    joined = joined_of(linked)
+    if not joined.tables:
+        document.fail(("tables",), "tables: they hold nothing but keys", "name tables with data")
     n_rows = linked.tables[linked.roots[0]].n_rows
     held_out = spec.release.held_out(n_rows)
     if spec.release.control is not None and not 0 < held_out < n_rows:
@@ -78,7 +81,7 @@ def check_tables(spec: ReleaseSpec, linked: Linked) -> OfTables:
         )
     with document.at("synthesis"):
         plan = Synthesizer(**spec.options).plan(linked)
-    found = OfTables(joined_of(linked), plan, (), {})
+    found = OfTables(joined, plan, (), {})
     return replace(
         found,
         scenarios=tuple(_scenarios(spec, found)),

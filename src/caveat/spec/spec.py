@@ -43,7 +43,9 @@ __all__ = [
     "ReleaseSpec",
     "ScenarioSpec",
     "UtilitySpec",
+    "population_of",
     "read_parts",
+    "read_rows",
     "read_tune",
 ]
 
@@ -221,12 +223,7 @@ class ReleaseSpec:
             data = _several(document, tables)
         assert data is not None  # the check has seen to it
         release = ReleasePart(**content.get("release", {}))
-        if release.rows == "population" and not synthesis.get("weights"):
-            document.fail(
-                ("release", "rows"),
-                'release.rows: "population" needs weights that say for how many a record stands',
-                'add weights = "…" to [synthesis]',
-            )
+        read_rows(document)
         for i, step in enumerate(content.get("protect", ())):
             with document.at("protect", i):
                 check_steps([step])
@@ -303,7 +300,7 @@ class ReleaseSpec:
         """Return the rows, or groups, of a release made from these records; None for as many."""
         if self.release.rows != "population" or self.groups is not None:
             return self.release.rows
-        return round(float(table[self.synthesis["weights"]].cell_numbers.sum()))
+        return population_of(table, self.synthesis["weights"])
 
     def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | GroupPlan | None:
         """Hold the specification against the data.
@@ -339,6 +336,24 @@ def read_parts(
             with document.at("synthesis", "derived", name):
                 Expression(how)
     return _data(document), schema, synthesis
+
+
+def read_rows(document: Document) -> Rows | None:
+    """Return the rows that ``[release]`` asks for, if it does."""
+    document.check(("release",))
+    rows: Rows | None = document.content.get("release", {}).get("rows")
+    if rows == "population" and not document.content.get("synthesis", {}).get("weights"):
+        document.fail(
+            ("release", "rows"),
+            'release.rows: "population" needs weights that say for how many a record stands',
+            'add weights = "…" to [synthesis]',
+        )
+    return rows
+
+
+def population_of(table: Table, weights: str) -> int:
+    """Return for how many records those of a table stand."""
+    return round(float(table[weights].cell_numbers.sum()))
 
 
 def read_tune(document: Document) -> TuneSpec:

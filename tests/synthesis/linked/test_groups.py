@@ -129,7 +129,7 @@ def test_bad_options_are_one_sentence(options, says):
 
 @pytest.mark.parametrize("groups", [3, ["hh"], {"key": 3}, {"key": "hh", "constant": [1]}])
 def test_what_names_no_groups_is_one_sentence(groups):
-    with pytest.raises(CaveatError, match="groups: (it is no name|a column is named)"):
+    with pytest.raises(CaveatError, match=r"groups: (it is no name|a column is named)"):
         Synthesizer(groups=groups).plan(HOUSEHOLDS)
 
 

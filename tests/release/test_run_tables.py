@@ -192,6 +192,24 @@ def test_tables_that_were_made_elsewhere_are_refused(tables_folder: Path) -> Non
         Release.from_toml(path).run(tables_folder / "nothing", only="audit", synthetic=["x.csv"])
 
 
+def test_a_number_by_which_children_stand_is_no_reason_to_drop_that_of_others(
+    tables_folder: Path,
+) -> None:
+    visits = read(tables_folder / "visits.csv").to_frame("pandas")
+    number = np.arange(len(visits)) + 100_001
+    write(Table.from_frame(visits.assign(no=number)), tables_folder / "each.csv")
+    pays = pd.DataFrame({"patient": visits["patient"], "no": number % 3})
+    write(Table.from_frame(pays), tables_folder / "pays.csv")
+    path = tables_folder / "numbers.toml"
+    more = '[tables.pays]\nfile = "pays.csv"\nlinks = { patient = "patients" }\n\n[[scenario]]'
+    text = SMALL.replace('"visits.csv"', '"each.csv"').replace("[[scenario]]", more)
+    path.write_text(text.replace('order = "date"', 'order = "no"'))
+    made = Release.from_toml(path).run(tables_folder / "numbers", date="2026-01-01")
+    assert made.evidence["release"]["not_released"] == []
+    assert [c["column"] for c in made.evidence["release"]["identifying"]] == ["visits.no"]
+    assert {"visits.no", "pays.no"} < {v["name"] for v in made.evidence["utility"]["variables"]}
+
+
 DEEP = """\
 [release]
 seed = 1

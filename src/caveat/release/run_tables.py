@@ -29,11 +29,19 @@ from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.table import write
 from caveat.table.files import check_target
-from caveat.table.identifying import judge
+from caveat.table.identifying import Judgement, judge
+from caveat.table.linked import Linked
+from caveat.table.members import without_keys
 
 __all__ = ["TablesRun"]
 
 NO_ROWS = Note("no-rows", "the table has no rows in the data or in the release")
+
+
+def _judged(linked: Linked, name: str) -> dict[str, Judgement]:
+    """Return the columns of a table that name people; keys are fresh and name nobody."""
+    data = without_keys(linked, name)
+    return {n: found for n, found in judge(linked.tables[name]).items() if n in data}
 
 
 class TablesRun(Run):
@@ -45,8 +53,14 @@ class TablesRun(Run):
         self._prepare_folders()
         linked = self.spec.read_linked()
         # Of the whole tables, before records are held out: a part of a numbering has gaps.
-        by_table = {name: judge(linked.tables[name]) for name in linked.sequence}
-        self.judged = {n: found for one in by_table.values() for n, found in one.items()}
+        by_table = {name: _judged(linked, name) for name in linked.sequence}
+        self.judged = {
+            column: found
+            for name, judged in by_table.items()
+            for column, found in judged.items()
+            # Children stand by their order, and it stays: a date may be different in every row.
+            if column != linked.order.get(name, "").removeprefix("-")
+        }
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
         asked = check_tables(self.spec, linked)
         material = synthesise_tables(

@@ -199,11 +199,61 @@ def test_children_without_a_parent_and_cycles(folder: Path) -> None:
         (["people.csv", "-o", "x.csv", "--groups", "household", "--model", "m.caveat", "--seed",
           "1", "--resume"], "--resume does not go with [groups]"),
         (["tables.toml", "-o", "people.csv"], "people.csv: the output is a file, not a folder"),
+        (["people.csv", "--spec", "g.toml", "--groups", "person", "-o", "x.csv"],
+         "--groups person: the specification names another key in [groups]; leave --groups out"),
     ],
 )  # fmt: skip
 def test_calls_that_make_no_sense(folder: Path, arguments: list[str], message: str) -> None:
     Path("empty.toml").write_text("[synthesis]\n")
+    Path("g.toml").write_text('[groups]\nkey = "household"\n')
     assert message in refused("synth", *arguments)
+
+
+def test_the_key_of_the_specification_may_be_named_again(folder: Path) -> None:
+    Path("g.toml").write_text('[groups]\nkey = "household"\nconstant = ["region"]\n')
+    synth = ["synth", "people.csv", "--spec", "g.toml", "--seed", "1", "-o"]
+    invoke(*synth, "a.csv")
+    invoke(*synth, "b.csv", "--groups", "household")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+
+
+@pytest.mark.parametrize("section", ["", '[groups]\nkey = "household"\n'])
+def test_a_population_is_made_as_a_run_makes_it(folder: Path, section: str) -> None:
+    text = f'[release]\nrows = "population"\n[data]\npath = "people.csv"\n{section}'
+    Path("p.toml").write_text(f'{text}[synthesis]\nweights = "weight"\n')
+    invoke("synth", "p.toml", "-o", "a.csv", "--seed", "1")
+    people, made = frame("people.csv"), frame("a.csv")
+    if section:
+        expected = people.groupby("household")["weight"].first().sum()
+        assert made["household"].nunique() == round(expected)
+    else:
+        assert len(made) == round(people["weight"].sum())
+    invoke("synth", "p.toml", "-o", "b.csv", "--seed", "1", "--rows", "30")
+    assert (frame("b.csv")["household"].nunique() if section else len(frame("b.csv"))) == 30
+    Path("p.toml").write_text(text)
+    assert 'line 2: release.rows: "population" needs weights' in refused(
+        "synth", "p.toml", "-o", "x.csv"
+    )
+
+
+def test_the_population_of_linked_tables(folder: Path) -> None:
+    _rewritten("patients.csv", lambda d: d.assign(stands=2.5))
+    head = '[release]\nrows = "population"\n[synthesis]\nweights = "stands"\n'
+    Path("tables.toml").write_text(head + TABLES)
+    invoke("synth", "tables.toml", "-o", "out", "--seed", "1")
+    assert len(frame("out/patients.csv")) == 375
+    assert "stands" not in frame("out/patients.csv")
+
+
+def test_linked_tables_too_say_which_numbers_are_those_of_one_person(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    _rewritten("visits.csv", lambda d: d.assign(cost=rng.random(len(d)).round(6)))
+    said = invoke("synth", "tables.toml", "-o", "out", "--seed", "1").output
+    assert "exactly one" not in said
+    Path("tables.toml").write_text(f'[synthesis]\nmethod = "cart"\n{TABLES}')
+    said = invoke("synth", "tables.toml", "-o", "plain", "--seed", "1").output.replace("\n", " ")
+    assert "note: visits: " in said
+    assert "cost" in said
 
 
 def test_a_search_works_row_by_row_and_says_so(folder: Path) -> None:
@@ -212,8 +262,12 @@ def test_a_search_works_row_by_row_and_says_so(folder: Path) -> None:
         'objective = "S_pMSE one-way"\nlimits = { repU = 5 }\nkeys = ["sex"]\n'
         "settings = { smallest = [50] }\n"
     )
+    tables = Path("t.toml").read_text().partition("[groups]")[2].partition("\n")[2]
+    Path("l.toml").write_text(TABLES + tables.partition("\n")[2])
+    assert refused("tune", "l.toml").startswith("l.toml, line 1: tables: the search compares")
     assert refused("tune", "t.toml") == (
-        "t.toml, line 3: groups: settings are compared row by row; remove it for the search."
+        "t.toml, line 3: groups: the search compares settings row by row, on one table; search "
+        "without it, on one table; or try settings of [synthesis] with caveat run."
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.release import tables
 
-from caveat.datasets import survey
+from caveat.datasets import patients, survey
+from caveat.release import Release
+from caveat.release.run import Outcome
 from caveat.table import write
 
 SPEC = """\
@@ -80,3 +83,20 @@ def specification(tmp_path, survey_file):
         return tmp_path / name
 
     return make
+
+
+@pytest.fixture(scope="session")
+def tables_folder(tmp_path_factory) -> Path:
+    """Patients and their visits, with a specification of their release."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, table in patients(number=150).items():
+        write(table, folder / f"{name}.csv")
+    (folder / "release.toml").write_text(tables.SPEC)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tables_outcome(tables_folder: Path) -> Outcome:
+    """Return what its run leaves."""
+    release = Release.from_toml(tables_folder / "release.toml")
+    return release.run(tables_folder / "release", date="2026-01-01")

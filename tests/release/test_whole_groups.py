@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.release.tables import TABLES
 
 from caveat.datasets import households
 from caveat.errors import CaveatError
@@ -268,6 +269,11 @@ def test_commands_that_work_row_by_row_say_so(folder: Path) -> None:
     path = folder / "benchmark.toml"
     path.write_text(SPEC + '[[generator]]\nname = "copy"\n')
     with pytest.raises(CaveatError, match=r"line 12: groups: a benchmark compares generators row"):
+        BenchmarkSpec.from_toml(path)
+    path.write_text(
+        TABLES + '[[scenario]]\nname = "x"\nkeys = ["sex"]\n[[generator]]\nname = "copy"\n'
+    )
+    with pytest.raises(CaveatError, match=r"line 1: tables: a benchmark compares generators row"):
         BenchmarkSpec.from_toml(path)
 
 

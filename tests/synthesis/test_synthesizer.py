@@ -476,3 +476,19 @@ def test_derived_columns_follow_their_formula_in_every_block():
     assert (drawn["double"] == 2 * drawn["a"]).all()
     assert (drawn["positive"] == (drawn["a"] > 500)).all()
     assert (drawn["day"] == drawn["a"].to_numpy().astype("M8[D]")).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"rows": 2.5}, "rows: the number of rows is no whole number"),
+        ({"rows": "all"}, "rows: the number of rows is no whole number"),
+        ({"rows": -1}, "rows: the number of rows must be 0 or more"),
+        ({"copies": 1.5}, "copies: the number of copies is no whole number"),
+    ],
+)
+def test_wrong_numbers_are_one_sentence(arguments, says):
+    model = Synthesizer(seed=1, anyway=True).fit({"a": [1, 2] * 20})
+    assert len(model.sample(rows=np.int64(3))["a"]) == 3
+    with pytest.raises(CaveatError, match=says):
+        model.sample(**arguments)

@@ -46,6 +46,7 @@ def test_margins_that_hold_change_nothing():
         ({"sex": ["f"], "count": [9]}, "3 rows of the sample are in no cell"),
         ({"sex": ["f", "f", "m"], "count": [1, 2, 3]}, "a cell stands in two rows"),
         ({"gender": ["f", "m"], "count": [1, 2]}, "there is no column 'gender'"),
+        ({"sex": ["f", "m", "x"], "count": [1, 2, 3]}, "^margin 1, code 2: a cell has a target"),
     ],
 )
 def test_bad_margins_are_one_sentence(margin, says):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from caveat.errors import CaveatError
@@ -58,7 +59,8 @@ def of_visits(**columns):
             {"links": (LINK, Link("patients", "id", "visits"))},
             "are parents of each other",
         ),
-        ({"links": (LINK, Link("visits", "no", "visits"))}, "the table has two parents"),
+        ({"links": (LINK, Link("visits", "day", "patients"))}, "the table has two parents"),
+        ({"links": (LINK, Link("visits", "no", "visits"))}, "the table is linked to itself"),
         ({"tables": {}}, "there is no table"),
     ],
 )
@@ -77,3 +79,12 @@ def test_a_second_parent_may_be_a_public_list():
     )
     assert both.sequence == ("patients", "visits")
     assert both.parent_of("visits") == LINK
+
+
+def test_a_part_has_whole_groups_and_no_level_of_the_others():
+    part = linked().only(np.array([False, True, True]))
+    assert part.tables["patients"]["id"].levels.tolist() == ["b", "c"]
+    assert part.tables["visits"].to_frame("dict")["no"].tolist() == [1, 3]
+    assert part.tables["visits"]["patient"].levels.tolist() == ["b"]
+    assert part.parent_rows("visits").tolist() == [0, 0]
+    assert part.owners["visits"].tolist() == [0, 0]

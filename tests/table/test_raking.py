@@ -112,7 +112,7 @@ def test_it_ends_where_proportional_fitting_ends() -> None:
          "no weights meet all margins"),
         ([1, 1], {"a": TargetMargin(np.array([0, 1]), np.array([5.0, 1.0])),
                   "b": TargetMargin(np.array([0, 1]), np.array([5.0, 2.0]))},
-         "the targets sum to 7 and those of a to 6"),
+         "the targets sum to 7 and those of margin a to 6"),
         ([1, 1], {"a": TargetMargin(np.array([0, 0]), np.array([5.0, 1.0]))},
          "margin a, code 1: a cell has a target above 0 and nobody in it"),
         ([1, 0], {"a": TargetMargin(np.array([0, 1]), np.array([5.0, 1.0]))},

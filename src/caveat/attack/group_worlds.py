@@ -115,15 +115,10 @@ class GroupWorlds:
         """Number of original groups."""
         return self.original.tables[self.top].n_rows
 
-    @cached_property
+    @property
     def owners(self) -> Mapping[str, Ints]:
         """Of each table the group that each row belongs to."""
-        found = {self.top: np.arange(self.n_groups)}
-        for table in self.original.sequence:
-            link = self.original.parent_of(table)
-            if link is not None:
-                found[table] = found[link.parent][self.original.parent_rows(table)]
-        return found
+        return self.original.owners
 
     def _unfolded(self, linked: Linked) -> dict[str, tuple[Table, Ints]]:
         """Return the table of each stage, and the group of each of its rows."""

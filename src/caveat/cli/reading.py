@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table, read
@@ -88,6 +88,13 @@ class Reader:
 
         assert self.document is not None
         return read_linked(self.document, self.tables, self.form)
+
+    @property
+    def rows(self) -> int | Literal["population"] | None:
+        """The rows that ``[release]`` asks for, if it does."""
+        from caveat.spec.spec import read_rows
+
+        return None if self.document is None else read_rows(self.document)
 
     def original(self, path: Path) -> Table:
         """Read the confidential table; it has every declared column."""

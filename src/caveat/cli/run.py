@@ -112,7 +112,8 @@ def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str,
 
 def _about(m: Mapping[str, Any]) -> str:
     """Return what tells a measurement from others of the same measure."""
-    parts = [m.get("target"), m.get("model"), m.get("label") if "target" in m else None]
+    parts = [m.get("target"), m.get("model"), m.get("table")]
+    parts.append(m.get("label") if "target" in m else None)
     if (m.get("copy") or 1) > 1:
         parts.append(f"table {m['copy']}")
     return ", ".join(dict.fromkeys(part for part in parts if part))

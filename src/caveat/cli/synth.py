@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.progress import Progress, TaskID
@@ -55,7 +55,11 @@ def synth(
     copies: Annotated[int, typer.Option(min=1, help="Number of synthetic copies.")] = 1,
     rows: Annotated[
         int | None,
-        typer.Option(min=0, help="Rows of each copy, of groups their number [as the original]."),
+        typer.Option(
+            min=0,
+            help="Rows of each copy, of groups their number [rows in the specification, or as the "
+            "original].",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same bytes.")] = None,
     model: Annotated[
@@ -85,7 +89,8 @@ def synth(
         reader = None
     if reader is not None and reader.tables:
         _refuse_for("tables", model=model, groups=groups)
-        synth_tables(reader, targets_of(out, copies), rows, options, escape_formulas, force)
+        wanted = reader.rows if rows is None else rows
+        synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
         return
     targets = targets_of(out, copies)
     check_outputs([*targets, model], force=force, inputs=[file, spec])
@@ -104,7 +109,8 @@ def synth(
             where=str(spec),
             do=f"use caveat synth {spec} --out FOLDER",
         )
-    told = Groups(groups) if groups is not None else reader.groups
+    told = _groups(groups, reader)
+    wanted = reader.rows if rows is None else rows
     if told is not None:
         _refuse_for("groups", resume=resume or None)
         options["groups"] = told
@@ -114,10 +120,10 @@ def synth(
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     if isinstance(fitted, GroupModel):
-        write_groups(fitted, table, targets, rows, threads, escape_formulas, force)
+        write_groups(fitted, table, targets, wanted, threads, escape_formulas, force)
         return
     write_cleared(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
-    n = fitted.n_rows if rows is None else rows
+    n = _number(fitted, table, wanted)
     # Points of a range: what only one person has comes by chance, as any number.
     plan = fitted.plan.columns
     drawn = [name for name in fitted.names if plan[name].settings.method not in ON_A_GRID]
@@ -125,7 +131,7 @@ def synth(
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            watched = _watched(fitted.blocks(rows, copy), private, bar, task)
+            watched = _watched(fitted.blocks(n, copy), private, bar, task)
             write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)
     if remark is not None:
@@ -147,6 +153,28 @@ def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
             do="add [data] with path, or [tables]",
         )
     return reader, reader.path or specification
+
+
+def _number(fitted: Model, table: Table, rows: int | Literal["population"] | None) -> int:
+    """Return the rows of a copy; a population has as many as the weights stand for."""
+    if rows == "population":
+        from caveat.spec.spec import population_of
+
+        return population_of(table, fitted.plan.weights)
+    return fitted.n_rows if rows is None else rows
+
+
+def _groups(named: str | None, reader: Reader) -> Groups | None:
+    """Return which rows belong together; a specification that says otherwise is not overruled."""
+    if named is None or (reader.groups is not None and reader.groups.key == named):
+        return reader.groups
+    if reader.groups is not None:
+        raise CaveatError(
+            "the specification names another key in [groups]",
+            where=f"--groups {named}",
+            do="leave --groups out, or change [groups]",
+        )
+    return Groups(named)
 
 
 def _refuse_for(section: str, **given: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
@@ -30,7 +30,7 @@ def write_groups(
     fitted: GroupModel,
     table: Table,
     targets: Sequence[Path],
-    groups: int | None,
+    groups: int | Literal["population"] | None,
     threads: int | None,
     escape_formulas: bool,
     force: bool,
@@ -46,7 +46,8 @@ def write_groups(
             write(drawn.compact(), target, force=force, escape_formulas=escape_formulas)
             lengths.append(drawn.n_rows)
     _say_private(private)
-    key, number = fitted.groups.key, fitted.n_groups if groups is None else groups
+    number = fitted.population if groups == "population" else groups or fitted.n_groups
+    key = fitted.groups.key
     console.remark(
         f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
         f"fresh {key}, seed {fitted.seed}: {', '.join(map(str, targets))}"
@@ -59,16 +60,16 @@ def _unguarded(plan: LinkedPlan, names: Sequence[str]) -> list[str]:
     return [n for n in names if n in known and known[n].settings.method not in ("guarded", "drop")]
 
 
-def _say_private(private: PrivateNumbers) -> None:
+def _say_private(private: PrivateNumbers, where: str = "") -> None:
     remark = remark_on(private.shares)
     if remark is not None:
-        console.remark(f"note: {remark}")
+        console.remark(f"note: {where}{remark}")
 
 
 def synth_tables(
     reader: Reader,
     targets: Sequence[Path],
-    rows: int | None,
+    rows: int | Literal["population"] | None,
     options: Mapping[str, Any],
     escape_formulas: bool,
     force: bool,
@@ -80,7 +81,7 @@ def synth_tables(
     for target in targets:
         check_target(target, force=force, inputs=reader.inputs)
     linked = reader.linked()
-    wanted = _rows(linked, rows)
+    wanted = _rows(linked, rows, reader.synthesis.get("weights", ""))
     synthesizer = Synthesizer(**options, **reader.synthesis)
     with console.notes(), console.progress() as bar:
         with reader.document.at("synthesis"):
@@ -88,24 +89,40 @@ def synth_tables(
         steps = sum(len(stage.columns) for stage in plan.stages.values())
         task = bar.add_task("fitting", total=steps)
         fitted = synthesizer.fit(linked, done=lambda *_: bar.advance(task))
+    private = {
+        name: PrivateNumbers(
+            linked.tables[name], _unguarded(fitted.plan, linked.tables[name].names)
+        )
+        for name in linked.sequence
+    }
     for drawn, target in zip(
         fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
     ):
         _write_folder(reader, drawn, target, escape_formulas, force)
+        for name, count in private.items():
+            count.add(drawn.tables[name])
+    for name, count in private.items():
+        _say_private(count, f"{name}: ")
     _report(fitted, linked, targets)
 
 
-def _rows(linked: Linked, rows: int | None) -> dict[str, int] | None:
+def _rows(
+    linked: Linked, rows: int | Literal["population"] | None, weights: str
+) -> dict[str, int] | None:
     """Return the rows of the table without parent, if a number was given."""
     if rows is None:
         return None
-    tops = [name for name in linked.sequence if linked.parent_of(name) is None]
+    tops = linked.roots
     if len(tops) > 1:
         raise CaveatError(
             f"{' and '.join(tops)} have no parent: of which are these the rows?",
-            where="--rows",
+            where="rows",
             do="leave it out",
         )
+    if rows == "population":
+        from caveat.spec.spec import population_of
+
+        return {tops[0]: population_of(linked.tables[tops[0]], weights)}
     return {tops[0]: rows}
 
 

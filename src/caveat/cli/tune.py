@@ -54,10 +54,13 @@ def tune(
 
     search = read_tune(Document.read(spec))
     reader = Reader.of(spec)
-    if reader.groups is not None and reader.document is not None:
-        reader.document.fail(
-            ("groups",), "groups: settings are compared row by row", "remove it for the search"
-        )
+    for section in ("groups", "tables"):
+        if reader.document is not None and section in reader.document.content:
+            reader.document.fail(
+                (section,),
+                f"{section}: the search compares settings row by row, on one table",
+                "search without it, on one table; or try settings of [synthesis] with caveat run",
+            )
     check_outputs([*outputs, memory], force=True, inputs=reader.inputs)
     table = reader.original(_named(data or reader.path, spec))
     if memory.exists():

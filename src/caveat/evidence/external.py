@@ -17,17 +17,18 @@ _MEASURE = (
 )  # fmt: skip
 _RELEASE = (
     "title", "unit", "purpose", "recipients", "access", "copies", "rows", "columns",
-    "original_rows", "fitted_rows", "control_rows", "groups", "synthesised_by",
+    "original_rows", "fitted_rows", "control_rows", "groups", "tables", "synthesised_by",
 )  # fmt: skip
 _MEASUREMENT = (
     "measure", "label_is_public", "copy", "limit", "excess", "value", "interval", "baseline",
     "reference", "control", "beyond_control", "beyond_control_interval", "n", "excluded", "per",
 )  # fmt: skip
 _UTILITY = (
-    "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best", "unit",
-    "limit", "excess",
+    "table", "measure", "value", "interval", "copies", "resample", "second_copy", "control", "best",
+    "unit", "limit", "excess",
 )  # fmt: skip
 _VARIABLE = (
+    "table",
     "name",
     "kind",
     "S_pMSE",
@@ -36,7 +37,7 @@ _VARIABLE = (
     "missing_similarity",
     "ordered",
 )
-_MODEL = ("family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
+_MODEL = ("table", "family", "n_synthetic", "mean_overlap", "lack_of_fit", "df")
 _POINT = (
     "setting_is_public", "seeds", "risk_mean", "risk_worst", "utility_mean", "utility_worst",
     "pareto", "chosen", "method", "line",
@@ -71,7 +72,9 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
     content
         Evidence, or the result of this function, which is returned as it is.
     """
-    public = _Public(content["release"]["columns"])
+    # How many rows belong to another is seen in the files too.
+    counted = [f"number of {table['name']}" for table in content["release"].get("tables", ())]
+    public = _Public([*content["release"]["columns"], *counted])
     result = {
         "format": content["format"],
         "release": public.release(content["release"]),
@@ -131,7 +134,7 @@ class _Public:
                 if found["column"] in self.names
             ],
             "files": [
-                _pick(file, ("name", "copy", "format", "rows", "sha256"))
+                _pick(file, ("name", "table", "copy", "format", "rows", "sha256"))
                 for file in release["files"]
             ],
         }
@@ -240,7 +243,7 @@ class _Public:
     def scenario(self, scenario: dict[str, Any]) -> dict[str, Any]:
         given = scenario["circumstances"]
         return {
-            **_pick(scenario, ("name", "attacker", "unit", "limits")),
+            **_pick(scenario, ("name", "attacker", "table", "unit", "limits")),
             "keys": self.known(scenario["keys"]),
             "targets": self.known(scenario["targets"]),
             "circumstances": {

@@ -113,6 +113,11 @@ class Expression:
         """Whether it asks about all rows of a group."""
         return _asks_groups(self.tree)
 
+    @property
+    def is_one_call(self) -> bool:
+        """Whether it is one function and nothing around it."""
+        return isinstance(self.tree, Call)
+
     def evaluate(
         self, columns: Mapping[str, Column], groups: NDArray[Any] | None = None
     ) -> NDArray[Any]:

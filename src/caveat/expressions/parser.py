@@ -199,8 +199,13 @@ class Parser:
             return self.place.error(*self._unreadable)
         return self.place.error(
             f"{self.next.written[:40]!r} is not part of the language at this place",
-            f"use arithmetic, comparisons, and, or, not, in, {', '.join(FUNCTIONS)}, missing",
+            f"use arithmetic, comparisons, and, or, not, in, {', '.join(self._functions)}",
         )
+
+    @property
+    def _functions(self) -> tuple[str, ...]:
+        """The functions of the language here."""
+        return (*FUNCTIONS, "missing", *(IN_FORMULAS if self._formula else OVER_GROUPS))
 
     def _tightness(self) -> int:
         """Return how tightly the next token joins two operands; 0 if it does not."""
@@ -267,11 +272,9 @@ class Parser:
 
     def _call(self, token: Token) -> Node:
         start, name = self.at - 1, token.written.removeprefix("np.")
-        special = IN_FORMULAS if self._formula else OVER_GROUPS
-        if name not in (*FUNCTIONS, "missing", *special):
+        if name not in self._functions:
             raise self.place.error(
-                f"{name[:40]}() is not part of the language",
-                f"use {', '.join((*FUNCTIONS, 'missing', *special))}",
+                f"{name[:40]}() is not part of the language", f"use {', '.join(self._functions)}"
             )
         self.at += 1
         algebra, self._algebra = self._algebra, False

@@ -120,12 +120,9 @@ def _unique(table: Table, keys: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def worst_records(
-    by_scenario: Sequence[tuple[Sequence[AtRisk], Signs]], rows: NDArray[np.int64]
+    by_scenario: Sequence[tuple[Sequence[AtRisk], Signs]],
 ) -> list[dict[str, Any]]:
-    """Return the worst records of all scenarios, in turn from each, as the evidence holds them.
-
-    ``rows`` are the positions of the fitted records in the data file.
-    """
+    """Return the worst records of all scenarios, in turn from each, as the evidence holds them."""
     chosen: list[tuple[AtRisk, Signs]] = []
     longest = max((len(found) for found, _ in by_scenario), default=0)
     for place in range(longest):
@@ -137,7 +134,8 @@ def worst_records(
     return [
         {
             "scenario": one.scenario,
-            "row": int(rows[one.record]) + 1,
+            **({"table": signs.material.table} if signs.material.table else {}),
+            "row": int(signs.material.rows[one.record]) + 1,
             "target": one.target,
             "measure": one.measure,
             "value": one.value,

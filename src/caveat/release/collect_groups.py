@@ -19,23 +19,28 @@ from caveat.attack.guarded import is_guarded
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
 from caveat.attack.strong import BEFORE
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
+from caveat.protect.record import Step
 from caveat.release.at_risk import AtRisk
 from caveat.release.collect import Done, entry, not_exact, refusal, without_value
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.synthesis.linked import GroupModel
+from caveat.synthesis.linked import GroupModel, LinkedModel
+from caveat.table import Column, Table
 from caveat.table.grouping import first_rows
+from caveat.table.linked import Linked
 
-__all__ = ["collect_groups"]
+__all__ = ["ABOUT_TARGETS", "Whole", "collect_groups"]
 
 WORLDS = 20_000
 """Worlds that a scenario computes when "all" is not asked for: about two minutes of one core."""
 CELLS = 3_000_000
 """Rows that it fits from scratch in them where the method is not guarded."""
+ABOUT_TARGETS = ("strongShare", "strongWorst", "strongGain")
 LEAST = 10
 """Groups that are attacked whatever it costs."""
 ALL = Note("all-groups", "of all groups", public=True)
@@ -43,19 +48,67 @@ PERSON = Note("of-members", "beside it: each member alone", public=True)
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
+class Whole:
+    """What was made whole, with the model that made it.
+
+    Parameters
+    ----------
+    original
+        The fitted records: one table with groups, or linked ones.
+    drawn
+        The synthetic copies before protections.
+    model
+        The fitted model.
+    n_groups, n_rows
+        Groups that were fitted, and rows of all tables.
+    steps
+        What the protections did.
+    """
+
+    original: Table | Linked
+    drawn: Sequence[Table | Linked]
+    model: GroupModel | LinkedModel
+    n_groups: int
+    n_rows: int
+    steps: tuple[Step, ...] = ()
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(cls, material: Material) -> Whole:
+        """Return a table with groups."""
+        model, fitted = material.model, material.fitted
+        assert isinstance(model, GroupModel)
+        n_groups = int(np.count_nonzero(fitted[model.groups.key].counts))
+        return cls(fitted, material.drawn, model, n_groups, fitted.n_rows, material.copies[0].steps)
+
+    def column(self, target: str, table: str) -> tuple[Column, float]:
+        """Return a column, and how many rows with it a group has."""
+        if isinstance(self.original, Linked):
+            held = self.original.tables[table]
+            return held[target], held.n_rows / self.n_groups
+        assert isinstance(self.model, GroupModel)
+        shared = target in (self.model.groups.constant or ())
+        return self.original[target], 1.0 if shared else self.n_rows / self.n_groups
+
+
 def collect_groups(
-    material: Material,
+    whole: Whole,
     scenario: ScenarioSpec,
-    asked: Sequence[str],
     seed: int,
     threads: int | None,
     done: Done,
+    home: Callable[[str], tuple[str, str]] | None = None,
 ) -> Collected:
-    """Attack groups and their members; ``asked`` are the measures about targets."""
-    assert isinstance(material.model, GroupModel)
+    """Attack groups and their members.
+
+    Where there are several tables, ``home`` says which has a target, and what it is called there.
+    """
+    asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
     members = "membershipShare" in scenario.measures
     targets = (scenario.targets or ()) if asked else ()
-    run = _Run(material, material.model, scenario, seed, threads, done)
+    run = _Run(whole, scenario, seed, threads, done, home or (lambda target: ("", target)))
     measurements, at_risk = [], []
     for target in targets:
         found, risky = run.target(target, asked, (0.5 if members else 1.0) / len(targets))
@@ -72,33 +125,32 @@ def collect_groups(
 class _Run:
     """One scenario while it is carried out."""
 
-    material: Material
-    model: GroupModel
+    whole: Whole
     scenario: ScenarioSpec
     seed: int
     threads: int | None
     done: Done
+    home: Callable[[str], tuple[str, str]]
 
     def __post_init__(self) -> None:
         self.remarks: list[str] = []
-        self.first = first_rows(self.material.fitted, self.model.groups.key)
-        self.order = np.random.default_rng(self.seed).permutation(len(self.first))
-        steps = [step for step in self.material.copies[0].steps if step.name != "label"]
+        self.order = np.random.default_rng(self.seed).permutation(self.whole.n_groups)
+        steps = [step for step in self.whole.steps if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
 
     def _refused(self) -> Note | None:
         """Return why there is no exact likelihood, if there is none."""
-        plans = self.model.plan.stages.values()
+        plans = self.whole.model.plan.stages.values()
         drawn = [name for plan in plans for name in drawn_columns(plan)]
-        return not_exact(drawn, self.material.copies[0].steps)
+        return not_exact(drawn, self.whole.steps)
 
     def _chosen(self, candidates: int, what: str) -> NDArray[np.int64]:
         """Return the groups to attack, where each is changed in so many worlds."""
         everyone = len(self.order)
         if self.scenario.records == "all":
             return np.arange(everyone)
-        guarded = all(map(is_guarded, self.model.plan.stages.values()))
-        worlds = WORLDS if guarded else CELLS // self.material.fitted.n_rows
+        guarded = all(map(is_guarded, self.whole.model.plan.stages.values()))
+        worlds = WORLDS if guarded else CELLS // self.whole.n_rows
         n = min(everyone, max(LEAST, worlds // max(candidates, 1)))
         if not guarded:
             n = min(n, max(self.scenario.records, LEAST))
@@ -127,13 +179,13 @@ class _Run:
         self, target: str, asked: Sequence[str], share: float
     ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
         """Attack one column: of groups if it is constant in them, of their members if not."""
-        fitted, limits = self.material.fitted, self.scenario.limits
-        shared = target in (self.model.groups.constant or ())
-        per_group = 1 if shared else fitted.n_rows / len(self.first)
-        chosen = self._chosen(int(fitted[target].n_levels * per_group), target)
+        whole, limits = self.whole, self.scenario.limits
+        table, name = self.home(target)
+        column, per_group = whole.column(name, table)
+        chosen = self._chosen(int(column.n_levels * per_group), target)
         found = self._tried(
             lambda: group_posterior(
-                fitted, self.material.drawn, self.model, target, chosen.tolist(),
+                whole.original, whole.drawn, whole.model, name, chosen.tolist(), table=table,
                 prior=self.scenario.prior, threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )
@@ -143,14 +195,24 @@ class _Run:
         notes = (self._whom(chosen), *self.notes)
         measured = {"strongShare": share_of, "strongWorst": worst_of, "strongGain": gain_of}
         entries = [
-            entry(name, _told(measured[name](found), notes, found.unit), limits, target=target)
+            entry(
+                name, _told(measured[name](found), notes, self._unit(found)), limits, target=target
+            )
             for name in asked
         ]
         return entries, list(self._at_risk(found, target))
 
+    def _unit(self, found: Attributes) -> str:
+        """Return what a result is about, in words: of linked tables the unit is a table."""
+        linked = isinstance(self.whole.model, LinkedModel) and found.unit != "group"
+        return f"row of {found.unit}" if linked else found.unit
+
     def _at_risk(self, found: Attributes, target: str) -> list[AtRisk]:
         """Return the rows at risk; a group is named by its first row."""
-        rows = self.first[found.records] if found.unit == "group" else found.records
+        rows = found.records
+        if isinstance(self.whole.model, GroupModel) and found.unit == "group":
+            assert isinstance(self.whole.original, Table)
+            rows = first_rows(self.whole.original, self.whole.model.groups.key)[rows]
         return [
             AtRisk(self.scenario.name, int(row), target, "strongWorst", float(p), float(before))
             for row, p, before in zip(
@@ -161,7 +223,9 @@ class _Run:
 
     def membership(self, share: float) -> list[dict[str, Any]]:
         """Ask of groups whether they were in the data, and of each of their members."""
-        each = round(self.material.fitted.n_rows / len(self.first))
+        if isinstance(self.whole.model, LinkedModel):
+            return self._members("group", 1, (), share)
+        each = round(self.whole.n_rows / self.whole.n_groups)
         members = self._members("person", each, (PERSON,), 0.7 * share)
         return [*self._members("group", 1, (), 0.3 * share), *members]
 
@@ -172,8 +236,8 @@ class _Run:
         chosen = self._chosen(worlds, f"membership of each {unit}")
         found = self._tried(
             lambda: group_membership(
-                self.material.fitted, self.material.drawn, self.model, chosen.tolist(), unit=unit,
-                threads=self.threads, done=lambda ready: self.done(share * ready),
+                self.whole.original, self.whole.drawn, self.whole.model, chosen.tolist(),
+                unit=unit, threads=self.threads, done=lambda ready: self.done(share * ready),
             )
         )  # fmt: skip
         if isinstance(found, Note):

@@ -27,7 +27,7 @@ from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
 from caveat.release.collect import Done, entry, not_exact, refusal, without_value
-from caveat.release.collect_groups import collect_groups
+from caveat.release.collect_groups import ABOUT_TARGETS, Whole, collect_groups
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
@@ -37,7 +37,7 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked import GroupModel
 
-__all__ = ["allot", "collect_strong"]
+__all__ = ["SAMPLE", "allot", "collect_strong"]
 
 VULNERABLE = 20
 """Of so many records beside the sample the worst is looked for."""
@@ -57,7 +57,6 @@ FROM_SCRATCH = 16
 PATHS = 60
 
 SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
-ABOUT_TARGETS = ("strongShare", "strongWorst", "strongGain")
 ALL = Note("all-records", "of all records", public=True)
 ELSEWHERE = Note(
     "synthesised-elsewhere",
@@ -89,7 +88,7 @@ def collect_strong(
     plan = material.plan
     if isinstance(material.model, GroupModel):
         seed = child_seed(material.seed, SAMPLE, number)
-        return collect_groups(material, scenario, asked, seed, threads, done)
+        return collect_groups(Whole.of(material), scenario, seed, threads, done)
     if plan is None:
         why = ELSEWHERE if material.generator is None else ONLY_RUN
         nothing = [m for t in targets for m in without_value(asked, why, scenario.limits,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from caveat.errors import CaveatError
@@ -12,13 +13,14 @@ from caveat.release.collect import Done, held_to, limits_of, plain, refusal
 from caveat.release.collect_structure import collect_structure
 from caveat.release.material import Material
 from caveat.seeds import child_seed
+from caveat.spec.limits import Limit
 from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
 from caveat.utility.weighting import weights_apart
 
-__all__ = ["collect_utility"]
+__all__ = ["RESAMPLES", "collect_utility", "measurements_of"]
 
 RESAMPLES = 1_000_015  # first word of the seeds
 
@@ -56,17 +58,26 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
     )
     return {
         "limits": limits_of(spec.utility.limits),
-        "measurements": [*_measurements(found, spec), *_without_model(refused, spec)],
+        "measurements": [
+            *measurements_of(found, spec.utility.limits),
+            *_without_model(refused, spec),
+        ],
         "variables": _variables(found),
         "pairs": _pairs(found),
         "models": [_model(model) for model in found.models],
         "rules": _rules(found, spec),
-        **({} if groups is None else {"structure": collect_structure(found.first)}),
+        # Rows of several tables hang on each other as collect_tables says.
+        **(
+            {}
+            if groups is None or material.table
+            else {"structure": collect_structure(found.first)}
+        ),
         "remarks": [*found.remarks, *(f"{model}: {why}" for model, why in refused.items())],
     }
 
 
-def _measurements(found: Utility, spec: ReleaseSpec) -> list[dict[str, Any]]:
+def measurements_of(found: Utility, limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    """Return what was measured as the evidence holds it."""
     entries = []
     for result in found.results:
         measure, whole = result.measure, result.measurement
@@ -84,7 +95,7 @@ def _measurements(found: Utility, spec: ReleaseSpec) -> list[dict[str, Any]]:
                 "control": plain(result.references.control),
                 "best": BEST[measure.name],
                 "unit": measure.unit,
-                **held_to(spec.utility.limits, measure.name, result.value),
+                **held_to(limits, measure.name, result.value),
                 "notes": plain(whole.notes),
             }
         )

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,14 @@ from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.spec.spec import ReleaseSpec
+from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
 from caveat.synthesis.column_model import ColumnModel
-from caveat.synthesis.linked.groups import GroupModel
+from caveat.synthesis.linked import GroupModel, LinkedModel
 from caveat.synthesis.methods.cart import Cart
 from caveat.synthesis.methods.guarded import Guarded, guard_of
 from caveat.synthesis.methods.stratified import Stratified
-from caveat.synthesis.plan import GIVEN
+from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.synthesis.public import assumed_public
 from caveat.table import Table
 from caveat.table.identifying import CODES, Judgement
@@ -33,12 +34,17 @@ from caveat.table.private import PrivateNumbers, share_alone
 from caveat.tree.guarded import structure_bound
 
 __all__ = [
+    "described_file",
     "described_inputs",
+    "described_plan",
     "described_protection",
+    "described_purpose",
     "described_release",
     "described_scenario",
     "described_synthesis",
     "measures_used",
+    "named",
+    "private_numbers",
     "software",
 ]
 
@@ -63,11 +69,7 @@ def described_release(
     columns = material.releases[0].names
     unknown = material.model is None and control is None
     return {
-        "title": release.title,
-        "unit": release.unit,
-        "purpose": release.purpose,
-        "recipients": release.recipients,
-        "access": release.access,
+        **described_purpose(release),
         "copies": len(material.releases),
         "rows": [table.n_rows for table in material.releases],
         "columns": list(columns),
@@ -79,8 +81,14 @@ def described_release(
         "synthesised_by": "elsewhere" if material.model is None else "caveat",
         **_groups(material),
         "identifying": _identifying(material, judged),
-        "private_numbers": _private_numbers(material),
+        "private_numbers": private_numbers(material, material.columns()),
     }
+
+
+def described_purpose(release: ReleasePart) -> dict[str, Any]:
+    """Return what a release is called and what it is for."""
+    names = ("title", "unit", "purpose", "recipients", "access")
+    return {name: getattr(release, name) for name in names}
 
 
 def _groups(material: Material) -> dict[str, Any]:
@@ -107,15 +115,20 @@ def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[di
     derived = {n for n, e in plan.columns.items() if e.settings.method == "derived"} if plan else ()
     released = material.columns()  # a key of groups is fresh
     return [
-        {"column": name, "code": found.code, "is": CODES[found.code], "reason": found.reason}
+        named(name, found)
         for name, found in judged.items()
         if name in released and name not in derived
     ]
 
 
-def _private_numbers(material: Material) -> list[dict[str, Any]]:
+def named(column: str, found: Judgement) -> dict[str, Any]:
+    """Return that a column names people, and why one thinks so."""
+    return {"column": column, "code": found.code, "is": CODES[found.code], "reason": found.reason}
+
+
+def private_numbers(material: Material, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return how many numbers belong to exactly one person, in the original and in the release."""
-    count = PrivateNumbers(material.fitted, material.columns())
+    count = PrivateNumbers(material.fitted, names)
     for table in material.releases:
         count.add(table)
     return [
@@ -128,12 +141,17 @@ def described_inputs(spec: ReleaseSpec, original: Table) -> dict[str, Any]:
     """Return names and checksums of the specification and the data; no paths."""
     return {
         "spec": {"name": spec.path.name, "sha256": hashlib.sha256(spec.text).hexdigest()},
-        "data": {
-            "name": spec.data.path.name,
-            "sha256": sha256_of(spec.data.path),
-            "rows": original.n_rows,
-            "columns": len(original.names),
-        },
+        "data": described_file(spec.data.path, original),
+    }
+
+
+def described_file(path: Path, table: Table) -> dict[str, Any]:
+    """Return name, checksum and size of a data file."""
+    return {
+        "name": path.name,
+        "sha256": sha256_of(path),
+        "rows": table.n_rows,
+        "columns": len(table.names),
     }
 
 
@@ -151,23 +169,33 @@ def described_synthesis(spec: ReleaseSpec, material: Material) -> dict[str, Any]
     if material.model is None:
         return None
     plan, models = material.model.plan, _column_models(material.model)
+    columns = [(name, entry, models.get(name)) for name, entry in plan.columns.items()]
+    return described_plan(spec, material.model, columns)
+
+
+def described_plan(
+    spec: ReleaseSpec,
+    model: Model | GroupModel | LinkedModel,
+    columns: Sequence[tuple[str, ColumnPlan, ColumnModel | None]],
+) -> dict[str, Any]:
+    """Return how columns were made, one after the other."""
     apart = ("order", "derived", "rules", "judged")
     return {
-        "order": list(plan.columns),
+        "order": [name for name, *_ in columns],
         "settings": plain({k: v for k, v in spec.synthesis.items() if k not in apart}),
         "columns": [
             {
                 "name": name,
                 "method": entry.settings.method,
                 "predictors": list(entry.predictors),
-                **(_leaves(models[name]) if name in models else {}),
+                **({} if fitted is None else _leaves(fitted)),
             }
-            for name, entry in plan.columns.items()
+            for name, entry, fitted in columns
         ],
         "derived": plain(spec.synthesis.get("derived", {})),
-        "rules": [str(rule) for rule in plan.rules],
-        "remarks": list(plan.remarks),
-        **_guard(material.model),
+        "rules": [str(rule) for rule in model.plan.rules],
+        "remarks": list(model.plan.remarks),
+        **_guard(model, columns),
     }
 
 
@@ -182,23 +210,25 @@ def _column_models(model: Model | GroupModel) -> Mapping[str, ColumnModel]:
     return found
 
 
-def _guard(model: Model | GroupModel) -> dict[str, Any]:
+def _guard(
+    model: Model | GroupModel | LinkedModel,
+    columns: Sequence[tuple[str, ColumnPlan, ColumnModel | None]],
+) -> dict[str, Any]:
     """Return the numbers of guarded trees, what they take as public, and the worst case."""
     guarded = {
-        name: entry.settings
-        for name, entry in model.plan.columns.items()
-        if entry.settings.method == "guarded"
+        name: entry.settings for name, entry, _ in columns if entry.settings.method == "guarded"
     }
     if not guarded:
         return {}
-    parts = [model] if isinstance(model, Model) else list(model.model.stages.values())
+    whole = model.model if isinstance(model, GroupModel) else model
+    parts = [whole] if isinstance(whole, Model) else list(whole.stages.values())
     public: dict[str, None] = {}
     worst_case = 0.0
     for part in parts:
-        columns = {name: fitted.coding.column for name, fitted in part.columns.items()}
+        held = {name: fitted.coding.column for name, fitted in part.columns.items()}
         # What a stage is given was drawn, and told, in another.
         own = {n: e for n, e in part.plan.columns.items() if e.settings.method != GIVEN}
-        public |= dict.fromkeys(assumed_public(replace(part.plan, columns=own), columns))
+        public |= dict.fromkeys(assumed_public(replace(part.plan, columns=own), held))
         drawn = [name for name, entry in own.items() if entry.settings.method == "guarded"]
         worst_case += sum(_worst_case(part.columns[name]) for name in drawn)
     return {
@@ -255,16 +285,17 @@ def described_protection(material: Material) -> list[dict[str, Any]]:
 
 
 def described_scenario(
-    scenario: ScenarioSpec, material: Material, found: Collected
+    scenario: ScenarioSpec, material: Material | None, found: Collected
 ) -> dict[str, Any]:
-    """Return one attacker with what was measured."""
+    """Return one attacker with what was measured; on several tables she may be after all."""
     targets = scenario.targets
     if targets is None:
         alone = scenario.attacker in ("strong", "simulated")
-        targets = () if alone else material.columns(scenario.keys)
+        targets = () if alone or material is None else material.columns(scenario.keys)
     return {
         "name": scenario.name,
         "attacker": scenario.attacker,
+        **({"table": scenario.table} if scenario.table else {}),
         **({"unit": scenario.unit} if scenario.unit else {}),
         "keys": list(scenario.keys),
         "targets": list(targets),

@@ -133,7 +133,7 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
         raise CaveatError(
             "the folder exists already", where=str(target), do="choose another or use --force"
         )
-    foreign = sorted(_files(target) - _known(target))
+    foreign = sorted({*_held(target)} - _known(target))
     if foreign:
         raise CaveatError(
             f"the folder holds something that no run has written: {foreign[0]}",
@@ -142,9 +142,20 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
         )
 
 
+def _held(folder: Path) -> Iterator[str]:
+    """Return the files in a folder as a manifest names them: with those in its own folders."""
+    own = {name.partition("/")[0] for name in _known(folder) if "/" in name}
+    for path in folder.iterdir():
+        inside = path.name in own and path.is_dir() and not path.is_symlink()
+        files = list(path.iterdir()) if inside else []
+        yield from (f"{path.name}/{file.name}" for file in files)
+        if not files:
+            yield path.name
+
+
 def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
     """Refuse a folder with a file that the run reads, by whatever path it is named."""
-    itself, here = status(target), [status(entry) for entry in target.iterdir()]
+    itself, here = status(target), [status(target / name) for name in _held(target)]
     for path in inputs:
         around = Path(path).resolve().parents
         inside = any(same_file(itself, folder) for folder in around)
@@ -163,15 +174,6 @@ def _known(folder: Path) -> set[str]:
         return {MANIFEST, *(str(entry["name"]) for entry in content["files"])}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-
-
-def _files(folder: Path) -> set[str]:
-    """Return the names of everything in a folder; of folders in it what they hold."""
-    found = set()
-    for entry in folder.rglob("*"):
-        if not entry.is_dir() or entry.is_symlink() or not any(entry.iterdir()):
-            found.add(entry.relative_to(folder).as_posix())
-    return found
 
 
 def _clear_up(target: Path) -> list[str]:
@@ -214,7 +216,10 @@ def _aside(target: Path) -> str:
 
 def _settle(draft: Path) -> None:
     """Make sure that everything is on the disk before the name is given."""
-    for path in (path for path in draft.rglob("*") if path.is_file()):
+    for path in draft.iterdir():
+        if path.is_dir():
+            _settle(path)
+            continue
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     with suppress(OSError):  # not every system can open a folder

@@ -22,7 +22,7 @@ from caveat.table.members import draw_groups, members_of
 from caveat.table.per_group import group_pairs
 from caveat.utility.grouping import PairGroups
 
-__all__ = ["Material", "hold_out", "synthesise"]
+__all__ = ["CONTROL", "WHOLE", "Material", "hold_out", "synthesise"]
 
 WHOLE = Note(
     "whole-groups",
@@ -62,6 +62,9 @@ class Material:
     groups
         Which rows belong together, if they do. The key is in the tables and is no data: it is not
         among `columns`, and not in `pairs`.
+    table
+        Of several tables the one whose rows these are, each with the columns of the rows that it
+        belongs to.
     """
 
     original: Table
@@ -75,6 +78,7 @@ class Material:
     generator: Generator | None = None
     not_simulated: Note | None = None
     groups: Groups | None = None
+    table: str = ""
 
     __repr__ = without_values
 

@@ -39,7 +39,6 @@ from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
-from caveat.spec.tables import margin_files
 from caveat.synthesis import Model
 from caveat.synthesis.margins.plan import MARGINS
 from caveat.synthesis.margins.published import write_tables
@@ -47,7 +46,7 @@ from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
 
-__all__ = ["Outcome", "Release", "Run", "Steps", "weights_of"]
+__all__ = ["Outcome", "Release", "Run", "Steps", "title_of", "weights_of"]
 
 ELSEWHERE = (
     "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
@@ -140,19 +139,28 @@ class Release:
                 do="add --only audit",
             )
         target = Path(folder) if folder is not None else self.spec.output.folder
-        files = (*self.spec.data.files, *margin_files(self.spec.document))
-        read = [self.spec.path, *files, *(synthetic or ())]
+        read = [*self.spec.inputs, *(synthetic or ())]
         with (
             release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            run = Run(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
+            made = _run_of(self.spec)
+            run = made(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
             content = run.audit(synthetic) if only else run.whole(anyway)
             run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         return Outcome(target, content)
+
+
+def _run_of(spec: ReleaseSpec) -> type[Run]:
+    """Return what carries a specification out."""
+    if not spec.tables:
+        return Run
+    from caveat.release.run_tables import TablesRun  # it is a run itself
+
+    return TablesRun
 
 
 class Steps:
@@ -202,14 +210,15 @@ def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
         runs = fits_needed(scenario.simulations, scenario.most)
         seconds = {"release": 1.0, "strong": 60.0, "simulated": 0.2 * runs,
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
-        weights[_title(scenario)] = seconds[scenario.attacker]
+        weights[title_of(scenario)] = seconds[scenario.attacker]
     weights["utility"] = 15.0
     if spec.map is not None and not only:
         weights["map"] = 4.0 * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
     return weights | {"write": 5.0}
 
 
-def _title(scenario: ScenarioSpec) -> str:
+def title_of(scenario: ScenarioSpec) -> str:
+    """Return what the step of a scenario is called."""
     return f"scenario: {scenario.name}"
 
 
@@ -261,7 +270,7 @@ class Run:
         self.spec.check(table, released=common)
         paths = self.spec.data.synthetic if synthetic is None else [Path(p) for p in synthetic]
         for copy, (path, release) in enumerate(zip(paths, releases, strict=True), 1):
-            self._list(path, path.suffix.lstrip("."), copy, release)
+            self.list_file(path, path.name, copy, release)
         material = Material(
             table, np.arange(table.n_rows), table, None, releases, self.seed,
             groups=self._groups(table) if self.spec.groups is not None else None,
@@ -314,7 +323,7 @@ class Run:
             "protection": described_protection(material),
             "measures": measures_used(scenarios, utility, found_map),
             "scenarios": scenarios,
-            "records_at_risk": worst_records(risky, material.rows),
+            "records_at_risk": worst_records(risky),
             "utility": utility,
             "map": found_map,
             "remarks": remarks,
@@ -323,7 +332,7 @@ class Run:
     def _attack(
         self, material: Material, scenario: ScenarioSpec, number: int, signs: Signs
     ) -> Collected:
-        done = self.steps.step(_title(scenario))
+        done = self.steps.step(title_of(scenario))
         if scenario.attacker == "strong":
             return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
         if scenario.attacker == "simulated":
@@ -332,13 +341,13 @@ class Run:
             return collect_ordinary(material, scenario, number, done)
         return collect_audit(material, scenario, signs, done)
 
-    def _list(self, path: Path, form: str, copy: int, table: Table) -> None:
+    def list_file(self, path: Path, name: str, copy: int, table: Table) -> None:
         """Enter a synthetic table in the list of files."""
         self.files.append(
             {
-                "name": path.name,
+                "name": name,
                 "copy": copy,
-                "format": form,
+                "format": path.suffix.lstrip("."),
                 "rows": table.n_rows,
                 "sha256": sha256_of(path),
             }
@@ -349,17 +358,8 @@ class Run:
     ) -> None:
         """Fill the draft folder."""
         self.steps.step("write")
-        confidential: dict[str, bool] = {}
-        escape = self.spec.output.escape_formulas
-        if not self.files:  # they were made here
-            for copy, table in enumerate(self.material.releases, 1):
-                for form in self.spec.output.formats:
-                    name = f"synthetic-{copy}.{form}"
-                    # A level that only the dictionary knows would tell that somebody has it.
-                    write(table.compact(), self.draft / name, escape_formulas=escape)
-                    self._list(self.draft / name, form, copy, table)
-                    confidential[name] = False
-        confidential |= dict.fromkeys(self._tables(escape), False)
+        confidential = {} if self.files else self.write_tables()
+        confidential |= dict.fromkeys(self._margins(), False)
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         # Threads may warn in any order.
@@ -372,9 +372,22 @@ class Run:
             confidential[name] = secret
         write_manifest(self.draft, confidential)
 
-    def _tables(self, escape: bool) -> list[str]:
+    def write_tables(self) -> dict[str, bool]:
+        """Write the tables that were made here; return their names, none of them confidential."""
+        escape = self.spec.output.escape_formulas
+        confidential = {}
+        for copy, table in enumerate(self.material.releases, 1):
+            for form in self.spec.output.formats:
+                name = f"synthetic-{copy}.{form}"
+                # A level that only the dictionary knows would tell that somebody has it.
+                write(table.compact(), self.draft / name, escape_formulas=escape)
+                self.list_file(self.draft / name, name, copy, table)
+                confidential[name] = False
+        return confidential
+
+    def _margins(self) -> list[str]:
         """Write the cleared tables that the release was made from, if it was."""
-        model = self.material.model
+        model, escape = self.material.model, self.spec.output.escape_formulas
         if not isinstance(model, Model) or not model.cleared:
             return []
         (self.draft / MARGINS).mkdir()

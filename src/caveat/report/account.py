@@ -181,15 +181,17 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
         ("Packages", listed(packages)),
     ]
     if evidence["inputs"] is not None:
-        data, spec = evidence["inputs"]["data"], evidence["inputs"]["spec"]
+        inputs = evidence["inputs"]
+        spec = inputs["spec"]
         items += [
             (
                 "Data",
                 f"{data['name']}, {data['rows']:,} rows, {data['columns']:,} columns, "
                 f"SHA-256 {data['sha256']}",
-            ),
-            ("Specification", f"{spec['name']}, SHA-256 {spec['sha256']}"),
+            )
+            for data in inputs.get("tables") or [inputs["data"]]
         ]
+        items.append(("Specification", f"{spec['name']}, SHA-256 {spec['sha256']}"))
     if evidence["seed"] is not None:
         items.append(
             ("Seed", f"{evidence['seed']} (confidential: who has it can draw the release again)")
@@ -261,8 +263,8 @@ def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
     if control:
         yield (
             "Control",
-            f"{control:,} records were held out before fitting. The control says how the same "
-            "attacks fare on them; with few of them its own uncertainty is large.",
+            f"{control:,} {_of_whom(evidence)} were held out before fitting. The control says how "
+            "the same attacks fare on them; with few of them its own uncertainty is large.",
         )
     else:
         yield (
@@ -287,6 +289,15 @@ def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
             "of the original, settings that could hold values, the seed and everything about the "
             "input. Numbers are rounded to four digits.",
         )
+
+
+def _of_whom(evidence: Evidence) -> str:
+    """Return what is counted where records were held out."""
+    tables = evidence["release"].get("tables")
+    if not tables:
+        return "records"
+    root = next(t["name"] for t in tables if not (t["belongs_to"] or t["lookup"]))
+    return f"rows of {root}, with all that belongs to them,"
 
 
 def _undefined(evidence: Evidence) -> Iterator[Block]:

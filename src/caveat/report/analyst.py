@@ -50,7 +50,8 @@ def analyst_section(evidence: Evidence) -> Section:
     blocks += _pairs(utility)
     blocks += _models(utility["models"])
     blocks += _rules(utility["rules"])
-    blocks += structure_blocks(utility.get("structure"))
+    for place, structure in enumerate(utility.get("structures", [utility.get("structure")])):
+        blocks += structure_blocks(structure, place)
     return Section("analyst", "What analysts can do", blocks)
 
 
@@ -64,7 +65,7 @@ def _measures(evidence: Evidence) -> Grid:
         limit = limit_text(m["limit"], name, unit)
         rows.append(
             [
-                cell(name, None, m["model"] or entry.get("says", "")),
+                cell(_of_table(name, m), None, m["model"] or entry.get("says", "")),
                 cell(number(m["value"], name, unit), m["value"], reason),
                 *(
                     cell(number(m.get(field), name, unit), m.get(field))
@@ -88,6 +89,11 @@ def _measures(evidence: Evidence) -> Grid:
         ],
         rows,
     )
+
+
+def _of_table(name: str, entry: Mapping[str, Any]) -> str:
+    """Return a name with the table whose rows it is about, where there are several."""
+    return f"{name} ({entry['table']})" if entry.get("table") else name
 
 
 def _by_score(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -177,7 +183,7 @@ def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:
         ],
         [
             [
-                cell(v["name"]),
+                cell(v["name"], None, v.get("table", "")),
                 cell(v["kind"]),
                 score(v["S_pMSE"]),
                 score(v["in_pairs"]),
@@ -262,7 +268,7 @@ def _models(models: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         ],
         [
             [
-                cell(m["formula"], None, and_list(notes_of(m))),
+                cell(_of_table(m["formula"], m), None, and_list(notes_of(m))),
                 cell(m["family"]),
                 cell(number(m["mean_overlap"], "", ""), m["mean_overlap"]),
                 cell(number(m["lack_of_fit"], "", ""), m["lack_of_fit"], f"df {m['df']}"),
@@ -354,7 +360,12 @@ def _rules(rules: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
             Field("If columns were independent", numeric=True),
         ],
         [
-            [cell(r["name"]), share(r["original"]), share(r["synthetic"]), share(r["independent"])]
+            [
+                cell(_of_table(r["name"], r)),
+                share(r["original"]),
+                share(r["synthetic"]),
+                share(r["independent"]),
+            ]
             for r in rules
         ],
     )

@@ -135,6 +135,8 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
 
 def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     given = scenario["circumstances"]
+    if scenario.get("table"):
+        yield "Rows", f"those of {scenario['table']}, with the columns of what they belong to"
     if scenario.get("unit"):
         yield "Unit", f"one {scenario['unit']}: all its rows leave or change together"
     if scenario["attacker"] == "simulated":

@@ -21,6 +21,7 @@ from caveat.report.reading import (
     limited,
     risks,
     scenarios,
+    several,
     shown,
     sure,
 )
@@ -130,7 +131,9 @@ def _released(evidence: Evidence) -> str:
     if release["synthesised_by"] == "elsewhere":
         text += ", made elsewhere"
     text += f", from {release['original_rows']:,} original records"
-    if "groups" in release:
+    if "tables" in release:
+        text = _tables(release)
+    elif "groups" in release:
         numbers, key = release["groups"]["released"], release["groups"]["key"]
         size = f"{min(numbers):,}" if min(numbers) == max(numbers) else "various numbers of"
         text += f"; {size} whole groups by {key}, with fresh keys"
@@ -140,6 +143,28 @@ def _released(evidence: Evidence) -> str:
     parts += [f"For: {release['recipients']}."] if release["recipients"] else []
     parts += [f"Purpose: {release['purpose']}."] if release["purpose"] else []
     return " ".join([f"{text}.", *parts])
+
+
+def _tables(release: Mapping[str, Any]) -> str:
+    """Say which tables are released, and whose rows are protected."""
+    copies = count(release["copies"], "synthetic copy", "synthetic copies")
+    tables = [
+        f"{table['name']} ({min(table['released']):,} to {max(table['released']):,} rows)"
+        if min(table["released"]) < max(table["released"])
+        else f"{table['name']} ({table['released'][0]:,} rows{_of_list(table)})"
+        for table in release["tables"]
+    ]
+    root = next(t["name"] for t in release["tables"] if not (t["belongs_to"] or t["lookup"]))
+    return (
+        f"{copies} of {count(len(tables), 'table')} that belong together, {and_list(tables)}, "
+        f"with {count(len(release['columns']), 'column')} and fresh keys, from "
+        f"{release['original_rows']:,} original rows of {root}; who is protected is one "
+        f"{release['unit'] or 'record'} with all that belongs to it"
+    )
+
+
+def _of_list(table: Mapping[str, Any]) -> str:
+    return ", a public list" if table["lookup"] else ""
 
 
 def strongest(evidence: Evidence) -> Measured | None:
@@ -158,11 +183,10 @@ def _worst(evidence: Evidence) -> str:
 def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     after, before = sure(strong) or 0.0, sure(strong, "baseline")
     subject = f"the true {strong['target']}" if strong.get("target") else "the true value"
-    whole = strong.get("per") == "group"
+    known, whose = _known(strong.get("per"))
     text = (
-        "An attacker who knows how the table was made and every "
-        f"{'group' if whole else 'record'} but one gives probability {probability(after)} to "
-        f"{subject} of the {'group' if whole else 'person'} most at risk"
+        f"An attacker who knows how the table was made and every {known} but one gives "
+        f"probability {probability(after)} to {subject} of the {whose} most at risk"
     )
     text += f" (before the release: {probability(before)})." if before is not None else "."
     shares = [
@@ -172,7 +196,7 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
         worst = max(shares, key=lambda m: badness(evidence, m))
         target = f" for {worst['target']}" if worst.get("target") else ""
         share = percent(worst["value"])
-        whom = f"{worst['per']}s" if worst.get("per") else "records"
+        whom = several(worst["per"]) if worst.get("per") else "records"
         text += f" She is nearly certain (0.9 or more){target} for {share} of the {whom} examined"
         if worst.get("baseline") is not None:
             text += f"; {percent(worst['baseline'])} before"
@@ -185,6 +209,13 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     elif after >= NEARLY_CERTAIN and _can_be_stronger(evidence):
         text += ' guard = "strong" would hide more.'
     return text
+
+
+def _known(per: str | None) -> tuple[str, str]:
+    """Return of what she knows all but one, and of whom that one is."""
+    if per in (None, "person"):
+        return "record", "person"
+    return str(per), str(per)
 
 
 def _can_be_stronger(evidence: Evidence) -> bool:
@@ -289,13 +320,15 @@ def _utility(evidence: Evidence) -> str:
 def _general(evidence: Evidence) -> str:
     """Return what the propensity score says, or else the first measure there is."""
     measured = [m for m in evidence["utility"]["measurements"] if m["value"] is not None]
-    chosen = next((m for m in measured if m["measure"] == "S_pMSE"), None)
+    scored = [m for m in measured if m["measure"] == "S_pMSE"]
+    chosen = max(scored, key=lambda m: m["value"], default=None)  # the table that fares worst
     if chosen is None:
         chosen = next(iter(measured), None)
     if chosen is None:
         return ""
     name, unit = chosen["measure"], chosen["unit"]
-    text = f"{name} is {number(chosen['value'], name, unit)}"
+    of_table = f" of {chosen['table']}" if chosen.get("table") else ""
+    text = f"{name}{of_table} is {number(chosen['value'], name, unit)}"
     if name == "S_pMSE":
         text += " (1 is expected of a right synthesis, above 10 is poor"
     else:
@@ -303,6 +336,13 @@ def _general(evidence: Evidence) -> str:
     if chosen.get("resample") is not None:
         text += f"; {number(chosen['resample'], name, unit)} for a fresh sample of the original"
     return f"{text})."
+
+
+def _fresh(evidence: Evidence) -> set[str]:
+    """Return the columns that are keys: they are made afresh and tell nothing."""
+    release = evidence["release"]
+    groups = {release["groups"]["key"]} if "groups" in release else set()
+    return groups | {key for table in release.get("tables", ()) for key in table["keys"]}
 
 
 def _uncovered(evidence: Evidence) -> str:
@@ -315,7 +355,7 @@ def _uncovered(evidence: Evidence) -> str:
     if not evidence["release"]["control_rows"]:
         parts.append("a control (people who were not in the data)")
     targets = {t for s in scenarios(evidence) for t in s["targets"]}
-    free = [c for c in evidence["release"]["columns"] if c not in targets]
+    free = [c for c in evidence["release"]["columns"] if c not in {*targets, *_fresh(evidence)}]
     text = f"Not measured: {and_list(parts)}. " if parts else ""
     if free and targets:
         text += (

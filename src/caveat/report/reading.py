@@ -23,6 +23,7 @@ __all__ = [
     "notes_of",
     "risks",
     "scenarios",
+    "several",
     "shown",
     "sure",
     "unit_of",
@@ -128,8 +129,20 @@ def limited(evidence: Evidence) -> list[Mapping[str, Any]]:
 
 
 def about(measurement: Mapping[str, Any]) -> str:
-    """Return what a measurement is about: its target or its model."""
-    return str(measurement.get("target") or measurement.get("model") or "")
+    """Return what a measurement is about: its target or its model, and the table if it says one."""
+    parts = (measurement.get("target") or measurement.get("model"), measurement.get("table"))
+    return ", ".join(str(part) for part in parts if part)
+
+
+def several(unit: str) -> str:
+    """Return the plural of what a number is about: a group, a person, or a row of some table.
+
+    Examples
+    --------
+    >>> several("group"), several("row of visits")
+    ('groups', 'rows of visits')
+    """
+    return f"rows of {unit.removeprefix('row of ')}" if unit.startswith("row of ") else f"{unit}s"
 
 
 def and_list(words: Sequence[str], most: int = 8) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from caveat.report.blocks import Cell, Field, Grid, Section, Text, cell
 from caveat.report.numbers import UNKNOWN, count, plain, probability
-from caveat.report.reading import Evidence, listed
+from caveat.report.reading import Evidence, and_list, listed
 
 __all__ = ["records_section"]
 
@@ -18,8 +18,9 @@ def records_section(evidence: Evidence) -> Section:
     title = "Who is at risk"
     if not records:
         return Section("records", title, [Text("The evidence lists no single record.")])
-    file = evidence["inputs"]["data"]["name"]
-    rows = sorted({record["row"] for record in records})
+    inputs = evidence["inputs"]
+    file = and_list([data["name"] for data in inputs.get("tables") or [inputs["data"]]])
+    rows = {(record.get("table"), record["row"]) for record in records}
     return Section(
         "records",
         title,
@@ -38,6 +39,7 @@ def _records(records: Sequence[Mapping[str, Any]]) -> Grid:
     """Return the table of records; what is the same for all goes into its caption."""
     columns = [
         Field("Row", numeric=True),
+        Field("Table"),
         Field("Attacker"),
         Field("Target"),
         Field("Measure"),
@@ -47,7 +49,9 @@ def _records(records: Sequence[Mapping[str, Any]]) -> Grid:
         Field("Signs", wide=True),
     ]
     rows = [_record(record) for record in records]
-    same = [i for i in (1, 2, 3) if len(rows) > 1 and len({row[i].text for row in rows}) == 1]
+    same = [i for i in range(1, 5) if len(rows) > 1 and len({row[i].text for row in rows}) == 1]
+    if not any(record.get("table") for record in records) and 1 not in same:
+        same.insert(0, 1)
     common = [
         f"{columns[i].title.lower()} {rows[0][i].text}" for i in same if rows[0][i].text != "–"
     ]
@@ -69,6 +73,7 @@ def _record(record: Mapping[str, Any]) -> list[Cell]:
 
     return [
         cell(record["row"], record["row"]),
+        cell(record.get("table") or "–"),
         cell(record["scenario"]),
         cell(record["target"] or "–"),
         cell(name),

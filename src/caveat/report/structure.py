@@ -11,14 +11,18 @@ from caveat.report.numbers import percent
 __all__ = ["structure_blocks"]
 
 
-def structure_blocks(structure: Mapping[str, Any] | None) -> Iterator[Block]:
-    """Return what is known of the groups, if there are any."""
+def structure_blocks(structure: Mapping[str, Any] | None, place: int = 0) -> Iterator[Block]:
+    """Return what is known of the groups, if there are any; of several tables at each place."""
     if structure is None:
         return
-    yield Heading("Rows that belong together", "structure")
+    table = structure.get("table")
+    more = f": {table}" if table else ""
+    yield Heading(f"Rows that belong together{more}", f"structure{f'-{place}' if place else ''}")
     ours, theirs = f"{structure['original']:,.0f}", f"{structure['synthetic']:,}"
     text = f"By {structure['key']} there are {ours} groups in the original and {theirs} in the "
     text += "release; its keys are fresh ones."
+    if table:
+        text += f" Members are rows of {table}; groups without any are counted too."
     if structure["size_column"] is not None:
         size = structure["size_column"]
         text += f" {size['name']} is the number of members in {percent(size['right'])} of the rows."

@@ -22,7 +22,7 @@ from caveat.utility.pair import WeightedPair
 if TYPE_CHECKING:
     from caveat.spec.spec import ReleaseSpec
 
-__all__ = ["check_against"]
+__all__ = ["check_against", "check_utility_rule", "columns_of_scenarios"]
 
 ROWS_FOR_RULES = 100  # enough to see whether an expression can be evaluated
 LISTS, NUMBERS = Many(Text(), "column names"), Named(Number(), "columns with numbers")
@@ -51,7 +51,7 @@ def check_against(
         out = [n for n, entry in plan.columns.items() if entry.settings.method == "drop"]
         names = [name for name in table if name in plan.columns and name not in out]
     _protections(spec, names)
-    for entry, name in _of_scenarios(spec):
+    for entry, name in columns_of_scenarios(spec):
         _columns(document, table.names, [(entry, name)])
         if name not in names:
             document.fail(
@@ -120,7 +120,7 @@ def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
             yield ("synthesis", "rules", i), name
 
 
-def _of_scenarios(spec: ReleaseSpec) -> Iterable[tuple[Entry, str]]:
+def columns_of_scenarios(spec: ReleaseSpec) -> Iterable[tuple[Entry, str]]:
     """Return every column that a scenario names, with its place."""
     for i, scenario in enumerate(spec.document.content["scenario"]):
         for key in ("keys", "targets", "second", "exclude_missing"):
@@ -161,15 +161,19 @@ def _utility(spec: ReleaseSpec, table: Table) -> None:
     for i, model in enumerate(spec.utility.models):
         with document.at("utility", "models", i):
             check_model(model, table.names)
-    if spec.utility.rules:
-        # A rule sees what is compared, so neither text nor ids; all levels are there.
-        head = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
-        head = WeightedPair(head, head).original
-        for name, rule in spec.utility.rules.items():
-            entry = ("utility", "rules", name)
-            if rule.group is not None:
-                _columns(document, table.names, [((*entry, "group"), rule.group)])
-            for key, expression in (("if", rule.condition), ("then", rule.consequence)):
-                if expression is not None:
-                    with document.at(*entry, key):
-                        check_rule(head, EditRule(expression), name)
+    for name, rule in spec.utility.rules.items():
+        if rule.group is not None:
+            entry = ("utility", "rules", name, "group")
+            _columns(document, table.names, [(entry, rule.group)])
+        check_utility_rule(document, table, name, rule)
+
+
+def check_utility_rule(document: Document, table: Table, name: str, rule: EditRule) -> None:
+    """Refuse an edit rule whose expressions cannot be held against a table."""
+    # A rule sees what is compared, so neither text nor ids; all levels are there.
+    head = table.take(range(min(table.n_rows, ROWS_FOR_RULES)))
+    head = WeightedPair(head, head).original
+    for key, expression in (("if", rule.condition), ("then", rule.consequence)):
+        if expression is not None:
+            with document.at("utility", "rules", name, key):
+                check_rule(head, EditRule(expression), name)

@@ -93,7 +93,10 @@ def read_utility(document: Document, *, copies: int) -> UtilitySpec:
         "target": ('targets = ["income"]', not given.get("targets")),
         "rules": ('rules = { child = { if = "age < 16", then = "income == 0" } }', not rules),
         "copies": ("copies = 2 to [release]", copies < 2),
-        "groups": ('key = "household" to [groups]', "groups" not in document.content),
+        "groups": (
+            'key = "household" to [groups]',
+            "groups" not in document.content and "tables" not in document.content,
+        ),
     }
     limits = limits_at(document, ("utility", "limits"), given.get("limits", {}))
     wanted = [("limits", limit.measure) for limit in limits]

@@ -78,10 +78,13 @@ class BenchmarkSpec:
         path = Path(path)
         release = ReleaseSpec.from_toml(path)
         document = release.document
-        if release.groups is not None:
-            document.fail(
-                ("groups",), "groups: a benchmark compares generators row by row", "remove it"
-            )
+        for section in ("groups", "tables"):
+            if section in document.content:
+                document.fail(
+                    (section,),
+                    f"{section}: a benchmark compares generators row by row, on one table",
+                    "run the release itself (caveat run), or name one table and leave its key out",
+                )
         if release.protect:
             document.fail(
                 ("protect", 0),

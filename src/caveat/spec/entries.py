@@ -68,7 +68,7 @@ ANY_MEASURE = Choice((*ATTACKS, *ANY_RISK, *UTILITIES), "measure", "caveat measu
 RELEASE = Group(
     {
         "title": Key(FILLED, "Name of the release.", "Synthetic data"),
-        "unit": Key(FILLED, "What a row is.", "record"),
+        "unit": Key(FILLED, "What a row is; of [tables] one of the topmost.", "record"),
         "purpose": Key(TEXT, "What the release is for.", ""),
         "recipients": Key(TEXT, "Who gets it.", ""),
         "access": Key(
@@ -215,8 +215,12 @@ _SCENARIO = {
                    otherwise="every released column that is no key; none for the strong "
                    "attacker, who then asks about membership only, as the simulated one does"),
     "unit": Key(Choice(("group",), "unit"), "Whom she is after: \"group\" for a whole group of "
-                "[groups], of which she knows what its members share, how many they are, and how "
-                "many of each kind.", otherwise="a row", only=TABLES),
+                "[groups], or for all that belongs to a row of the topmost of [tables]; she knows "
+                "what its members share, how many they are, and how many of each kind.",
+                otherwise="a row", only=TABLES),
+    "table": Key(FILLED, "Of [tables] the one whose rows the scenario is about, each with the "
+                 "columns of the rows that it belongs to.", only=BOTH,
+                 otherwise="the first, parents before children, that has the columns"),
     "limits": Key(Named(LIMIT, ALLOWED, RISK), "The most, or least, that measures may come to; "
                   "shares in per cent, as they are printed.", otherwise="none"),
     "measures": Key(Many(RISK, "measures", least=1), "What is measured; measures with a limit are "
@@ -249,7 +253,9 @@ _SCENARIO = {
                    "Attacks that are tried.", only=ORDINARY, otherwise=_usual_attacks()),
     **_keys_of_attacks(),
 }  # fmt: skip
-CIRCUMSTANCES = {n: key for n, key in _SCENARIO.items() if "release" in key.only and n != "unit"}
+CIRCUMSTANCES = {
+    n: key for n, key in _SCENARIO.items() if "release" in key.only and n not in ("unit", "table")
+}
 """Entries of a scenario that are arguments of :class:`caveat.risk.Scenario`."""
 SCENARIO = Group(_SCENARIO, rules=tuple(_not_for(a, _SCENARIO) for a in ATTACKERS))
 
@@ -357,7 +363,8 @@ OUTPUT = Group(
         "folder": Key(FILLED, "Folder of the release, beside the specification unless absolute.",
                       "release"),
         "formats": Key(Many(Choice(FORMATS, "format"), "formats", least=1),
-                       "File formats of the synthetic tables.", ("csv",)),
+                       "File formats of the synthetic tables; those of [tables] have the formats "
+                       "of their files unless others are named.", ("csv",)),
         "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
                        "Which reports are written.", REPORTS),
         "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "

@@ -59,6 +59,8 @@ class ScenarioSpec:
         Of the ordinary attacker: what she tries, and what was said of it.
     unit
         Whom she is after, if it is not what a row of the data is.
+    table
+        Of several tables the one whose rows it is about; "" for the first that has the columns.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ScenarioSpec:
     attacks: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     unit: str = ""
+    table: str = ""
 
     def scenario(self, target: str | None = None) -> Scenario:
         """Return the attacker after one target, for measures of risk."""
@@ -201,9 +204,14 @@ class _Reading:
 
     def _check_unit(self) -> None:
         """Refuse a group without [groups], and entries about single columns of it."""
+        tables = self.document.content.get("tables", {})
+        named = self.given.get("table")
+        if named is not None and named not in tables:
+            what = f"there is no table {named!r}" if tables else "[tables] names no file"
+            self._fail("table", what, hint(named, tuple(tables)) if tables else "remove it")
         if "unit" not in self.given:
             return
-        if "groups" not in self.document.content:
+        if "groups" not in self.document.content and not tables:
             self._fail("unit", "no group is named", 'add [groups] with key = "…"')
         foreign = [k for k in self.circumstances if k not in OF_GROUPS]
         if foreign:

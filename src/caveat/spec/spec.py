@@ -20,12 +20,20 @@ from caveat.spec.limits import read_limits
 from caveat.spec.privacy import check_budget, with_budget
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
-from caveat.spec.tables import read_groups
+from caveat.spec.tables import (
+    TableSpec,
+    margin_files,
+    read_groups,
+    read_linked,
+    read_tables,
+    refuse_with_tables,
+)
 from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
 from caveat.table.grouping import Groups
+from caveat.table.linked import Linked
 
 __all__ = [
     "DataSpec",
@@ -36,7 +44,9 @@ __all__ = [
     "ReleaseSpec",
     "ScenarioSpec",
     "UtilitySpec",
+    "population_of",
     "read_parts",
+    "read_rows",
     "read_tune",
 ]
 
@@ -93,7 +103,7 @@ class DataSpec:
     Parameters
     ----------
     path
-        The file, seen from where the program runs.
+        The file, seen from where the program runs; of several the first.
     name
         The file as the specification names it.
     delimiter, decimal, encoding
@@ -165,6 +175,8 @@ class ReleaseSpec:
         The ``[map]`` part, if there is one.
     document
         The file itself.
+    tables
+        The ``[tables]`` part: several files instead of one.
 
     Examples
     --------
@@ -197,6 +209,7 @@ class ReleaseSpec:
     map: MapSpec | None
     output: OutputSpec
     document: Document = field(repr=False)
+    tables: tuple[TableSpec, ...] = ()
 
     @classmethod
     def from_toml(cls, path: str | Path) -> ReleaseSpec:
@@ -205,20 +218,13 @@ class ReleaseSpec:
         document.check()
         content = document.content
         data, schema, synthesis = read_parts(document)
+        tables = read_tables(document)
         if "tables" in content:
-            document.fail(
-                ("tables",),
-                "a release is measured on one table, and [tables] names several",
-                "use caveat synth, which writes them all",
-            )
+            refuse_with_tables(document)
+            data = _several(document, tables)
         assert data is not None  # the check has seen to it
         release = ReleasePart(**content.get("release", {}))
-        if release.rows == "population" and not synthesis.get("weights"):
-            document.fail(
-                ("release", "rows"),
-                'release.rows: "population" needs weights that say for how many a record stands',
-                'add weights = "…" to [synthesis]',
-            )
+        read_rows(document)
         for i, step in enumerate(content.get("protect", ())):
             with document.at("protect", i):
                 check_steps([step])
@@ -238,6 +244,7 @@ class ReleaseSpec:
             map=read_map(document, scenarios),
             output=_output(document),
             document=document,
+            tables=tables,
         )
 
     @property
@@ -276,6 +283,16 @@ class ReleaseSpec:
         with self.document.reading(path, entry):
             return read(path, schema=self.schema, partial=partial, **self.data.form)
 
+    def read_linked(self) -> Linked:
+        """Read the confidential tables of ``[tables]``, checked: every child has its parent."""
+        return read_linked(self.document, self.tables, self.data.form)
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """Every file that is read: none of them is ever replaced."""
+        several = tuple(table.path for table in self.tables)
+        return (self.path, *self.data.files, *several, *margin_files(self.document))
+
     @property
     def options(self) -> Mapping[str, Any]:
         """Options of :class:`caveat.synthesis.Synthesizer`: ``[synthesis]``, and the groups."""
@@ -286,7 +303,7 @@ class ReleaseSpec:
         """Return the rows, or groups, of a release made from these records; None for as many."""
         if self.release.rows != "population" or self.groups is not None:
             return self.release.rows
-        return round(float(table[self.synthesis["weights"]].cell_numbers.sum()))
+        return population_of(table, self.synthesis["weights"])
 
     def check(self, table: Table, released: Sequence[str] | None = None) -> Plan | GroupPlan | None:
         """Hold the specification against the data.
@@ -324,6 +341,24 @@ def read_parts(
     return _data(document), schema, synthesis
 
 
+def read_rows(document: Document) -> Rows | None:
+    """Return the rows that ``[release]`` asks for, if it does."""
+    document.check(("release",))
+    rows: Rows | None = document.content.get("release", {}).get("rows")
+    if rows == "population" and not document.content.get("synthesis", {}).get("weights"):
+        document.fail(
+            ("release", "rows"),
+            'release.rows: "population" needs weights that say for how many a record stands',
+            'add weights = "…" to [synthesis]',
+        )
+    return rows
+
+
+def population_of(table: Table, weights: str) -> int:
+    """Return for how many records those of a table stand."""
+    return round(float(table[weights].cell_numbers.sum()))
+
+
 def read_tune(document: Document) -> TuneSpec:
     """Return what ``caveat tune`` takes from a specification."""
     document.check(("synthesis", "tune"))
@@ -344,6 +379,11 @@ def _data(document: Document) -> DataSpec | None:
     name, folder = given.pop("path"), document.path.parent
     synthetic = tuple(folder / other for other in given.pop("synthetic", ()))
     return DataSpec(folder / name, name, synthetic=synthetic, **given)
+
+
+def _several(document: Document, tables: Sequence[TableSpec]) -> DataSpec:
+    """Return the ``[data]`` part where ``[tables]`` names the files."""
+    return DataSpec(tables[0].path, tables[0].file, **document.content.get("data", {}))
 
 
 def _output(document: Document) -> OutputSpec:

@@ -15,7 +15,8 @@ __all__ = ["starter_of_tables"]
 _HEAD = """\
 #:schema ./release.schema.json
 # A starter specification for several tables that belong together:
-# `caveat synth release.toml --out FOLDER` writes them all, with fresh keys that fit each other.
+# `caveat synth release.toml --out FOLDER` writes them all, with fresh keys that fit each other;
+# with a [[scenario]], which says what an attacker may know, `caveat run` measures them too.
 # Which columns are keys was read off the values. Read every line: you know the data.
 """
 

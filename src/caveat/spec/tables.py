@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from caveat.errors import CaveatError, hint
 from caveat.spec.document import Document
@@ -12,7 +13,14 @@ from caveat.table import Schema, read
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked
 
-__all__ = ["TableSpec", "margin_files", "read_groups", "read_linked", "read_tables"]
+__all__ = [
+    "TableSpec",
+    "margin_files",
+    "read_groups",
+    "read_linked",
+    "read_tables",
+    "refuse_with_tables",
+]
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,25 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
         path = document.path.parent / given["file"]
         found.append(TableSpec(name, path, given["file"], schema=schema, **rest))
     return tuple(found)
+
+
+def refuse_with_tables(document: Document) -> None:
+    """Refuse what a release of several tables cannot have."""
+    content = document.content
+    if not content["tables"]:
+        document.fail(("tables",), "[tables] names no file", "add [tables.NAME] with file")
+    for entry, what, do in (
+        (("data", "synthetic"), "tables that were made elsewhere are measured one by one",
+         "name each in a specification of its own"),
+        (("protect",), "a protection changes one table, and [tables] names several",
+         'leave it out; guard = "strong" in [synthesis] hides more'),
+        (("map",), "a map draws releases of one table, and [tables] names several", "leave it out"),
+    ):  # fmt: skip
+        held: Any = content
+        for part in entry:
+            held = held.get(part) if held else None
+        if held:
+            document.fail(entry, f"{'.'.join(entry)}: {what}", do)
 
 
 def read_linked(

@@ -24,7 +24,7 @@ from caveat.synthesis.plan import GIVEN, Plan
 from caveat.table import Table
 from caveat.table.align import recode_to
 
-__all__ = ["BLOCK", "LogProb", "Model", "recoded", "written"]
+__all__ = ["BLOCK", "LogProb", "Model", "recoded", "whole_number", "written"]
 
 SAMPLE = 1  # first word of the seeds for sampling
 SHUFFLE = 2  # … and for the order of copied rows
@@ -121,8 +121,7 @@ class Model:
         self, rows: int | None = None, copies: int = 1, threads: int | None = None
     ) -> list[Table]:
         """Draw synthetic copies as tables that share the dictionaries of the original."""
-        if copies < 1:
-            raise CaveatError("the number of copies must be 1 or more")
+        whole_number(copies, "copies", 1)
         n = self._checked_rows(rows)
         starts = range(0, max(n, 1), BLOCK)
         models = [self._columns_of(copy) for copy in range(copies)]
@@ -184,9 +183,7 @@ class Model:
         return np.asarray(self.columns[name].original)
 
     def _checked_rows(self, rows: int | None) -> int:
-        n = self.n_rows if rows is None else rows
-        if n < 0:
-            raise CaveatError("the number of rows must be 0 or more")
+        n = self.n_rows if rows is None else whole_number(rows, "rows", 0)
         copied = self._copied
         if copied and n != self.n_rows:
             raise CaveatError(
@@ -312,3 +309,17 @@ def written(plan: Plan, table: Table) -> tuple[str, ...]:
     unwritten = ("drop", GIVEN)
     made = {n for n, entry in plan.columns.items() if entry.settings.method not in unwritten}
     return tuple(name for name in table if name in made)
+
+
+def whole_number(given: Any, what: str, least: int) -> int:
+    """Return a number of rows, groups or copies, or say that it is none."""
+    is_whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    if not is_whole or given < least:
+        raise CaveatError(
+            f"the number of {what} must be {least} or more"
+            if is_whole
+            else f"the number of {what} is no whole number",
+            where=what,
+            do=f"give a whole number, {least} or more",
+        )
+    return int(given)

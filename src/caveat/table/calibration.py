@@ -59,7 +59,7 @@ def calibrated(table: Table, key: str, weights: str, margins: Sequence[Table]) -
         of_groups = name == OF_GROUPS
         if of_groups:
             _check_shared(table, key, names, where)
-        targets[where] = TargetMargin(
+        targets[str(number)] = TargetMargin(
             cells[first] if of_groups else cells, numbers, None if of_groups else owner
         )
     raked = rake(start, targets)[owner]

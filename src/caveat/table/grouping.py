@@ -55,6 +55,12 @@ class Groups:
             return given
         if isinstance(given, str):
             return cls(given)
+        if not isinstance(given, Mapping):
+            raise CaveatError(
+                "it is no name of a column, nor settings of groups",
+                where="groups",
+                do='write groups = "household"',
+            )
         entries = dict(given)
         known = ("key", "constant", "order", "role", "margins")
         for name in entries:
@@ -67,6 +73,12 @@ class Groups:
         constant = entries.get("constant")
         if constant is not None:
             entries["constant"] = (constant,) if isinstance(constant, str) else tuple(constant)
+        named = [entries.get(name, "") for name in ("key", "order", "role")]
+        for name in (*named, *(entries.get("constant") or ())):
+            if not isinstance(name, str):
+                raise CaveatError(
+                    "a column is named by a text", where="groups", do='write key = "household"'
+                )
         entries["margins"] = tuple(entries.get("margins", ()))
         return cls(**entries)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -106,6 +106,13 @@ class Linked:
             where = f"link of {link.child} to {link.parent}"
             self._table(link.parent, where)
             self._column(self._table(link.child, where), link.column, link.child)
+            if link.child == link.parent:
+                raise CaveatError(
+                    "the table is linked to itself",
+                    where=f"table {link.child}",
+                    column=link.column,
+                    do="link it to the table whose rows own its rows, or drop the column",
+                )
             if not self.keys.get(link.parent):
                 raise CaveatError(
                     f"{link.parent} has no key that others could refer to",
@@ -163,6 +170,45 @@ class Linked:
             found += ready
             waiting = [name for name in waiting if name not in ready]
         return tuple(found)
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """The tables without parent."""
+        return tuple(name for name in self.sequence if self.parent_of(name) is None)
+
+    @cached_property
+    def owners(self) -> Mapping[str, Ints]:
+        """Of each table the row of the topmost one above it that each row belongs to."""
+        found: dict[str, Ints] = {}
+        for table in self.sequence:
+            link = self.parent_of(table)
+            if link is None:
+                found[table] = np.arange(self.tables[table].n_rows)
+            else:
+                found[table] = found[link.parent][self.parent_rows(table)]
+        return found
+
+    def only(self, wanted: NDArray[np.bool_]) -> Linked:
+        """Return some rows of the one table without parent, and all that belongs to them.
+
+        No table keeps a level that its own rows do not have.
+
+        Examples
+        --------
+        >>> patients = Table.from_frame({"id": [7, 8], "sex": ["f", "m"]})
+        >>> visits = Table.from_frame({"patient": [8, 7, 8], "day": [1, 4, 2]})
+        >>> both = Linked({"patients": patients, "visits": visits}, {"patients": "id"},
+        ...               (Link("visits", "patient", "patients"),))
+        >>> both.only(np.array([False, True])).tables["visits"].n_rows
+        2
+        """
+        tables = {
+            name: table
+            if name in self.lookups
+            else table.take(np.flatnonzero(wanted[self.owners[name]])).compact()
+            for name, table in self.tables.items()
+        }
+        return replace(self, tables=tables)
 
     def parent_rows(self, table: str) -> Ints:
         """Return for each row of a table the row of its parent."""

@@ -137,7 +137,7 @@ def _check_totals(margins: Mapping[str, TargetMargin]) -> None:
         other, known = first.setdefault(id(margin.unit), (name, total))
         if abs(total - known) > ACCEPTED * known:
             raise CaveatError(
-                f"the targets sum to {total:,.6g} and those of {other} to {known:,.6g}",
+                f"the targets sum to {total:,.6g} and those of margin {other} to {known:,.6g}",
                 where=f"margin {name}",
                 do="margins of the same units need the same total",
             )

@@ -115,6 +115,7 @@ def test_roles_are_drawn_first_and_rules_know_the_first_member():
     ("options", "says"),
     [
         ({"rules": ["any(age >= 18 and sex == 'f')"]}, "asks one column"),
+        ({"rules": ["any(age >= 18) and any(sex == 'f')"]}, "one any\\(\\) that asks one column"),
         ({"rules": ["any(region == 'N')"]}, "no table of members has its column"),
         ({"rules": ["any(age > 200)"]}, "no group meets it"),
         ({"rules": ["if age < 18 then region = 'N'"]}, "no stage of the synthesis knows"),
@@ -124,6 +125,18 @@ def test_roles_are_drawn_first_and_rules_know_the_first_member():
 def test_bad_options_are_one_sentence(options, says):
     with pytest.raises(CaveatError, match=says):
         Synthesizer(groups="hh", **options).plan(HOUSEHOLDS)
+
+
+@pytest.mark.parametrize("groups", [3, ["hh"], {"key": 3}, {"key": "hh", "constant": [1]}])
+def test_what_names_no_groups_is_one_sentence(groups):
+    with pytest.raises(CaveatError, match=r"groups: (it is no name|a column is named)"):
+        Synthesizer(groups=groups).plan(HOUSEHOLDS)
+
+
+@pytest.mark.parametrize("number", [2.5, "many", True, 0])
+def test_a_number_of_groups_is_a_whole_one(release, number):
+    with pytest.raises(CaveatError, match="groups: the number of groups"):
+        release[0].sample(number)
 
 
 def weighted(factor: float) -> Table:

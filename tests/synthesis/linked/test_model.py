@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.synthesis.linked.people import patients
 
+from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 from caveat.table.linked import Link, Linked
@@ -109,3 +110,26 @@ def test_a_list_of_codes_is_kept_as_it_is():
         made = Synthesizer(seed=5, method="cart").fit(linked).tables()[0]
     assert made.tables["codes"] == codes
     assert set(made.tables["visits"]["ill"].values) == {"yes", "no"}
+
+
+def test_a_table_of_nothing_but_keys_gets_fresh_ones():
+    alone = Linked({"a": Table.from_frame({"k": list(range(20))})}, {"a": "k"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = Synthesizer(seed=1, anyway=True).fit(alone).tables({"a": 30})[0]
+    assert made.tables["a"].n_rows == 30
+    assert not set(made.tables["a"]["k"].values) & set(range(20))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (({"patients": 2.5},), "rows: the number of rows is no whole number"),
+        (({"patients": -1},), "rows: the number of rows must be 0 or more"),
+        (({"visits": 3},), "'visits' is no table without parent"),
+        ((None, 0), "copies: the number of copies must be 1 or more"),
+    ],
+)
+def test_wrong_numbers_are_one_sentence(release, arguments, says):
+    with pytest.raises(CaveatError, match=says):
+        release[0].tables(*arguments)

@@ -16,7 +16,7 @@ from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.derived import computed
 from caveat.synthesis.linked.model import LinkedModel, fit_linked
 from caveat.synthesis.linked.plan import LinkedPlan, kind_columns, make_linked_plan
-from caveat.synthesis.model import LogProb
+from caveat.synthesis.model import LogProb, whole_number
 from caveat.table import Column, Kind, Table
 from caveat.table.grouping import (
     GROUPS,
@@ -250,9 +250,7 @@ class GroupModel:
                 do='name them: weights = "…" in [synthesis]',
             )
         n = self.population if groups == "population" else groups
-        if n is not None and n < 1:
-            raise CaveatError("the number of groups must be 1 or more")
-        rows = None if n is None else {GROUPS: n}
+        rows = None if n is None else {GROUPS: whole_number(n, "groups", 1)}
         return [self._joined(linked) for linked in self.model.tables(rows, copies, threads)]
 
     def _joined(self, linked: Linked) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, hint
 from caveat.seeds import child_seed
 from caveat.synthesis.cells import Cells, without_unknown
 from caveat.synthesis.coding import Coding
@@ -26,7 +26,7 @@ from caveat.synthesis.linked.unfold import (
     unfold,
     unknown_where,
 )
-from caveat.synthesis.model import LogProb, Model, recoded, written
+from caveat.synthesis.model import LogProb, Model, recoded, whole_number, written
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
 from caveat.table.linked import Linked, places_within
@@ -85,8 +85,15 @@ class LinkedModel:
         threads
             Blocks drawn at the same time; all cores by default. The result does not depend on it.
         """
-        if copies < 1:
-            raise CaveatError("the number of copies must be 1 or more")
+        whole_number(copies, "copies", 1)
+        for name, number in (rows or {}).items():
+            if name not in self.rows:
+                raise CaveatError(
+                    f"{name!r} is no table without parent",
+                    where="rows",
+                    do=hint(name, [*self.rows]),
+                )
+            whole_number(number, "rows", 0)
         wanted = {**self.rows, **(rows or {})}
         return [_Draw(self, wanted, copy, threads).linked() for copy in range(copies)]
 
@@ -118,7 +125,9 @@ class _Draw:
         for table in outline.sequence:
             stages = [s for s in plan.shape if s.table == table and s.part != "after"]
             if outline.parent_of(table) is None:
-                self.columns[table] = self._stage(stages[0], {}, self.rows[table], 0)
+                # A table of nothing but keys has no stage.
+                rows = self.rows[table]
+                self.columns[table] = self._stage(stages[0], {}, rows, 0) if stages else {}
             else:
                 self._children(table, stages)
         for stage in plan.shape:

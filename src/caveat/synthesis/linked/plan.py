@@ -289,12 +289,13 @@ def some_of(text: str) -> Expression:
     """Return the condition that some member has to meet, from ``any(age >= 18)``."""
     whole = Expression(text)
     inner = re.fullmatch(r"\s*any\s*\((.*)\)\s*", text, re.DOTALL)
-    condition = None if inner is None else Expression(inner.group(1))
+    alone = inner is not None and whole.is_one_call
+    condition = Expression(inner.group(1)) if inner is not None and alone else None
     if condition is None or len(whole.columns) != 1 or condition.is_of_groups:
         raise CaveatError(
-            "a rule about some member asks one column of it",
+            "a rule about some member is one any() that asks one column of it",
             where=f"rule {text!r}",
-            do="write it as in: any(age >= 18)",
+            do="write it as in: any(age >= 18), once for a table of members",
             entry=("rules",),
         )
     return condition

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from caveat.expressions import Expression
 from caveat.table import Kind
+from caveat.table.joined import number_of
 from caveat.table.linked import Linked
 
 __all__ = ["FIRST", "PARTS", "PREVIOUS", "SO_FAR", "SUM", "Drawn", "Shape", "Stage", "number_of",
@@ -28,11 +29,6 @@ FURTHER = ("later", "each")
 """The parts that know children before a row."""
 Source = tuple[str, str]
 """A table and a column of it."""
-
-
-def number_of(child: str) -> str:
-    """Return the name of the column that says how many children a row has."""
-    return f"number of {child}"
 
 
 def since(column: str) -> str:

@@ -1,0 +1,194 @@
+"""A release of several tables: the parts of a run that differ from those of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from caveat import evidence
+from caveat.notes import Note
+from caveat.release.at_risk import AtRisk, Signs, worst_records
+from caveat.release.collect import without_value
+from caveat.release.collect_groups import Whole, collect_groups
+from caveat.release.collect_simulated import collect_simulated
+from caveat.release.collect_strong import SAMPLE
+from caveat.release.collect_tables import collect_tables
+from caveat.release.collected import Collected
+from caveat.release.content import described_scenario, measures_used, software
+from caveat.release.content_tables import (
+    described_inputs_of_tables,
+    described_plan_of_tables,
+    described_tables,
+)
+from caveat.release.material_tables import TablesMaterial, synthesise_tables
+from caveat.release.run import Run, title_of
+from caveat.seeds import child_seed
+from caveat.spec.against_tables import check_tables
+from caveat.spec.scenarios import ScenarioSpec
+from caveat.table import write
+from caveat.table.files import check_target
+from caveat.table.identifying import Judgement, judge
+from caveat.table.linked import Linked
+from caveat.table.members import without_keys
+
+__all__ = ["TablesRun"]
+
+NO_ROWS = Note("no-rows", "the table has no rows in the data or in the release")
+
+
+def _judged(linked: Linked, name: str) -> dict[str, Judgement]:
+    """Return the columns of a table that name people; keys are fresh and name nobody."""
+    data = without_keys(linked, name)
+    return {n: found for n, found in judge(linked.tables[name]).items() if n in data}
+
+
+class TablesRun(Run):
+    """One run of a specification with ``[tables]``."""
+
+    def whole(self, anyway: bool) -> dict[str, Any]:
+        """Synthesise and measure."""
+        self.steps.step("read")
+        self._prepare_folders()
+        linked = self.spec.read_linked()
+        # Of the whole tables, before records are held out: a part of a numbering has gaps.
+        by_table = {name: _judged(linked, name) for name in linked.sequence}
+        self.judged = {
+            column: found
+            for name, judged in by_table.items()
+            for column, found in judged.items()
+            # Children stand by their order, and it stays: a date may be different in every row.
+            if column != linked.order.get(name, "").removeprefix("-")
+        }
+        self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
+        asked = check_tables(self.spec, linked)
+        material = synthesise_tables(
+            self.spec, linked, asked, self.seed, self.threads, self.steps.step, anyway
+        )
+        self.tables, root = material, material.joined.root
+        remarks = []
+        if material.control is not None:
+            n, m = material.control.tables[root].n_rows, linked.tables[root].n_rows
+            remarks.append(
+                f"{n:,} of {m:,} rows of {root}, with all that belongs to them, were drawn at "
+                "random and held out before anything was fitted: they are the control"
+            )
+        scenarios, risky = [], []
+        for number, scenario in enumerate(asked.scenarios):
+            found = self._attacked(material, scenario, number)
+            view = material.views[scenario.table] if scenario.table else None
+            if scenario.attacker == "strong":
+                scenario = replace(scenario, unit=f"row of {root}")
+            scenarios.append(described_scenario(scenario, view, found))
+            risky += self._signs(material, scenario, found)
+        utility = collect_tables(material, self.spec, self.steps.step("utility"))
+        return {
+            "format": evidence.FORMAT,
+            "release": described_tables(self.spec, material, self.files, by_table),
+            "software": software(),
+            "inputs": described_inputs_of_tables(self.spec, material),
+            "seed": str(self.seed),
+            "synthesis": described_plan_of_tables(self.spec, material),
+            "protection": [],
+            "measures": measures_used(scenarios, utility, None),
+            "scenarios": scenarios,
+            "records_at_risk": worst_records(risky),
+            "utility": utility,
+            "map": None,
+            "remarks": remarks,
+        }
+
+    def audit(self, synthetic: Sequence[str | Path] | None) -> NoReturn:
+        """Refuse to measure tables that were made elsewhere."""
+        del synthetic
+        self.spec.document.fail(
+            ("tables",),
+            "tables that were made elsewhere are measured one by one, and [tables] names several",
+            "name one of them as path in [data], and what its rows belong to as key in [groups]",
+        )
+
+    def _attacked(self, material: TablesMaterial, scenario: ScenarioSpec, number: int) -> Collected:
+        """Attack the rows of one table, or groups with all that belongs to them."""
+        if scenario.attacker == "strong":
+            done = self.steps.step(title_of(scenario))
+            fitted, seed = material.fitted, child_seed(material.seed, SAMPLE, number)
+            whole = Whole(
+                fitted,
+                material.releases,
+                material.model,
+                fitted.tables[material.joined.root].n_rows,
+                sum(fitted.tables[name].n_rows for name in fitted.sequence),
+            )
+            return collect_groups(whole, scenario, seed, self.threads, done, material.joined.home)
+        root = material.views[material.joined.tables[0]]
+        if scenario.attacker == "simulated":
+            done = self.steps.step(title_of(scenario))
+            return collect_simulated(root, scenario, number, self.threads, done)
+        if material.is_empty(scenario.table):
+            return Collected({}, without_value(scenario.measures, NO_ROWS, scenario.limits))
+        view = material.views[scenario.table]
+        found = self._attack(view, scenario, number, Signs(view, scenario.keys))
+        if scenario.unit:
+            found.remarks.append(self._with_members(material, scenario))
+        return found
+
+    def _with_members(self, material: TablesMaterial, scenario: ScenarioSpec) -> str:
+        """Say whose groups a scenario is about."""
+        owners = material.fitted.owners[scenario.table]
+        root = material.joined.root
+        return (
+            f"groups are rows of {root} with all their rows of {scenario.table}: "
+            f"{len(set(owners.tolist())):,} of {material.fitted.tables[root].n_rows:,} have any"
+        )
+
+    def _signs(
+        self, material: TablesMaterial, scenario: ScenarioSpec, found: Collected
+    ) -> list[tuple[list[AtRisk], Signs]]:
+        """Return who is at risk, and by which signs one would have known, table by table."""
+        by_table: dict[str, list[AtRisk]] = {}
+        for one in found.at_risk:
+            table = scenario.table or material.joined.home(one.target or "")[0]
+            by_table.setdefault(table, []).append(one)
+        return [
+            (some, Signs(material.views[table], scenario.keys)) for table, some in by_table.items()
+        ]
+
+    def _files(self, name: str) -> list[str]:
+        """Return the files of a table in the folder of a copy."""
+        file = next(Path(one.file) for one in self.spec.tables if one.name == name)
+        if "formats" not in self.spec.document.content.get("output", {}):
+            return [file.name]
+        return [f"{file.name.partition('.')[0]}.{form}" for form in self.spec.output.formats]
+
+    def _prepare_folders(self) -> None:
+        """Make the folders of the copies; refuse names of files before any work is done."""
+        for copy in range(1, self.spec.release.copies + 1):
+            (self.draft / f"synthetic-{copy}").mkdir()
+        seen: set[str] = set()
+        for table in self.spec.tables:
+            for name in self._files(table.name):
+                with self.spec.document.at("tables", table.name, "file"):
+                    check_target(self.draft / "synthetic-1" / name)
+                if name in seen:
+                    self.spec.document.fail(
+                        ("tables", table.name, "file"),
+                        f"tables.{table.name}.file: two files would be called {name}",
+                        "rename one, or leave formats out of [output]",
+                    )
+                seen.add(name)
+
+    def write_tables(self) -> dict[str, bool]:
+        """Write a folder for each copy, with files of the names that the original ones have."""
+        confidential = {}
+        for copy, linked in enumerate(self.tables.releases, 1):
+            for one in self.spec.tables:
+                table = linked.tables[one.name].compact()
+                for file in self._files(one.name):
+                    name = f"synthetic-{copy}/{file}"
+                    escape = self.spec.output.escape_formulas
+                    write(table, self.draft / name, escape_formulas=escape)
+                    self.list_file(self.draft / name, name, copy, table)
+                    self.files[-1]["table"] = one.name
+                    confidential[name] = False
+        return confidential

@@ -359,7 +359,6 @@ class Run:
         """Fill the draft folder."""
         self.steps.step("write")
         confidential = {} if self.files else self.write_tables()
-        confidential |= dict.fromkeys(self._margins(), False)
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         # Threads may warn in any order.
@@ -383,7 +382,7 @@ class Run:
                 write(table.compact(), self.draft / name, escape_formulas=escape)
                 self.list_file(self.draft / name, name, copy, table)
                 confidential[name] = False
-        return confidential
+        return confidential | dict.fromkeys(self._margins(), False)
 
     def _margins(self) -> list[str]:
         """Write the cleared tables that the release was made from, if it was."""

@@ -120,3 +120,19 @@ def test_a_world_in_which_nothing_is_published_is_impossible():
     release = Synthesizer(seed=2, anyway=True, **options).fit(table).tables(30)[0]
     found = posterior(table, release, 0, unknown=["a"], generator=make_plan(table, options))
     assert found.probability == 1  # without her the table of a × b has two records in that cell
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_what_a_column_of_ipf_is_given_another_hangs_on_a_third(target):
+    table = table_of(small(6, 60))
+    options = {"method": "ipf", "margins": [["a", "c"], ["b", "c"]]}
+    release = Synthesizer(seed=4, **options).fit(table).tables()[0]
+    found = posterior(table, release, 7, unknown=[target], generator=options, prior="uniform")
+    logs = []
+    for code in range(table[target].n_levels):
+        codes = table[target].codes.copy()
+        codes[7] = code
+        world = table.with_columns({target: table[target].with_codes(codes)})
+        logs.append(Synthesizer(seed=4, **options).fit(world).log_prob(release).total)
+    weights = np.exp(np.array(logs) - max(logs))
+    assert found.probabilities == pytest.approx(weights / weights.sum(), abs=1e-9)

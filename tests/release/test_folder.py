@@ -196,3 +196,23 @@ def test_an_empty_folder_may_be_filled(tmp_path):
         write_manifest(draft, {"a": False})
     content = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert [entry["name"] for entry in content["files"]] == ["a"]
+
+
+def test_a_folder_in_the_release_is_replaced_with_it_unless_it_holds_something_foreign(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "release"
+    for text in ("old", "new"):
+        with release_folder(target, force=True) as (draft, _):
+            (draft / "margins").mkdir()
+            (draft / "margins" / "01.csv").write_text(text)
+            write_manifest(draft, {"margins/01.csv": False})
+        assert (target / "margins" / "01.csv").read_text() == text
+    (target / "margins" / "mine.txt").write_text("mine")
+    with (
+        pytest.raises(CaveatError, match=r"no run has written: margins/mine\.txt"),
+        release_folder(target, force=True),
+    ):
+        pass
+    assert (target / "margins" / "mine.txt").read_text() == "mine"
+    assert hidden(tmp_path) == []

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from caveat import Release, evidence
 from caveat.attack import attributes
 from caveat.cli import app
-from caveat.datasets import buyer_beware
+from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
 from caveat.release.collect_strong import allot
 from caveat.release.material import hold_out
@@ -350,3 +350,40 @@ def test_text_that_a_spreadsheet_computes_is_in_the_remarks_or_escaped(tmp_path,
         (remark,) = said
         assert remark.startswith(f"synthetic-1.csv: {texts.count('=1+1')} text cells begin")
         assert set(texts) == {"text", "=1+1", "plain"}
+
+
+CLEARED = """
+[release]
+seed = 1
+[data]
+path = "survey.csv"
+[synthesis]
+method = "margins"
+drop = ["person"]
+margins = [["sex", "marital"], ["marital", "age"]]
+clearing = { threshold = 10, multiple = 5 }
+[[scenario]]
+name = "a neighbour"
+keys = ["sex", "age"]
+targets = ["marital"]
+"""
+
+
+def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
+    table = Table.from_frame(survey(rows=400)).select(["person", "sex", "age", "marital"])
+    write(table, tmp_path / "survey.csv")
+    (tmp_path / "release.toml").write_text(CLEARED)
+    release = Release.from_toml(tmp_path / "release.toml")
+    folder = release.run(threads=1, date=DATE).folder
+    manifest = json.loads((folder / "manifest.json").read_text())
+    listed = {entry["name"]: entry["confidential"] for entry in manifest["files"]}
+    tables = ["01-sex-marital.csv", "02-marital-age.csv", "manifest.csv"]
+    assert [listed[f"margins/{name}"] for name in tables] == [False, False, False]
+    assert sorted(path.name for path in (folder / "margins").iterdir()) == tables
+    pairs = read(folder / "margins" / tables[0])
+    published = set(zip(pairs["sex"].values, pairs["marital"].values, strict=True))
+    drawn = read(folder / "synthetic-1.csv")
+    assert set(zip(drawn["sex"].values, drawn["marital"].values, strict=True)) <= published
+    before = {name: (folder / "margins" / name).read_bytes() for name in tables}
+    again = release.run(threads=2, date=DATE, force=True).folder
+    assert {name: (again / "margins" / name).read_bytes() for name in tables} == before

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tests.release.tables import SMALL
+
+from caveat.release import Release
 from caveat.release.run import Outcome
 
 
@@ -33,3 +38,23 @@ def test_every_table_is_measured_and_how_they_hang_together(tables_outcome: Outc
     assert [(r["name"], r["table"]) for r in utility["rules"]] == [
         ("born", "patients"), ("seen", "visits"),
     ]  # fmt: skip
+
+
+def test_what_does_not_apply_to_children_is_left_out_unless_it_is_asked_for(
+    tables_folder: Path,
+) -> None:
+    path = tables_folder / "standard.toml"
+    spare = "\n[output]\nreports = []\n"
+
+    def measured(text: str) -> dict[str, float | None]:
+        path.write_text(text + spare)
+        made = Release.from_toml(path).run(tables_folder / "standard", force=True)
+        found = made.evidence["utility"]["measurements"]
+        return {m["measure"]: m["value"] for m in found if m["table"] == "visits"}
+
+    found = measured(SMALL.partition("[utility]")[0])
+    assert found["S_pMSE two-way joined"] is not None
+    assert "size column" not in found
+    named = 'measures = ["group sizes", "size column"]'
+    found = measured(SMALL.replace('measures = ["group sizes"]', named))
+    assert found["size column"] is None

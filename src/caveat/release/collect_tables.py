@@ -102,7 +102,13 @@ def _add_structure(
         weights=weights,
         groups=[groups_of_children(fitted, release, name) for release in material.releases],
     )
-    found["measurements"] += measurements_of(result, spec.utility.limits)
+    named = spec.document.content.get("utility", {}).get("measures", ())
+    found["measurements"] += [
+        m
+        for m in measurements_of(result, spec.utility.limits)
+        # Parents are rows of their own: children seldom share a value, or say how many they are.
+        if m["value"] is not None or m["limit"] is not None or m["measure"] in named
+    ]
     called = {column: n for n, column in material.joined.own[name].items()}
     found["structure"] = _renamed(collect_structure(result.first), called)
 

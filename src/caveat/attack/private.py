@@ -20,7 +20,7 @@ from caveat.synthesis import Plan
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.margins.domain import cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings
-from caveat.synthesis.margins.private import Measured, Pair, expected, parts_of
+from caveat.synthesis.margins.private import Measured, Pair, expected, open_pairs
 from caveat.synthesis.margins.tables import count_tables
 from caveat.table import Table
 
@@ -159,8 +159,9 @@ class TableChanges:
         more = {pair: np.expm1(further) for pair, further in moved.items()}
         chosen: list[Pair] = []
         for pair in self.measured.choices:
-            where = parts_of(list(self.measured.sizes), chosen)
-            still = {p: score for p, score in base.items() if where[p[0]] != where[p[1]]}
+            still = {
+                p: base[p] for p in open_pairs(self.measured.sizes, chosen, self.measured.last)
+            }
             top = max(still.values())
             weights = {p: math.exp(scale * (score - top)) for p, score in still.items()}
             before = math.fsum(weights.values())

@@ -80,6 +80,12 @@ class Synthesizer:
         return replace(self._plan(self._prepared(data)), structure_seed=self.seed)
 
     def _plan(self, data: Table | Linked) -> Plan | LinkedPlan:
+        if is_private(self.options) and (isinstance(data, Linked) or self.groups is not None):
+            raise CaveatError(
+                "a guarantee is for single records of one table: a group of them needs more noise",
+                where="synthesis",
+                do="leave epsilon and poisson out, or [groups] and [tables]",
+            )
         if isinstance(data, Linked):
             if self.groups is not None:
                 raise CaveatError(

@@ -21,12 +21,14 @@ from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.margins.cells import n_cells_of
 from caveat.synthesis.margins.domain import DECLARED, Ints, cells_in, declared_table, outside
-from caveat.synthesis.margins.plan import MARGINS
+from caveat.synthesis.margins.plan import MARGINS, components, is_tree, maximal
 from caveat.synthesis.margins.private import Measured, measure, measure_poisson
 from caveat.synthesis.margins.promise import OPTIONS, Promise
 from caveat.synthesis.margins.tables import check_size
 from caveat.synthesis.model import Model, written
+from caveat.synthesis.options import visit_order
 from caveat.synthesis.plan import Plan, make_plan
+from caveat.synthesis.rules import parse_rule
 from caveat.table import Column, Kind, Table
 
 __all__ = ["declared_codings", "fit_private", "measured_by", "plan_private"]
@@ -81,7 +83,8 @@ def plan_private(
     kept = {n: {k: v for k, v in e.items() if k not in DECLARED} for n, e in single.items()}
     rest = {n: v for n, v in options.items() if n not in (*OPTIONS, "drop", "columns", "judged")}
     margins = _margins(options, promise, drawn, measured)
-    asked = {**rest, "method": MARGINS, "margins": margins, "columns": kept, "judged": {}}
+    asked = {**rest, "method": MARGINS, "margins": margins, "columns": kept, "judged": {},
+             "order": _order(table, options)}  # fmt: skip
     plan = make_plan(table, asked)
     assert plan.margins is not None
     promise = replace(promise, measured=measured)
@@ -105,6 +108,12 @@ def _refuse_others(options: Mapping[str, Any], single: Mapping[str, Mapping[str,
             )
 
 
+def _order(table: Table, options: Mapping[str, Any]) -> list[str]:
+    """Return the order of visits: what rules decide upon comes last, whichever pairs are chosen."""
+    targets = {parse_rule(text).target for text in options.get("rules", ())}
+    return sorted(visit_order(table, options.get("order"), "", ""), key=lambda n: n in targets)
+
+
 def _computed() -> Column:
     """Return a column that a formula fills, with two decimal places."""
     return Column(np.zeros(0, np.uint8), np.array([0.01]), Kind.NUMERIC)
@@ -124,12 +133,12 @@ def _margins(
                 entry=("margins",),
             )
         return [tuple(drawn)]
-    for margin in given:
-        if len(margin) > 2:
+    for part in components(maximal(given)):
+        if not is_tree(part):
             raise CaveatError(
-                "with noise only columns and pairs are tabulated",
+                "with noise only columns and pairs that form no circle are tabulated",
                 where="synthesis, margins",
-                do="give pairs that form no circle",
+                do="leave pairs out, or all margins: then pairs are chosen privately",
                 entry=("margins",),
             )
     if given:
@@ -164,7 +173,8 @@ def measured_by(plan: Plan, cells: Mapping[str, Ints]) -> Measured:
         return measure_poisson(cells, sizes, promise.alpha)
     pairs = [(m[0], m[1]) for m in plan.margins.margins if len(m) == 2]
     given = None if plan.margins.chosen else pairs
-    return measure(cells, sizes, promise.epsilon, promise.delta, given)
+    last = [n for n in sizes if any(rule.target == n for rule in plan.rules)]
+    return measure(cells, sizes, promise.epsilon, promise.delta, given, last)
 
 
 def fit_private(

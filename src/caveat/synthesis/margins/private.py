@@ -26,7 +26,8 @@ from caveat.synthesis.margins.reconcile import reconcile, total_of
 from caveat.synthesis.margins.tables import Tables, count_tables
 from caveat.synthesis.methods._checks import check_number, need
 
-__all__ = ["Measured", "Pair", "expected", "measure", "measure_poisson", "parts_of"]
+__all__ = ["Measured", "Pair", "expected", "measure", "measure_poisson", "open_pairs",
+           "parts_of"]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -57,6 +58,8 @@ class Measured:
         The ε of one choice.
     alpha
         What the Poisson mechanism adds to every count; 0 for Gaussian noise.
+    last
+        Columns that could be chosen once only, and not with one another: they are drawn last.
     """
 
     sizes: Mapping[str, int]
@@ -65,6 +68,7 @@ class Measured:
     choices: tuple[Pair, ...] = ()
     choice_epsilon: float = 0.0
     alpha: float = 0.0
+    last: tuple[str, ...] = ()
 
     __repr__ = without_values
 
@@ -80,6 +84,7 @@ class Measured:
             "choices": [list(pair) for pair in self.choices],
             "choice_epsilon": self.choice_epsilon,
             "alpha": self.alpha,
+            "last": list(self.last),
         }
 
     @classmethod
@@ -101,7 +106,11 @@ class Measured:
                 sigmas[names] = float(held["sigma"])
         choices = tuple((str(one), str(other)) for one, other in state["choices"])
         need(all(pair in tables for pair in choices), "a choice without its table")
-        return cls(sizes, tables, sigmas, choices, epsilon, alpha)
+        last = tuple(state["last"])
+        need(all(name in sizes for name in last), "no columns")
+        for place, pair in enumerate(choices):
+            need(pair in open_pairs(sizes, choices[:place], last), "no tree")
+        return cls(sizes, tables, sigmas, choices, epsilon, alpha, last)
 
     @property
     def rho(self) -> float:
@@ -139,6 +148,7 @@ def measure(
     epsilon: float,
     delta: float,
     given: Sequence[Pair] | None = None,
+    last: Sequence[str] = (),
 ) -> Measured:
     """Count columns and pairs with noise, so that the whole is (ε, δ)-differentially private.
 
@@ -152,6 +162,8 @@ def measure(
         The guarantee.
     given
         Pairs that form a tree or several; chosen privately by default.
+    last
+        Columns that rules decide upon once all others are known: leaves of the tree.
     """
     rho, names = rho_of(epsilon, delta), list(sizes)
     # As many as a forest of them can have, whatever is chosen.
@@ -165,7 +177,7 @@ def measure(
     spent = 0.0
     if given is None and n_pairs:
         spent = math.sqrt(8 * rho * parts[1] / n_pairs)
-        choices = _chosen(cells, sizes, singles, spent)
+        choices = _chosen(cells, sizes, singles, spent, last)
     pairs = list(choices if given is None else given)
     sigmas = dict.fromkeys(singles, sigma)
     tables = dict(singles)
@@ -173,7 +185,8 @@ def measure(
         wide = math.sqrt(n_pairs / (2 * rho * parts[2]))
         tables |= _noisy(cells, sizes, pairs, wide)
         sigmas |= dict.fromkeys(pairs, wide)
-    return Measured(dict(sizes), tables, sigmas, choices, spent)
+    kept = tuple(last) if choices else ()
+    return Measured(dict(sizes), tables, sigmas, choices, spent, last=kept)
 
 
 def measure_poisson(cells: Mapping[str, Ints], sizes: Mapping[str, int], alpha: float) -> Measured:
@@ -217,6 +230,20 @@ def candidates(sizes: Mapping[str, int]) -> list[Pair]:
     return [(one, other) for one, other in pairs if sizes[one] * sizes[other] <= LARGEST_PAIR]
 
 
+def open_pairs(sizes: Mapping[str, int], chosen: Sequence[Pair], last: Sequence[str]) -> list[Pair]:
+    """Return the pairs that can be chosen next: those that connect what is not yet connected.
+
+    A column that is drawn last has one pair, with one that is not.
+    """
+    where = parts_of(list(sizes), chosen)
+    taken = {name for pair in chosen for name in pair} & set(last)
+    return [
+        (a, b)
+        for a, b in candidates(sizes)
+        if where[a] != where[b] and not (a in last and b in last) and not {a, b} & taken
+    ]
+
+
 def parts_of(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, str]:
     """Return for each column the first one that pairs connect it with."""
     found = {name: name for name in names}
@@ -231,6 +258,7 @@ def _chosen(
     sizes: Mapping[str, int],
     singles: Mapping[tuple[str, ...], Ints],
     epsilon: float,
+    last: Sequence[str],
 ) -> tuple[Pair, ...]:
     """Choose pairs that connect all columns, those far from independence with more probability."""
     independent = expected(singles, sizes)
@@ -239,10 +267,7 @@ def _chosen(
         for pair, counts in independent.items()
     }
     chosen: list[Pair] = []
-    while True:
-        where = parts_of(list(sizes), chosen)
-        open_ones = [pair for pair in scores if where[pair[0]] != where[pair[1]]]
-        if not open_ones:
-            return tuple(chosen)
+    while open_ones := open_pairs(sizes, chosen, last):
         values = np.array([scores[pair] for pair in open_ones], np.int64)
         chosen.append(open_ones[choose(values, epsilon)])
+    return tuple(chosen)

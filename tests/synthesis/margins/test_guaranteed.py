@@ -1,0 +1,300 @@
+"""A private release: planned from the declaration alone, measured once, paid for once."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.synthesis.test_store import changed
+
+from caveat.attack import membership
+from caveat.datasets import survey
+from caveat.errors import CaveatError
+from caveat.privacy import Ledger, Limit, rho_of
+from caveat.synthesis import Synthesizer, load, save
+from caveat.synthesis.margins import guaranteed
+from caveat.synthesis.margins.domain import cells_in
+from caveat.synthesis.margins.guaranteed import Budget, declared_codings, plan_private
+from caveat.table import Table, write
+
+pytestmark = pytest.mark.filterwarnings("ignore::caveat.errors.CaveatWarning")
+
+DECLARED: dict[str, dict[str, Any]] = {
+    "sex": {"levels": ["female", "male"]},
+    "age": {"range": [16, 99, 1], "bins": 8},
+    "marital": {"levels": ["single", "married", "divorced", "widowed"]},
+    "height": {"range": [100, 230, 1], "bins": 8},
+    "weight": {"range": [30, 200, 1], "bins": 8},
+}
+TABLE = survey(rows=400).select([*DECLARED])
+OPTIONS: dict[str, Any] = {"method": "margins", "epsilon": 1.0, "columns": DECLARED}
+
+
+def fitted(table: Table = TABLE, seed: int = 1, **options: Any) -> Any:
+    return Synthesizer(seed=seed, **{**OPTIONS, **options}).fit(table)
+
+
+def test_the_python_api_with_a_budget(tmp_path: Path):
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+    model = Synthesizer(epsilon=1, delta=1e-9, columns=DECLARED, budget=budget).fit(TABLE)
+    release = model.tables()[0]
+    assert release.names == TABLE.names
+    assert abs(release.n_rows - TABLE.n_rows) < 200  # noisy, of the tables
+    (entry,) = Ledger(tmp_path / "ledger.jsonl").entries("survey")
+    assert entry["rho"] == rho_of(1, 1e-9)
+    assert model.plan.margins.promise.measured.rho == pytest.approx(entry["rho"], rel=1e-12)
+
+
+def test_a_second_release_beyond_the_limit_is_refused_and_nothing_is_drawn(tmp_path, monkeypatch):
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+    fitted(budget=budget)
+
+    def never(*_: Any) -> None:
+        raise AssertionError("noise was drawn")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(guaranteed, "measured_by", never)
+        with pytest.raises(CaveatError, match=r"of the limit .* is spent on survey"):
+            fitted(budget=budget)
+    assert len(Ledger(tmp_path / "ledger.jsonl").entries()) == 1
+    other = Budget(tmp_path / "ledger.jsonl", "another survey")
+    fitted(budget=other)
+    wider = Budget(tmp_path / "ledger.jsonl", "survey", Limit(3.0, 1e-6))
+    fitted(budget=wider)
+    assert len(Ledger(tmp_path / "ledger.jsonl").entries("survey")) == 2
+
+
+def test_a_fit_that_fails_has_spent_nothing(tmp_path, monkeypatch):
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+
+    def fails(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(guaranteed, "measured_by", fails)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(budget=budget)
+    assert Ledger(tmp_path / "ledger.jsonl").entries() == []
+
+
+def test_poisson_counts_are_paid_for_with_epsilon_and_delta(tmp_path):
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+    two = TABLE.select(["sex", "marital"])
+    columns = {name: DECLARED[name] for name in two}
+    Synthesizer(seed=1, poisson=1.0, epsilon=2.0, columns=columns, budget=budget).fit(two)
+    (entry,) = Ledger(tmp_path / "ledger.jsonl").entries("survey")
+    assert entry["epsilon"] == 2.0
+    assert entry["delta"] == pytest.approx(0.0256, abs=5e-5)
+
+
+values = st.one_of(
+    st.integers(-10, 300), st.sampled_from(["female", "male", "x", "", "7", "0x1"]), st.none()
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(values, values), min_size=1, max_size=6), st.tuples(values, values))
+def test_the_plan_and_everybody_elses_cells_come_from_the_declaration_alone(rows, stranger):
+    """One record more, whatever it says, moves neither the plan nor anybody's cell."""
+
+    def table(records: list[Any]) -> Table:
+        texts = [
+            ["" if v is None else str(v) for v in column] for column in zip(*records, strict=True)
+        ]
+        return Table.from_frame({"sex": texts[0], "age": texts[1]})
+
+    columns = {name: DECLARED[name] for name in ("sex", "age")}
+    options = {**OPTIONS, "columns": columns}
+    found = []
+    for data in (table(rows), table([*rows, stranger])):
+        _, plan = plan_private(data.names, options)
+        found.append((plan, cells_in(declared_codings(plan), data)))
+    (one, before), (other, after) = found
+    assert str(one) == str(other)
+    assert one == other
+    for name, cells in before.items():
+        assert np.array_equal(cells, after[name][:-1])
+
+
+def test_the_plan_never_sees_the_table():
+    one = Synthesizer(seed=1, **OPTIONS).plan(TABLE)
+    other = Synthesizer(seed=1, **OPTIONS).plan(
+        Table.from_frame(
+            {"sex": ["f"], "age": [900], "marital": ["?"], "height": [1], "weight": [0]}
+        )
+    )
+    assert one == other
+
+
+def test_an_undeclared_column_is_refused():
+    columns = {name: given for name, given in DECLARED.items() if name != "age"}
+    with pytest.raises(CaveatError, match="column age: what the column can be is not declared"):
+        fitted(columns=columns)
+    model = fitted(columns=columns, drop=["age"])
+    assert "age" not in model.tables()[0]
+
+
+def test_a_value_outside_is_counted_at_the_end_and_said():
+    frame = TABLE.to_frame()
+    frame.loc[0, "age"] = 140
+    frame.loc[1:2, "sex"] = "unknown"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = fitted(Table.from_frame(frame))
+    words = [str(one.message) for one in said if "declared domain and" in str(one.message)]
+    assert [w.split(" values")[0] for w in words] == ["sex: 2", "age: 1"]
+    assert model.tables()[0]["age"].levels.max() <= 99
+
+
+@pytest.mark.parametrize(("delta", "warned"), [(1 / 400, True), (0.5, True), (1e-3, False)])
+def test_a_delta_that_is_not_below_one_in_n_is_said(delta, warned):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fitted(delta=delta)
+    assert any("not below one in the number of records" in str(o.message) for o in said) is warned
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"epsilon": 0}, "epsilon must be a number above 0"),
+        ({"weights": "weight"}, "weights does not go with a guarantee"),
+        ({"strata": "sex"}, "strata does not go with a guarantee"),
+        ({"clearing": {"threshold": 10}}, "clearing does not go with a guarantee"),
+        ({"method": "cart"}, "the method cart promises nothing"),
+        ({"columns": {**DECLARED, "sex": {**DECLARED["sex"], "method": "sample"}}},
+         "column sex: the method sample promises nothing"),
+        ({"margins": [["sex", "age", "marital"]]}, "only columns and pairs"),
+        ({"margins": [["sex", "age"], ["age", "marital"], ["sex", "marital"]]}, "no circle"),
+        ({"margins": [["sex", "nobody"]]}, "'nobody' is in a margin"),
+        ({"poisson": 1.0, "margins": [["sex", "age"]]}, "draws the whole table at once"),
+        ({"poisson": 1.0, "columns": {**DECLARED, "age": {"range": [0, 10**6, 1], "bins": 10**4},
+                                      "height": DECLARED["height"] | {"bins": 64}}},
+         "more than 16,777,216 cells"),
+        ({"groups": "sex"}, "a guarantee is for single records"),
+        ({"method": "copy"}, "the method copy promises nothing"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_with_a_guarantee_is_refused_before_anything_is_spent(
+    options, says, tmp_path
+):
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+    with pytest.raises(CaveatError, match=says):
+        fitted(budget=budget, **options)
+    assert Ledger(tmp_path / "ledger.jsonl").entries() == []
+
+
+def test_given_pairs_are_measured_and_all_others_are_alone():
+    model = fitted(margins=[["age", "marital"]])
+    measured = model.plan.margins.promise.measured
+    assert [names for names in measured.tables if len(names) == 2] == [("age", "marital")]
+    assert measured.choices == ()
+    assert not model.plan.margins.chosen
+
+
+def test_a_computed_column_is_computed_and_needs_no_declaration():
+    frame = TABLE.to_frame()
+    frame["bmi"] = (frame["weight"] / (frame["height"] / 100) ** 2).round(2)
+    model = fitted(Table.from_frame(frame), derived={"bmi": "weight / (height / 100) ** 2"})
+    release = model.tables()[0].to_frame().dropna()
+    assert list(release) == [*TABLE.names, "bmi"]
+    by_hand = release["weight"] / (release["height"] / 100) ** 2
+    assert np.abs(release["bmi"] - by_hand).max() <= 0.00501
+    assert "bmi" not in model.plan.margins.promise.declared
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 5.0])
+def test_structural_zeros_by_rules_hold_whichever_pairs_are_chosen(epsilon, tmp_path):
+    """With ε = 0.01 pairs are chosen nearly blindly: no tree may make a rule impossible."""
+    young = "if age < 18 then marital = 'single'"
+    for seed in range(12):
+        budget = Budget(tmp_path / f"{seed}.jsonl", "survey")
+        model = fitted(seed=seed, epsilon=epsilon, rules=[young], budget=budget, order=["marital"])
+        release = model.tables(rows=2_000)[0].to_frame()
+        assert set(release.loc[release["age"] < 18, "marital"]) <= {"single"}
+        assert [*model.plan.columns][-1] == "marital"
+        assert release.columns.tolist() == [*TABLE.names]
+
+
+def test_the_attacker_knows_which_columns_come_last():
+    """Choices that a rule has excluded are none for the attacker either."""
+    model = fitted(epsilon=3.0, rules=["if age < 18 then marital = 'single'"])
+    found = membership(TABLE, model.tables()[0], generator=model)
+    assert np.isfinite(found.log_ratio).all()
+    assert np.abs(found.log_ratio).max() < 3.0
+
+
+def test_a_model_file_draws_the_same_bytes(tmp_path):
+    for name, options in {"noisy": {}, "poisson": {"poisson": 1.0}}.items():
+        three = TABLE.select(["sex", "age", "marital"])
+        columns = {n: DECLARED[n] for n in three}
+        model = fitted(three, columns=columns, **options)
+        save(model, tmp_path / f"{name}.caveat")
+        again = load(tmp_path / f"{name}.caveat")
+        assert str(again.plan) == str(model.plan)
+        files = [tmp_path / f"{name}-{place}.csv" for place in range(3)]
+        for one, path in zip((model, again, load(tmp_path / f"{name}.caveat")), files, strict=True):
+            write(one.tables(copies=2)[1], path)
+        assert len({path.read_bytes() for path in files}) == 1
+
+
+def test_a_model_file_holds_nothing_but_what_was_measured(tmp_path):
+    """A word that is in the data and not declared is nowhere in the file."""
+    frame = TABLE.to_frame()
+    frame.loc[3, "marital"] = "zweiundvierzig"
+    model = fitted(Table.from_frame(frame))
+    path = tmp_path / "model.caveat"
+    save(model, path)
+    with zipfile.ZipFile(path) as archive:
+        content = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"married" in content
+    assert b"zweiundvierzig" not in content
+
+
+def is_sure(promise: dict[str, Any]) -> None:
+    promise["epsilon"] = 0
+
+
+def has_no_noise(promise: dict[str, Any]) -> None:
+    promise["measured"]["tables"][0]["sigma"] = 0.0
+
+
+def has_another_tree(promise: dict[str, Any]) -> None:
+    promise["measured"]["choices"] = [["sex", "marital"], ["sex", "nobody"]]
+
+
+def has_no_choices(promise: dict[str, Any]) -> None:
+    del promise["measured"]["choices"]
+
+
+def has_other_cells(promise: dict[str, Any]) -> None:
+    promise["measured"]["sizes"]["sex"] = 7
+
+
+def has_nothing_measured(promise: dict[str, Any]) -> None:
+    promise["measured"] = []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [is_sure, has_no_noise, has_another_tree, has_no_choices, has_other_cells,
+     has_nothing_measured],
+)  # fmt: skip
+def test_a_promise_that_is_none_is_refused(tmp_path: Path, change) -> None:
+    three = TABLE.select(["sex", "age", "marital"])
+    path = tmp_path / "model.caveat"
+    save(fitted(three, columns={n: DECLARED[n] for n in three}), path)
+    changed(path, lambda document, _: change(document["plan"]["margins"]["promise"]))
+    with pytest.raises(CaveatError, match=r"the model file is damaged; fit the model again\.$"):
+        load(path)
+
+
+def test_noise_is_drawn_anew_whatever_the_seed():
+    one, other = fitted(seed=1), fitted(seed=1)
+    tables = [m.plan.margins.promise.measured.tables for m in (one, other)]
+    assert not np.array_equal(tables[0]["age",], tables[1]["age",])

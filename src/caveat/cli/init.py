@@ -100,7 +100,7 @@ def _data(given: Path | None) -> tuple[Table, Path]:
 
 def _ask(profile: Profile, title: str) -> Answers:
     """Ask what the look cannot know."""
-    from caveat.spec.entries import ACCESS
+    from caveat.spec.data_entries import ACCESS
 
     groups = _groups(profile)
     names = released(profile, groups)

@@ -1,14 +1,57 @@
-"""What a specification says about the data: files, columns, groups, and their privacy budget."""
+"""What a specification says about a release and its data: files, columns, groups, budget."""
 
 from __future__ import annotations
 
-from caveat.spec._kinds import Choice, Either, Flag, Group, Key, Many, Named, Number, Plain, Text
+from caveat.spec._kinds import (
+    Choice,
+    Either,
+    Flag,
+    Group,
+    Key,
+    Many,
+    Named,
+    Number,
+    Plain,
+    Text,
+    Whole,
+)
 from caveat.table import Kind
 
-__all__ = ["COLUMN", "DATA", "GROUPS", "PRIVACY", "TABLE"]
+__all__ = ["ACCESS", "COLUMN", "DATA", "GROUPS", "PRIVACY", "RELEASE", "TABLE"]
 
 TEXT, FILLED = Text(), Text(filled=True)
 VALUES = Many(Plain(), "values")
+ACCESS = ("public", "registered", "secure")
+
+RELEASE = Group(
+    {
+        "title": Key(FILLED, "Name of the release.", "Synthetic data"),
+        "unit": Key(FILLED, "What a row is; of [tables] one of the topmost.", "record"),
+        "purpose": Key(TEXT, "What the release is for.", ""),
+        "recipients": Key(TEXT, "Who gets it.", ""),
+        "access": Key(
+            Choice(ACCESS, "access mode"),
+            "How they get it: anyone may take it, known users may, or it does not leave a secure "
+            "room.",
+            "secure",
+        ),
+        "seed": Key(
+            Whole(0), "Root of all randomness.", otherwise="drawn (128 bits) and kept as evidence"
+        ),
+        "copies": Key(Whole(1), "Number of synthetic tables.", 1),
+        "rows": Key(
+            Either((Whole(1), Choice(("population",), "number of rows"))),
+            'Rows of each; "population": as many as the weights of [synthesis] stand for.',
+            otherwise="as many as were fitted",
+        ),
+        "control": Key(
+            Either((Number(share=True), Whole(1))),
+            "Records held out before anything is fitted, as a share or a number: the people who "
+            "were not in the data.",
+            otherwise="none",
+        ),
+    },
+)
 
 DATA = Group(
     {

@@ -28,18 +28,17 @@ from caveat.spec._kinds import (
     Whole,
 )
 from caveat.spec.attackers import ATTACKERS, measures_of, own_options
-from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, TABLE
+from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TABLE
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
 from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = [
-    "ACCESS", "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE",
+    "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE",
     "WITHOUT_DATA",
 ]  # fmt: skip
 
-ACCESS = ("public", "registered", "secure")
 FORMATS = tuple(suffix.removeprefix(".") for suffix in writable())
 REPORTS = ("internal", "external")
 
@@ -64,36 +63,6 @@ UTILITY = Choice(tuple(UTILITIES), "measure of utility", "caveat measures")
 ANY_RISK = tuple(name for attacker in ATTACKERS for name in measures_of(attacker))
 RISK = Choice(ANY_RISK, "measure of risk", "caveat measures")
 ANY_MEASURE = Choice((*ATTACKS, *ANY_RISK, *UTILITIES), "measure", "caveat measures")
-
-RELEASE = Group(
-    {
-        "title": Key(FILLED, "Name of the release.", "Synthetic data"),
-        "unit": Key(FILLED, "What a row is; of [tables] one of the topmost.", "record"),
-        "purpose": Key(TEXT, "What the release is for.", ""),
-        "recipients": Key(TEXT, "Who gets it.", ""),
-        "access": Key(
-            Choice(ACCESS, "access mode"),
-            "How they get it: anyone may take it, known users may, or it does not leave a secure "
-            "room.",
-            "secure",
-        ),
-        "seed": Key(
-            Whole(0), "Root of all randomness.", otherwise="drawn (128 bits) and kept as evidence"
-        ),
-        "copies": Key(Whole(1), "Number of synthetic tables.", 1),
-        "rows": Key(
-            Either((Whole(1), Choice(("population",), "number of rows"))),
-            'Rows of each; "population": as many as the weights of [synthesis] stand for.',
-            otherwise="as many as were fitted",
-        ),
-        "control": Key(
-            Either((Number(share=True), Whole(1))),
-            "Records held out before anything is fitted, as a share or a number: the people who "
-            "were not in the data.",
-            otherwise="none",
-        ),
-    },
-)
 
 NAME_OR_NAMES = Either((TEXT, NAMES))
 LOOKUP = Group({"lookup": Key(NAME_OR_NAMES, "The columns it is looked up by.", required=True)})

@@ -61,3 +61,14 @@ def test_without_a_guarantee_there_is_no_budget(tmp_path: Path) -> None:
 def test_epsilon_cannot_be_varied_by_a_map(tmp_path: Path) -> None:
     with pytest.raises(CaveatError, match="there is no setting 'epsilon'"):
         read(tmp_path, SPEC + "[map]\nsettings = { epsilon = [1, 2] }\n")
+
+
+@pytest.mark.parametrize(
+    "asks", ["epsilon = 1.0", 'method = "margins"\nclearing = { multiple = 5 }']
+)
+def test_a_protection_that_looks_at_records_is_refused(tmp_path: Path, asks: str) -> None:
+    text = SPEC.replace("epsilon = 1.0", asks)
+    step = '[[protect]]\nname = "remove_replicated_uniques"\nkeys = ["income"]\n'
+    with pytest.raises(CaveatError, match="looks at original records"):
+        read(tmp_path, text + step)
+    read(tmp_path, text + '[[protect]]\nname = "round_numbers"\nbase = { income = 5 }\n')

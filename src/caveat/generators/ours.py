@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.protect.pipeline import Surroundings, check_steps, protect
+from caveat.protect.pipeline import Surroundings, check_steps, protect, reads_original
 from caveat.protect.record import Step
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan, Synthesizer
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.linked.groups import GroupModel, GroupPlan
+from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
 from caveat.synthesis.public import has_guard
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 
-__all__ = ["Copy", "FittedSetting", "Setting", "settings_of"]
+__all__ = ["Copy", "FittedSetting", "Setting", "refuse_second_source", "settings_of"]
 
 # First words of the seeds for refilling, and for the protections of further copies.
 REFILL, PROTECT = 1_000_003, 1_000_011
@@ -31,6 +32,21 @@ DRAWN = ("smoothing", "proper")
 """What guarded trees do anyway."""
 OF_TREES = (*DIAL, *PLAIN, *DRAWN)
 """Settings of trees, in the order in which one of them is the dial of a map."""
+
+
+def refuse_second_source(options: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse protections that look at records where nothing but tables of them may be used."""
+    if not (is_private(options) or options.get("clearing")):
+        return
+    for place, step in enumerate(steps):
+        if reads_original(step["name"]):
+            what = "a guarantee" if is_private(options) else "what cleared tables are for"
+            raise CaveatError(
+                f"{step['name']} looks at original records, which undoes {what}",
+                where="protect",
+                do="take protections that look at the release alone, such as code_extremes",
+                entry=(place, "name"),
+            )
 
 
 @dataclass(frozen=True)
@@ -123,6 +139,7 @@ class Setting:
             if done is not None:
                 done(1 / len(table.names))
 
+        refuse_second_source(self.options, self.protect)
         synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **self.options)
         return FittedSetting(self, table, synthesizer.fit(table, done=ready))
 

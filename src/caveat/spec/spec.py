@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from caveat.expressions import Expression
+from caveat.generators.ours import refuse_second_source
 from caveat.protect.pipeline import check_steps
 from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
@@ -232,6 +233,8 @@ class ReleaseSpec:
         if "tune" in content:
             read_tune(document)
         check_budget(document)
+        with document.at("protect"):
+            refuse_second_source(synthesis, content.get("protect", ()))
         return cls(
             release=release,
             data=data,

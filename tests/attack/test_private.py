@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from caveat.attack import membership, posterior, privacy_loss
 from caveat.attack.private import TableChanges
+from caveat.errors import CaveatError
+from caveat.synthesis import Synthesizer
 from caveat.synthesis.margins.private import Measured, expected, parts_of
+from caveat.table import Table
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 
@@ -99,3 +103,32 @@ def test_by_hand_one_table():
     measured = Measured({"a": 2}, {("a",): np.array([3, 2])}, {("a",): 1.0})
     logs = TableChanges(measured, cells).logs(np.array([0, 3]), None)
     assert logs == pytest.approx([-0.5, -1.5])
+
+
+def test_without_the_model_nothing_is_attacked():
+    table = Table.from_frame({"a": [0, 1] * 30})
+    options = {"epsilon": 1.0, "columns": {"a": {"levels": [0, 1]}}}
+    with pytest.raises(CaveatError, match="give the fitted model"):
+        membership(table, table, generator=options)
+    with pytest.raises(CaveatError, match="give the fitted model"):
+        membership(table, table, generator=Synthesizer(**options))
+
+
+def test_a_fitted_model_is_attacked_by_its_tables():
+    pytest.importorskip("opendp")
+    table = Table.from_frame({"a": [0, 1] * 30, "b": [0, 0, 1, 1] * 15})
+    columns = {name: {"levels": [0, 1]} for name in table}
+    model = Synthesizer(seed=1, epsilon=1.0, delta=1e-6, columns=columns).fit(table)
+    release = model.tables()[0]
+    measured = model.plan.margins.promise.measured
+    cells = {name: table[name].codes.astype(np.int64) for name in table}
+    by_hand = -TableChanges(measured, cells).logs(np.arange(60), None)
+    assert membership(table, release, generator=model).log_ratio == pytest.approx(by_hand)
+    loss = privacy_loss(table, [0], synthetic=release, generator=model)
+    assert loss.observed[0] >= abs(by_hand[0]) - 1e-12
+    truth = posterior(table, release, 0, generator=model, unknown=["a"])
+    other = {**cells, "a": 1 - cells["a"]}
+    change = TableChanges(measured, cells).logs(np.array([0]), {n: c[:1] for n, c in other.items()})
+    # An empty cell is a third candidate: the declaration has one, so that the release may.
+    assert truth.candidates.n_rows == 3
+    assert truth.log_likelihood[1] - truth.log_likelihood[0] == pytest.approx(change[0], abs=1e-12)

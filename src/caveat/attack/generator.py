@@ -12,6 +12,7 @@ from caveat.errors import CaveatError
 from caveat.generators.contract import Exact
 from caveat.synthesis import Model, Plan, Synthesizer, make_plan
 from caveat.synthesis.fitting import fit_columns
+from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import written
 from caveat.table import Table
 
@@ -46,6 +47,12 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
         _check_columns(generator, original)
         return generator
     if isinstance(generator, Mapping):
+        if is_private(generator):
+            raise CaveatError(
+                "noise cannot be drawn again, and the attacker is given what was measured",
+                where="generator",
+                do="give the fitted model (--model)",
+            )
         return make_plan(original, generator)
     raise CaveatError(
         f"a {type(generator).__name__} does not say how the release was made",

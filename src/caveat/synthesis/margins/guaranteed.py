@@ -195,7 +195,8 @@ def fit_private(
     promise = plan.margins.promise
     assert promise is not None
     for remark in plan.remarks:
-        warnings.warn(remark, CaveatWarning, stacklevel=3)
+        if remark not in promise.terms:  # what holds for every promise is in the plan
+            warnings.warn(remark, CaveatWarning, stacklevel=3)
     codings = declared_codings(plan)
     _say_strangers(codings, table, promise)
     with nullcontext() if budget is None else _spending(budget, promise):

@@ -82,14 +82,19 @@ class Promise:
         return f"{words}; {self.mechanism}"
 
     @property
-    def remarks(self) -> list[str]:
-        """What has to be said about it."""
-        found = [
+    def terms(self) -> tuple[str, str]:
+        """What every promise covers, and what happens to values that are not declared."""
+        return (
             "the guarantee is about single records of the declared domain: two tables that differ "
             "in one record; what a group of k people have in common is protected k times less",
             "a value beyond its declared range counts as the end of the range, any other value "
             "that is not declared as an empty cell",
-        ]
+        )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What has to be said about it."""
+        found = [*self.terms]
         if self.alpha:
             bound = poisson_delta(self.epsilon, self.alpha)
             found.append(

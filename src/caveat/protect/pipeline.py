@@ -21,7 +21,14 @@ from caveat.protect.uniques import remove_replicated_uniques
 from caveat.protect.values import number_column, numbers_of
 from caveat.table import Table
 
-__all__ = ["PROTECTIONS", "Surroundings", "arguments_of", "check_steps", "protect"]
+__all__ = [
+    "PROTECTIONS",
+    "Surroundings",
+    "arguments_of",
+    "check_steps",
+    "protect",
+    "reads_original",
+]
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,17 @@ def arguments_of(name: str) -> tuple[list[str], bool]:
     parameters = inspect.signature(PROTECTIONS[name]).parameters.values()
     known = [p.name for p in parameters if p.name not in GIVEN and p.kind is not p.VAR_KEYWORD]
     return known, any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def reads_original(name: str) -> bool:
+    """Whether a protection looks at original records.
+
+    Examples
+    --------
+    >>> [name for name in PROTECTIONS if reads_original(name)]
+    ['add_noise', 'distance_filter', 'remove_replicated_uniques']
+    """
+    return "original" in inspect.signature(PROTECTIONS[name]).parameters
 
 
 def protect(

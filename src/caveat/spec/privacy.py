@@ -1,4 +1,4 @@
-"""The budget of a guarantee, as a specification has it."""
+"""The budget of a guarantee, as a specification has it, and what does not go with one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from caveat.privacy import Limit
+from caveat.protect.pipeline import reads_original
 from caveat.spec.document import Document
+from caveat.spec.lines import Entry
 from caveat.synthesis.margins.guaranteed import Budget
-from caveat.synthesis.margins.promise import is_private
+from caveat.synthesis.margins.promise import OPTIONS, is_private
 from caveat.table.schema import Schema
 
-__all__ = ["with_budget"]
+__all__ = ["refuse_fits", "refuse_readers", "with_budget"]
+
+EVERY_FIT = "every release that is made from the data spends budget of the guarantee"
 
 
 def with_budget(
@@ -43,3 +47,51 @@ def with_budget(
             None if limit is None else Limit(limit["epsilon"], limit["delta"]),
         )
     return {**synthesis, "columns": columns, "budget": budget}
+
+
+def refuse_fits(document: Document, what: str, *entries: Entry) -> None:
+    """Refuse to make many releases where each spends budget, before any does.
+
+    Parameters
+    ----------
+    document
+        The specification.
+    what
+        What makes them, in one word.
+    entries
+        Where options of ours may stand, besides ``[synthesis]``.
+    """
+    for entry in (("synthesis",), *entries):
+        found: Any = document.content
+        for part in entry:
+            found = found.get(part, {}) if isinstance(found, Mapping) else found[part]
+        if is_private(found):
+            name = next(name for name in OPTIONS if name in found)
+            document.fail(
+                (*entry, name),
+                f"{what}: {EVERY_FIT}, and this makes many",
+                "leave epsilon, delta and poisson out, and choose them before the data are looked "
+                "at",
+            )
+
+
+def refuse_readers(document: Document) -> None:
+    """Refuse what breaks a guarantee, or spends it, once the release is made."""
+    content = document.content
+    if not is_private(content.get("synthesis", {})):
+        return
+    for i, step in enumerate(content.get("protect", ())):
+        if reads_original(step["name"]):
+            document.fail(
+                ("protect", i),
+                f"protect: {step['name']} looks at original records, and a release that depends on "
+                "them keeps no guarantee",
+                "remove it; noise protects already",
+            )
+    for i, scenario in enumerate(content.get("scenario", ())):
+        if scenario.get("attacker") == "simulated":
+            document.fail(
+                ("scenario", i, "attacker"),
+                f"scenario: {EVERY_FIT}, and this attacker makes many",
+                'use attacker = "strong", who is exact here',
+            )

@@ -17,7 +17,7 @@ from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
-from caveat.spec.privacy import with_budget
+from caveat.spec.privacy import refuse_fits, refuse_readers, with_budget
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
 from caveat.spec.tables import read_groups
@@ -225,6 +225,9 @@ class ReleaseSpec:
         scenarios = read_scenarios(document, has_control=release.control is not None)
         if "tune" in content:
             read_tune(document)
+        if "map" in content:
+            refuse_fits(document, "map", ("map", "settings"))
+        refuse_readers(document)
         with_budget(document, synthesis, schema)
         return cls(
             release=release,
@@ -327,6 +330,7 @@ def read_parts(
 def read_tune(document: Document) -> TuneSpec:
     """Return what ``caveat tune`` takes from a specification."""
     document.check(("synthesis", "tune"))
+    refuse_fits(document, "tune", ("tune", "settings"))
     given = document.content.get("tune", {})
     if "settings" in given:
         check_tried(document, "tune")

@@ -114,7 +114,13 @@ def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[di
 
 
 def _private_numbers(material: Material) -> list[dict[str, Any]]:
-    """Return how many numbers belong to exactly one person, in the original and in the release."""
+    """Return how many numbers belong to exactly one person, in the original and in the release.
+
+    Of a release from noisy tables nothing: its numbers are points of a range, by chance.
+    """
+    plan = material.plan
+    if plan is not None and plan.margins is not None and plan.margins.promise is not None:
+        return []
     count = PrivateNumbers(material.fitted, material.columns())
     for table in material.releases:
         count.add(table)

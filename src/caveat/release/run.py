@@ -22,6 +22,7 @@ from caveat.release.collect import Done
 from caveat.release.collect_audit import collect_audit
 from caveat.release.collect_map import collect_map
 from caveat.release.collect_ordinary import collect_ordinary
+from caveat.release.collect_promise import PROMISE, collect_promise, remarks_on
 from caveat.release.collect_simulated import collect_simulated
 from caveat.release.collect_strong import collect_strong
 from caveat.release.collect_utility import collect_utility
@@ -40,9 +41,8 @@ from caveat.release.material import Material, synthesise
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.spec.tables import margin_files
-from caveat.synthesis import Model
-from caveat.synthesis.margins.plan import MARGINS
-from caveat.synthesis.margins.published import write_tables
+from caveat.synthesis.margins.noisy import write_source
+from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
@@ -198,6 +198,7 @@ def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
     weights = {"read": 2.0}
     if not only:
         weights |= {"hold out": 0.1, "fit": 5.0, "draw": 1.0, "protect": 1.0 + len(spec.protect)}
+        weights |= {PROMISE: 30.0} if is_private(spec.synthesis) else {}
     for scenario in spec.scenarios:
         runs = fits_needed(scenario.simulations, scenario.most)
         seconds = {"release": 1.0, "strong": 60.0, "simulated": 0.2 * runs,
@@ -296,6 +297,7 @@ class Run:
         make_map: Callable[[], dict[str, Any] | None] | None,
     ) -> dict[str, Any]:
         self.material = material
+        promise = collect_promise(self.spec, material, self.threads, self.steps.step)
         scenarios, risky = [], []
         for number, scenario in enumerate(self.spec.scenarios):
             signs = Signs(material, scenario.keys)
@@ -312,12 +314,13 @@ class Run:
             "seed": str(self.seed),
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
+            **promise,
             "measures": measures_used(scenarios, utility, found_map),
             "scenarios": scenarios,
             "records_at_risk": worst_records(risky, material.rows),
             "utility": utility,
             "map": found_map,
-            "remarks": remarks,
+            "remarks": [*remarks, *remarks_on(promise)],
         }
 
     def _attack(
@@ -359,7 +362,8 @@ class Run:
                     write(table.compact(), self.draft / name, escape_formulas=escape)
                     self._list(self.draft / name, form, copy, table)
                     confidential[name] = False
-        confidential |= dict.fromkeys(self._tables(escape), False)
+        tables = write_source(self.material.model, self.draft, escape_formulas=escape)
+        confidential |= dict.fromkeys(tables, False)
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         # Threads may warn in any order.
@@ -371,15 +375,6 @@ class Run:
             self._text(name, text)
             confidential[name] = secret
         write_manifest(self.draft, confidential)
-
-    def _tables(self, escape: bool) -> list[str]:
-        """Write the cleared tables that the release was made from, if it was."""
-        model = self.material.model
-        if not isinstance(model, Model) or not model.cleared:
-            return []
-        (self.draft / MARGINS).mkdir()
-        names = write_tables(model.cleared, self.draft / MARGINS, escape_formulas=escape)
-        return [f"{MARGINS}/{name}" for name in names]
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

@@ -43,7 +43,7 @@ ELSEWHERE = {
     "nearest": "ties",
     "protect": "_space record values",
     "release": "at_risk collect_audit collect_groups collect_map collect_ordinary collect_strong "
-    "collect_utility collected",
+    "collect_utility collected steps",
     "report": "account analyst attacker blocks disagreement map reading records",
     "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.stats import binom
 
 from caveat.attack import adjacent, membership, membership_test
 from caveat.attack.measures import members_of
-from caveat.attack.membership import MembershipTest, epsilon_bound
+from caveat.attack.membership import MembershipTest, epsilon_bound, promised_tests
 from caveat.datasets import RELEASES, buyer_beware, survey
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.privacy import rho_of
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
 
@@ -166,3 +168,37 @@ def test_epsilon_is_a_valid_bound_for_a_private_mechanism():
         outside = np.where(rng.random(200) < 1 - p, 1.0, -1.0)
         wrong += MembershipTest(0, inside, outside).epsilon > 1
     assert wrong <= binom.ppf(0.999, 300, 0.05)
+
+
+def test_a_bound_for_several_records_and_a_delta():
+    # All of 100 hits, no alarm: (α/2)^(1/100) against 1 − (α/2)^(1/100), δ taken off first.
+    ends = 0.005**0.01
+    expected = math.log((ends - 0.1) / (1 - ends))
+    assert epsilon_bound(100, 100, 0, 100, level=0.01, delta=0.1) == pytest.approx(expected)
+    assert epsilon_bound(60, 100, 50, 100, delta=0.9) == 0
+    test = MembershipTest(0, np.full(200, 5.0), np.zeros(200))
+    assert test.epsilon_at(0.01, 0.1) == pytest.approx(expected)
+    assert test.epsilon_at() == test.epsilon > test.epsilon_at(0.05 / 3)
+
+
+def test_what_is_measured_with_all_records_serves_each_of_them():
+    pytest.importorskip("opendp")
+    table = Table.from_frame({"x": ["a"] * 40 + ["b"] * 9})
+    levels = {"x": {"levels": ["a", "b"]}}
+    options = {"method": "margins", "epsilon": 4.0, "delta": 0.01, "columns": levels}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaveatWarning)  # what a guarantee is about
+        model = Synthesizer(seed=1, **options).fit(table)
+    simulations, records = 2_000, [0, 45]
+    one, other = promised_tests(table, records, model.plan, simulations)
+    assert (one.record, other.record) == (0, 45)
+    ratio = membership(table, model.sample(20), generator=model, records=records).log_ratio
+    assert [one.observed, other.observed] == pytest.approx(ratio.tolist())
+    # One table of noise σ: (2k + 1) / 2σ², with k about 0 inside and about −1 outside.
+    rho = rho_of(4.0, 0.01)
+    for test in (one, other):
+        for ratios, mean in ((test.inside, rho), (test.outside, -rho)):
+            error = math.sqrt(2 * rho / simulations)
+            assert abs(ratios.mean() - mean) < 5 * error
+    # The bound is one of the promise, which is kept.
+    assert 0 < one.epsilon_at(0.05, 0.01) < 4

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from tests.charts.specs import marks, rows_of, spec_of, values
 
-from caveat.charts import ATTACKERS_KEY, FOREST_KEY, attackers, coefficients
+from caveat.charts import (
+    ATTACKERS_KEY,
+    FOREST_KEY,
+    PROMISED_KEY,
+    attackers,
+    coefficients,
+    promised,
+)
 from caveat.charts.style import COLOURS
 
 
@@ -67,3 +74,17 @@ def test_names_stand_above_their_lines_and_end_where_the_numbers_begin() -> None
         ("bottom", -12)
     ] * 2
     assert (name["encoding"]["x"], numbers["encoding"]["x"]) == ({"value": 0}, {"value": "width"})
+
+
+def test_a_promise_is_a_line_through_what_was_measured() -> None:
+    rows = [
+        {"label": "ε", "kind": "promise", "value": 1.0, "text": "1.00"},
+        {"label": "largest", "kind": "measurement", "value": 0.4, "text": "0.400"},
+    ]
+    spec = spec_of(promised(rows))
+    assert rows_of(spec, "label") == [{"place": i, **row} for i, row in enumerate(rows)]
+    assert rows_of(spec, "at") == [{"at": 1.0}]
+    assert [0, pytest.approx(1.15)] in [list(d) for d in values(spec, "domain")]
+    # A promise and a measurement have signs of their own.
+    assert values(spec, "filter") == ["datum.kind == 'promise'", "!(datum.kind == 'promise')"]
+    assert [sign for sign, _, _ in PROMISED_KEY] == ["bar", "dot"]

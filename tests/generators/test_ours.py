@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from caveat.datasets import survey
+from caveat.errors import CaveatError
 from caveat.generators import Setting
+from caveat.synthesis.margins.guaranteed import Budget
 
 
 def test_only_numbers_and_names_of_protections_may_be_published() -> None:
@@ -15,3 +22,11 @@ def test_only_numbers_and_names_of_protections_may_be_published() -> None:
     assert Setting().is_public
     for option in ({"strata": "region"}, {"special": {"income": [0]}}, {"derived": {"a": "b"}}):
         assert not Setting({"minbucket": 5, **option}, steps).is_public
+
+
+def test_a_budget_is_not_spent_release_by_release(tmp_path: Path) -> None:
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+    setting = Setting({"method": "margins", "epsilon": 1.0, "budget": budget})
+    with pytest.raises(CaveatError, match="spends budget of the guarantee, and this attacker"):
+        setting.again(survey(rows=50))
+    assert not any(tmp_path.iterdir())

@@ -8,7 +8,8 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.privacy import Budget, Limit
-from caveat.release import ReleaseSpec
+from caveat.spec.benchmark import BenchmarkSpec
+from caveat.spec.spec import Document, ReleaseSpec, read_tune
 
 SPEC = """
 [data]
@@ -58,11 +59,6 @@ def test_without_a_guarantee_there_is_no_budget(tmp_path: Path) -> None:
         read(tmp_path, text + SECTION)
 
 
-def test_epsilon_cannot_be_varied_by_a_map(tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="there is no setting 'epsilon'"):
-        read(tmp_path, SPEC + "[map]\nsettings = { epsilon = [1, 2] }\n")
-
-
 @pytest.mark.parametrize(
     "asks", ["epsilon = 1.0", 'method = "margins"\nclearing = { multiple = 5 }']
 )
@@ -72,3 +68,81 @@ def test_a_protection_that_looks_at_records_is_refused(tmp_path: Path, asks: str
     with pytest.raises(CaveatError, match="looks at original records"):
         read(tmp_path, text + step)
     read(tmp_path, text + '[[protect]]\nname = "round_numbers"\nbase = { income = 5 }\n')
+
+
+ASKED = """\
+[data]
+path = "survey.csv"
+[synthesis]
+method = "margins"
+epsilon = 1.0
+[synthesis.columns]
+sex = { levels = ["f", "m"] }
+[[scenario]]
+name = "a neighbour"
+keys = ["sex"]
+"""
+TUNE = """
+[tune]
+keys = ["sex"]
+limits = { DiSCO = 5 }
+objective = "S_pMSE"
+settings = { minbucket = [5] }
+"""
+GENERATOR = '[[generator]]\nname = "margins"\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "release.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "says"),
+    [
+        ("[map]\nsettings = { minbucket = [5] }\n", 5, "map: every release .* and this makes many"),
+        (TUNE, 5, "tune: every release .* and this makes many"),
+        ('[[scenario]]\nname = "x"\nattacker = "simulated"\n', 13, "this attacker makes many"),
+        ('[[protect]]\nname = "add_noise"\npopulation = { age = 9 }\n', 12,
+         "add_noise looks at original records"),
+    ],
+)  # fmt: skip
+def test_what_makes_many_releases_or_looks_again_is_refused(
+    tmp_path: Path, more: str, line: int, says: str
+) -> None:
+    with pytest.raises(CaveatError, match=f"line {line}: .*{says}"):
+        ReleaseSpec.from_toml(written(tmp_path, ASKED + more))
+
+
+def test_protections_that_see_the_release_alone_are_fine(tmp_path: Path) -> None:
+    more = '[[protect]]\nname = "label"\n'
+    assert len(ReleaseSpec.from_toml(written(tmp_path, ASKED + more)).protect) == 1
+
+
+@pytest.mark.parametrize("section", ["map", "tune"])
+def test_an_epsilon_is_not_tried_out(tmp_path: Path, section: str) -> None:
+    settings = "settings = { epsilon = [0.5, 1.0] }"
+    public = ASKED.replace("epsilon = 1.0\n", "")
+    tried = TUNE.replace("settings = { minbucket = [5] }", settings)
+    more = tried if section == "tune" else f"[map]\n{settings}\n"
+    with pytest.raises(CaveatError, match="there is no setting 'epsilon'"):
+        ReleaseSpec.from_toml(written(tmp_path, public + more))
+
+
+def test_a_search_is_refused_by_itself_too(tmp_path: Path) -> None:
+    with pytest.raises(CaveatError, match="tune: every release"):
+        read_tune(Document.read(written(tmp_path, ASKED + TUNE)))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ASKED + GENERATOR, "line 5: benchmark: every release"),
+        (ASKED.replace("epsilon = 1.0\n", "") + GENERATOR + "settings = { poisson = 1.0 }\n",
+         "line 12: benchmark: every release"),
+    ],
+)  # fmt: skip
+def test_a_benchmark_does_not_spend(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(CaveatError, match=says):
+        BenchmarkSpec.from_toml(written(tmp_path, text))

@@ -7,7 +7,7 @@ sequential tree synthesiser both are known exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ __all__ = [
     "epsilon_bound",
     "membership",
     "membership_test",
+    "promised_tests",
     "refuse_copies",
 ]
 
@@ -187,44 +188,76 @@ class MembershipTest:
 
     @property
     def epsilon(self) -> float:
-        """A lower bound (95 %) of the ε of the generator for this record.
+        """A lower bound (95 %) of the ε of the generator for this record."""
+        return self.epsilon_at()
+
+    def epsilon_at(self, level: float = 0.05, delta: float = 0.0) -> float:
+        """Return a lower bound of the ε of the generator for this record.
 
         The threshold is chosen on the first half of the simulated releases, the error rates of the
         test are bounded on the second half.
+
+        Parameters
+        ----------
+        level
+            How often the bound may be wrong; divide it by the number of records to take the largest
+            of several.
+        delta
+            The δ that goes with ε.
         """
         halves = [(x[: len(x) // 2], x[len(x) // 2 :]) for x in (self.inside, self.outside)]
         (choose_in, judge_in), (choose_out, judge_out) = halves
-        cuts = np.unique(np.concatenate([choose_in, choose_out]))
-        scores = [_estimate(choose_in, choose_out, cut) for cut in cuts]
-        cut = float(cuts[int(np.argmax(scores))])
-        hits, alarms = int((judge_in >= cut).sum()), int((judge_out >= cut).sum())
-        return epsilon_bound(hits, len(judge_in), alarms, len(judge_out))
+
+        def promise(cut: float) -> tuple[float, float]:
+            # What could be shown there, and where nothing can what seems to be there.
+            bound = _bound_at(choose_in, choose_out, cut, level, delta)
+            return bound, _estimate(choose_in, choose_out, cut, delta)
+
+        cut = max(np.unique(np.concatenate([choose_in, choose_out])).tolist(), key=promise)
+        return _bound_at(judge_in, judge_out, cut, level, delta)
 
 
-def _estimate(inside: Floats, outside: Floats, cut: float) -> float:
+def _bound_at(inside: Floats, outside: Floats, cut: float, level: float, delta: float) -> float:
+    """Return the lower bound of ε that follows from the errors at a threshold."""
+    hits, alarms = int((inside >= cut).sum()), int((outside >= cut).sum())
+    return epsilon_bound(hits, len(inside), alarms, len(outside), level, delta)
+
+
+def _estimate(inside: Floats, outside: Floats, cut: float, delta: float = 0.0) -> float:
     """Return the ε that the error rates at a threshold suggest, with half a count added."""
     hit = ((inside >= cut).sum() + 0.5) / (len(inside) + 1)
     alarm = ((outside >= cut).sum() + 0.5) / (len(outside) + 1)
-    return float(max(math.log(hit / alarm), math.log((1 - alarm) / (1 - hit))))
+    least = np.finfo(float).tiny
+    shown, hidden = max(hit - delta, least), max(1 - alarm - delta, least)
+    return float(max(math.log(shown / alarm), math.log(hidden / (1 - hit))))
 
 
-def epsilon_bound(hits: int, n_inside: int, alarms: int, n_outside: int) -> float:
-    """Return a 95 % lower bound of ε from the hits and false alarms of one test.
+def epsilon_bound(
+    hits: int,
+    n_inside: int,
+    alarms: int,
+    n_outside: int,
+    level: float = 0.05,
+    delta: float = 0.0,
+) -> float:
+    """Return a lower bound of ε, of 95 % unless told, from the hits and false alarms of one test.
 
-    A mechanism that is ε-differentially private has hit rate <= exp(ε) x false alarm rate, and the
-    same for the complements. Both rates are at the unfavourable end of their 97.5 % one-sided
-    Clopper-Pearson limits.
+    A mechanism that is (ε, δ)-differentially private has hit rate <= exp(ε) x false alarm rate + δ,
+    and the same for the complements. Both rates are at the unfavourable end of their one-sided
+    Clopper-Pearson limits, each of which is wrong with a probability of half the level.
 
     Examples
     --------
     >>> round(epsilon_bound(500, 1000, 0, 1000), 3)
     4.846
+    >>> round(epsilon_bound(500, 1000, 0, 1000, delta=0.3), 3)
+    3.824
     """
 
     def ratio(upper: int, n_upper: int, lower: int, n_lower: int) -> float:
-        least = beta.ppf(0.025, upper, n_upper - upper + 1) if upper else 0.0
-        most = beta.ppf(0.975, lower + 1, n_lower - lower) if lower < n_lower else 1.0
-        return math.log(least / most) if least > 0 else -math.inf
+        least = beta.ppf(level / 2, upper, n_upper - upper + 1) if upper else 0.0
+        most = beta.ppf(1 - level / 2, lower + 1, n_lower - lower) if lower < n_lower else 1.0
+        return math.log((least - delta) / most) if least > delta else -math.inf
 
     return max(
         0.0,
@@ -271,7 +304,7 @@ def membership_test(
     if simulations < 2:
         raise CaveatError("the number of simulations must be 2 or more")
     if is_promised(plan):
-        return _tested_by_tables(table, record, plan, simulations, done)
+        return promised_tests(table, [record], plan, simulations, done)[0]
     worlds = Worlds(table, plan, [], plan.structure_seed or 0)
     models = worlds.model(table, ()), worlds.model(worlds.without(record))
 
@@ -295,26 +328,46 @@ def membership_test(
     return MembershipTest(record, ratios[:simulations], ratios[simulations:], observed)
 
 
-def _tested_by_tables(
-    table: Table, record: int, plan: Plan, simulations: int, done: Done | None
-) -> MembershipTest:
-    """Measure with and without the record, again and again, with noise that has no seed."""
+def promised_tests(
+    table: Table, records: Sequence[int], plan: Plan, simulations: int, done: Done | None = None
+) -> list[MembershipTest]:
+    """Measure with some records and without each, again and again, with noise that has no seed.
+
+    Parameters
+    ----------
+    table
+        The original.
+    records
+        Positions of the records, from 0. What is measured with all of them serves each of them.
+    plan
+        A plan that promises something.
+    simulations
+        Number of measurements with the records, and as many without each.
+    done
+        Called with the share of the work that has become ready.
+    """
     inside = cells_in(declared_codings(plan), table)
-    outside = {name: np.delete(cells, record) for name, cells in inside.items()}
 
-    def ratio(measured: Measured) -> float:
-        return -float(TableChanges(measured, inside).logs(np.array([record]), None)[0])
+    def ratios(measured: Measured, which: Sequence[int]) -> Floats:
+        return -TableChanges(measured, inside).logs(np.asarray(which, np.int64), None)
 
-    ratios = []
-    for cells in (inside, outside):
+    def simulated(cells: Mapping[str, NDArray[np.int64]], which: Sequence[int]) -> Floats:
+        found = []
         for _ in range(simulations):
-            ratios.append(ratio(measured_by(plan, cells)))
+            found.append(ratios(measured_by(plan, cells), which))
             if done is not None:
-                done(0.5 / simulations)
+                done(1 / (simulations * (len(records) + 1)))
+        return np.array(found).T
+
+    members = simulated(inside, records)
     promise = None if plan.margins is None else plan.margins.promise
-    seen = None if promise is None or promise.measured is None else ratio(promise.measured)
-    return MembershipTest(record, np.array(ratios[:simulations]), np.array(ratios[simulations:]),
-                          seen)  # fmt: skip
+    measured = None if promise is None else promise.measured
+    tests = []
+    for record, own in zip(records, members, strict=True):
+        without = {name: np.delete(cells, record) for name, cells in inside.items()}
+        seen = None if measured is None else float(ratios(measured, [record])[0])
+        tests.append(MembershipTest(record, own, simulated(without, [record])[0], seen))
+    return tests
 
 
 def _log_ratio(models: tuple[Model, Model], releases: Sequence[Table]) -> float:

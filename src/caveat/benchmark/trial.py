@@ -27,7 +27,8 @@ from caveat.progress import Progress
 from caveat.release.collect import refusal
 from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
-from caveat.release.run import Run, Steps, weights_of
+from caveat.release.run import Run, weights_of
+from caveat.release.steps import Steps
 from caveat.seeds import child_seed
 from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
 from caveat.synthesis.methods import METHODS

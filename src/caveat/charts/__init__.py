@@ -6,7 +6,14 @@ one of two ways: ``on_page`` makes it part of the report's page, as wide as the 
 """
 
 from caveat.charts.bars import distribution, distributions, histogram, propensity_scores, scores
-from caveat.charts.lines import ATTACKERS_KEY, FOREST_KEY, attackers, coefficients
+from caveat.charts.lines import (
+    ATTACKERS_KEY,
+    FOREST_KEY,
+    PROMISED_KEY,
+    attackers,
+    coefficients,
+    promised,
+)
 from caveat.charts.matrices import associations, two_way
 from caveat.charts.plane import MAP_KEY, map_key, risk_utility
 from caveat.charts.showing import FORMATS, on_page, save, scripts, titled
@@ -19,6 +26,7 @@ __all__ = [
     "FOREST_KEY",
     "FORMATS",
     "MAP_KEY",
+    "PROMISED_KEY",
     "SIDES_KEY",
     "Key",
     "Rows",
@@ -30,6 +38,7 @@ __all__ = [
     "histogram",
     "map_key",
     "on_page",
+    "promised",
     "propensity_scores",
     "risk_utility",
     "save",

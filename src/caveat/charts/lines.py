@@ -22,7 +22,14 @@ from caveat.charts.style import (
     side_colour,
 )
 
-__all__ = ["ATTACKERS_KEY", "FOREST_KEY", "attackers", "coefficients"]
+__all__ = [
+    "ATTACKERS_KEY",
+    "FOREST_KEY",
+    "PROMISED_KEY",
+    "attackers",
+    "coefficients",
+    "promised",
+]
 
 ROW = 48
 ATTACKERS_KEY: Key = (
@@ -31,6 +38,7 @@ ATTACKERS_KEY: Key = (
     ("diamond", INK, "control: people not in the data"),
     ("bar", COLOURS[1], "your limit"),
 )
+PROMISED_KEY: Key = (("bar", COLOURS[1], "promise"), ("dot", COLOURS[0], "measurement"))
 FOREST_KEY: Key = (("dot", COLOURS[0], SIDES[0]), ("filled-diamond", COLOURS[1], SIDES[1]))
 
 
@@ -98,6 +106,36 @@ def attackers(rows: Rows) -> Any:
         .mark_circle(color=COLOURS[0], size=85, opacity=1)
         .encode(x=at("value"), tooltip=tips),
         *_above(base, "label", "value_text", 70, fontWeight="bold"),
+    ]
+    return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(rows))
+
+
+def promised(rows: Rows) -> Any:
+    """Draw what is promised and what was measured on one axis; the promise as a line through all.
+
+    Parameters
+    ----------
+    rows
+        ``label``, ``kind`` ("promise" or "measurement"), ``value`` and its ``text``.
+    """
+    axis, y = _lines("log ratio", len(rows))
+    reach = 1.15 * max(row["value"] for row in rows)
+    base = draw([{"place": i, **row} for i, row in enumerate(rows)]).encode(y=y)
+    x = alt.X("value:Q", scale=alt.Scale(domain=[0, reach], nice=False), axis=axis)
+    tips = [alt.Tooltip("label:N", title="number"), "kind:N", alt.Tooltip("text:N", title="value")]
+    is_promise = "datum.kind == 'promise'"
+    layers = [
+        base.mark_rule(color="#e3e6e9", strokeWidth=1).encode(
+            x=alt.value(0), x2=alt.value("width")
+        ),
+        dashed(*(row["value"] for row in rows if row["kind"] == "promise")),
+        base.transform_filter(is_promise)
+        .mark_tick(color=COLOURS[1], thickness=5, size=22, orient="vertical")
+        .encode(x=x, tooltip=tips),
+        base.transform_filter(f"!({is_promise})")
+        .mark_circle(color=COLOURS[0], size=85, opacity=1)
+        .encode(x=x, tooltip=tips),
+        *_above(base, "label", "text", 70, fontWeight="bold"),
     ]
     return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(rows))
 

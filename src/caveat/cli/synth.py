@@ -12,7 +12,7 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
-from caveat.cli.synth_margins import tables_folder, write_cleared
+from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.synthesis import Model, Synthesizer, load, save
@@ -122,7 +122,7 @@ def synth(
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, wanted, threads, escape_formulas, force)
         return
-    write_cleared(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
+    write_source(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
     n = _number(fitted, table, wanted)
     # Points of a range: what only one person has comes by chance, as any number.
     plan = fitted.plan.columns

@@ -1,4 +1,4 @@
-"""How ``caveat synth`` writes the cleared tables that a release was made from."""
+"""How ``caveat synth`` writes the tables, cleared or noisy, that a release was made from."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 
 from caveat.cli import console
 from caveat.synthesis import Model
+from caveat.synthesis.margins.noisy import source_of
+from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.margins.published import write_tables
 
-__all__ = ["tables_folder", "write_cleared"]
+__all__ = ["tables_folder", "write_source"]
 
 
 def tables_folder(
     out: Path, synthesis: Mapping[str, Any], *, force: bool, inputs: Iterable[Path | str]
 ) -> Path | None:
-    """Return the folder beside the synthetic data that cleared tables go to, if there are any.
+    """Return the folder beside the synthetic data that tables go to, if there are any.
 
     One that may not be written is refused, before any work is done for it.
     """
-    if "clearing" not in synthesis:
+    if "clearing" not in synthesis and not is_private(synthesis):
         return None
     from caveat.release.folder import check_target
 
@@ -29,7 +31,7 @@ def tables_folder(
     return folder
 
 
-def write_cleared(
+def write_source(
     fitted: Model,
     folder: Path | None,
     escape_formulas: bool,
@@ -37,14 +39,17 @@ def write_cleared(
     force: bool,
     inputs: Iterable[Path | str],
 ) -> None:
-    """Write the cleared tables with their manifests, if there is a folder for them."""
+    """Write the tables with their manifests, if there is a folder for them."""
     from caveat.release.folder import release_folder, write_manifest
 
     if folder is None:
         return
+    tables = source_of(fitted)
     with console.notes(), release_folder(folder, force=force, inputs=inputs) as (draft, left):
-        names = write_tables(fitted.cleared, draft, escape_formulas=escape_formulas)
+        names = write_tables(tables, draft, escape_formulas=escape_formulas)
         write_manifest(draft, dict.fromkeys(names, False))
     for remark in left:
         console.remark(f"note: {remark}")
-    console.remark(f"{len(fitted.cleared)} cleared tables, the only source of the data: {folder}")
+    kind = "cleared" if fitted.cleared else "noisy"
+    word = "table" if len(tables) == 1 else "tables"
+    console.remark(f"{len(tables)} {kind} {word}, the only source of the data: {folder}")

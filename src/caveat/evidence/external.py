@@ -50,6 +50,11 @@ _GUARD = ("name", "guard", "temperature", "smallest", "backoff", "floor", "depth
 _MAP = ("scenario", "risk", "utility", "risk_unit", "utility_unit", "limit")
 _CIRCUMSTANCES = ("limit", "denominator", "population", "records", "prior", "membership", "most",
                   "simulations")  # fmt: skip
+_PROMISE = ("epsilon", "delta", "rho", "mechanism", "unit", "neighbours", "domain", "records",
+            "pairs", "tables", "poisson", "held_out")  # fmt: skip
+# Of a release that promises something: what does not depend on the original but by noisy tables.
+_PROMISED_RELEASE = ("title", "unit", "purpose", "recipients", "access", "copies", "rows",
+                     "columns", "synthesised_by")  # fmt: skip
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
 _UNSAID = Note("reason-withheld", "it could not be computed", public=True)
@@ -65,7 +70,8 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
     Nothing about single records, no seed, nothing of the input files, no level, rule, expression,
     distribution or coefficient of the original, no free remark, and no name of a column that is not
     released. Numbers are rounded to four digits. Title, purpose, recipients and the names of the
-    scenarios stay as they were written.
+    scenarios stay as they were written. Of a release that promises something no measurement stays
+    at all: each is computed from the original and lies outside the promise.
 
     Parameters
     ----------
@@ -83,6 +89,7 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "seed": None,
         "synthesis": public.synthesis(content["synthesis"]),
         "protection": [public.step(step) for step in content["protection"]],
+        **public.cleared(content.get("cleared")),
         "measures": {name: _pick(m, _MEASURE) for name, m in content["measures"].items()},
         "scenarios": [public.scenario(scenario) for scenario in content["scenarios"]],
         "records_at_risk": [],
@@ -91,7 +98,26 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "remarks": [],
     }
     rounded: dict[str, Any] = _rounded(result)
-    return rounded
+    return _promised(rounded, content) if "promise" in content else rounded
+
+
+def _promised(result: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """Return the same without anything that the promise does not cover.
+
+    What is promised was chosen before the data were looked at, and is not rounded.
+    """
+    release = {"not_released": [], "original_rows": None, "fitted_rows": None, "control_rows": None,
+               "files": result["release"]["files"]}  # fmt: skip
+    utility = ("limits", "measurements", "variables", "pairs", "models", "rules", "remarks")
+    return {
+        **result,
+        "release": {**_pick(result["release"], _PROMISED_RELEASE), **release},
+        "promise": {**_pick(content["promise"], _PROMISE), "ledger": None},
+        "measures": {},
+        "scenarios": [],
+        "utility": {name: [] for name in utility},
+        "map": None,
+    }
 
 
 def _pick(entry: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
@@ -230,6 +256,16 @@ class _Public:
                 ],
             },
         }
+
+    def cleared(self, cleared: dict[str, Any] | None) -> dict[str, Any]:
+        """Return which tables were cleared; what the rules say and did stays inside."""
+        if cleared is None:
+            return {}
+        tables = [
+            {"columns": self.known(t["columns"]), **_pick(t, ("cells", "multiple"))}
+            for t in cleared["tables"]
+        ]
+        return {"cleared": {"tables": tables}}
 
     def step(self, step: dict[str, Any]) -> dict[str, Any]:
         """Return a protection: its name, and the released columns it was about."""

@@ -145,6 +145,12 @@ class Setting:
 
     def seed_by_seed(self, table: Table) -> Callable[[int], FittedSetting]:
         """Return fits with any seed; where a fit draws nothing the table is fitted once."""
+        if self.options.get("budget") is not None:
+            raise CaveatError(
+                "every release that is made from the data spends budget of the guarantee, and this "
+                "attacker makes many",
+                do="use caveat attack strong with --model, who is exact here",
+            )
         first = self.fit(table, 0)
         if first.is_drawn or self.method == "forest":
             return lambda seed: self.fit(table, seed)

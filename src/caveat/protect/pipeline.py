@@ -22,8 +22,13 @@ from caveat.protect.values import number_column, numbers_of
 from caveat.table import Table
 
 __all__ = [
-    "PROTECTIONS", "Surroundings", "arguments_of", "check_steps", "protect", "reads_original"
-]  # fmt: skip
+    "PROTECTIONS",
+    "Surroundings",
+    "arguments_of",
+    "check_steps",
+    "protect",
+    "reads_original",
+]
 
 
 @dataclass(frozen=True)
@@ -125,8 +130,8 @@ def reads_original(name: str) -> bool:
 
     Examples
     --------
-    >>> reads_original("remove_replicated_uniques"), reads_original("round_numbers")
-    (True, False)
+    >>> [name for name in PROTECTIONS if reads_original(name)]
+    ['add_noise', 'distance_filter', 'remove_replicated_uniques']
     """
     return "original" in inspect.signature(PROTECTIONS[name]).parameters
 

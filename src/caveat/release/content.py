@@ -127,7 +127,13 @@ def named(column: str, found: Judgement) -> dict[str, Any]:
 
 
 def private_numbers(material: Material, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return how many numbers belong to exactly one person, in the original and in the release."""
+    """Return how many numbers belong to exactly one person, in the original and in the release.
+
+    Of a release from noisy tables nothing: its numbers are points of a range, by chance.
+    """
+    plan = material.plan
+    if plan is not None and plan.margins is not None and plan.margins.promise is not None:
+        return []
     count = PrivateNumbers(material.fitted, names)
     for table in material.releases:
         count.add(table)

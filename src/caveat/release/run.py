@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,10 +17,10 @@ from caveat.attack.paired import fits_needed
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
-from caveat.release.collect import Done
 from caveat.release.collect_audit import collect_audit
 from caveat.release.collect_map import collect_map
 from caveat.release.collect_ordinary import collect_ordinary
+from caveat.release.collect_promise import PROMISE, collect_promise, remarks_on
 from caveat.release.collect_simulated import collect_simulated
 from caveat.release.collect_strong import collect_strong
 from caveat.release.collect_utility import collect_utility
@@ -37,11 +36,11 @@ from caveat.release.content import (
 )
 from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, synthesise
+from caveat.release.steps import Steps
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis import Model
-from caveat.synthesis.margins.plan import MARGINS
-from caveat.synthesis.margins.published import write_tables
+from caveat.synthesis.margins.noisy import write_source
+from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
@@ -163,49 +162,12 @@ def _run_of(spec: ReleaseSpec) -> type[Run]:
     return TablesRun
 
 
-class Steps:
-    """Turns the progress of steps into that of the run.
-
-    Parameters
-    ----------
-    weights
-        About how long each step takes, beside the others.
-    tell
-        Hears of it.
-    """
-
-    def __init__(self, weights: Mapping[str, float], tell: Progress | None) -> None:
-        self.weights = weights
-        self.total = sum(weights.values())
-        self.tell = tell
-        self.lock = threading.Lock()  # columns are fitted side by side and report so
-        self.before = 0.0
-        self.current = 0.0
-
-    def step(self, name: str) -> Done:
-        """Begin a step; return what is called with the shares of it that become ready."""
-        self.before += self.current
-        self.current, inside = self.weights[name], 0.0
-
-        def done(share: float) -> None:
-            nonlocal inside
-            with self.lock:
-                inside = min(inside + share, 1.0)
-                self._say(name, self.before + inside * self.weights[name])
-
-        self._say(name, self.before)
-        return done
-
-    def _say(self, name: str, done: float) -> None:
-        if self.tell is not None:
-            self.tell(name, min(done / self.total, 1.0))
-
-
 def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
     """Return the steps of a run with about the seconds that each takes."""
     weights = {"read": 2.0}
     if not only:
         weights |= {"hold out": 0.1, "fit": 5.0, "draw": 1.0, "protect": 1.0 + len(spec.protect)}
+        weights |= {PROMISE: 30.0} if is_private(spec.synthesis) else {}
     for scenario in spec.scenarios:
         runs = fits_needed(scenario.simulations, scenario.most)
         seconds = {"release": 1.0, "strong": 60.0, "simulated": 0.2 * runs,
@@ -305,6 +267,7 @@ class Run:
         make_map: Callable[[], dict[str, Any] | None] | None,
     ) -> dict[str, Any]:
         self.material = material
+        promise = collect_promise(self.spec, material, self.threads, self.steps.step)
         scenarios, risky = [], []
         for number, scenario in enumerate(self.spec.scenarios):
             signs = Signs(material, scenario.keys)
@@ -321,12 +284,13 @@ class Run:
             "seed": str(self.seed),
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
+            **promise,
             "measures": measures_used(scenarios, utility, found_map),
             "scenarios": scenarios,
             "records_at_risk": worst_records(risky),
             "utility": utility,
             "map": found_map,
-            "remarks": remarks,
+            "remarks": [*remarks, *remarks_on(promise)],
         }
 
     def _attack(
@@ -382,16 +346,8 @@ class Run:
                 write(table.compact(), self.draft / name, escape_formulas=escape)
                 self.list_file(self.draft / name, name, copy, table)
                 confidential[name] = False
-        return confidential | dict.fromkeys(self._margins(), False)
-
-    def _margins(self) -> list[str]:
-        """Write the cleared tables that the release was made from, if it was."""
-        model, escape = self.material.model, self.spec.output.escape_formulas
-        if not isinstance(model, Model) or not model.cleared:
-            return []
-        (self.draft / MARGINS).mkdir()
-        names = write_tables(model.cleared, self.draft / MARGINS, escape_formulas=escape)
-        return [f"{MARGINS}/{name}" for name in names]
+        tables = write_source(self.material.model, self.draft, escape_formulas=escape)
+        return confidential | dict.fromkeys(tables, False)
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

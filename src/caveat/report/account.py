@@ -7,6 +7,7 @@ from typing import Any
 
 from caveat.report.blocks import Block, Code, Field, Grid, Heading, Items, Section, Text, cell
 from caveat.report.numbers import NBSP, count, percent
+from caveat.report.promise import is_withheld
 from caveat.report.reading import (
     Evidence,
     about,
@@ -15,18 +16,24 @@ from caveat.report.reading import (
     has_plain_trees,
     listed,
     notes_of,
+    other_columns,
     risks,
     scenarios,
 )
 
 __all__ = ["done_section", "limits_section"]
 
+TABLES = {"promise": "noisy", "cleared": "cleared"}
+NOISE = (
+    "The noise comes from the operating system and cannot be drawn again: the command makes "
+    "another release, and spends its budget again:"
+)
 DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
 
 
 def done_section(evidence: Evidence) -> Section:
     """Return the section on how the release was made."""
-    blocks: list[Block] = [*_plan(evidence["synthesis"])]
+    blocks: list[Block] = [*_plan(evidence["synthesis"], _source(evidence))]
     plain_trees = has_plain_trees(evidence)
     blocks += _private(evidence["release"].get("private_numbers", ()), plain_trees)
     blocks += _protection(evidence["protection"])
@@ -34,18 +41,31 @@ def done_section(evidence: Evidence) -> Section:
     return Section("done", "What was done and how to repeat it", blocks)
 
 
-def _plan(synthesis: Mapping[str, Any] | None) -> Iterator[Block]:
+def _source(evidence: Evidence) -> str:
+    """Return the tables that all columns were drawn from, if there are such."""
+    found = next((words for name, words in TABLES.items() if name in evidence), "")
+    return "" if other_columns(evidence) else found
+
+
+def _plan(synthesis: Mapping[str, Any] | None, tables: str) -> Iterator[Block]:
     yield Heading("Synthesis", "synthesis")
     if synthesis is None:
         yield Text(
             "The tables were made elsewhere; how is not known here. They were measured only."
         )
         return
-    settings = [f"{name} {_value(value)}" for name, value in synthesis["settings"].items()]
-    yield Text(
-        "The columns were modelled one after the other, each from columns before it, and drawn in "
-        f"the same order. Settings: {and_list(settings, most=20) or 'the usual ones'}."
-    )
+    # What is declared of each column of a private release is as long as a code book.
+    apart = ("columns",) if tables == TABLES["promise"] else ()
+    settings = [
+        f"{name} {_value(value)}"
+        for name, value in synthesis["settings"].items()
+        if name not in apart
+    ]
+    how = "modelled one after the other, each from columns before it, and drawn in the same order"
+    if tables:
+        how = f"drawn from the {tables} tables one after the other, each from columns before it"
+    told = and_list(settings, most=20) or ("as promised" if tables else "the usual ones")
+    yield Text(f"The columns were {how}. Settings: {told}.")
     has_leaves = any("leaves" in column for column in synthesis["columns"])
     columns = [Field("Place", numeric=True), Field("Column"), Field("Method")]
     columns += [Field("Leaves", numeric=True)] if has_leaves else []
@@ -192,10 +212,11 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
             for data in inputs.get("tables") or [inputs["data"]]
         ]
         items.append(("Specification", f"{spec['name']}, SHA-256 {spec['sha256']}"))
+    private = "promise" in evidence
     if evidence["seed"] is not None:
-        items.append(
-            ("Seed", f"{evidence['seed']} (confidential: who has it can draw the release again)")
-        )
+        again = "who has it can draw the release again"
+        again += ", from the noisy tables" if private else ""
+        items.append(("Seed", f"{evidence['seed']} (confidential: {again})"))
     yield Items(items)
     if evidence["release"]["files"]:
         yield Grid(
@@ -208,9 +229,8 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
         )
     if evidence["inputs"] is not None:
         made = evidence["release"]["synthesised_by"] == "caveat"
-        yield Text(
-            "The same data, specification, seed and versions give the same files, byte for byte:"
-        )
+        same = "The same data, specification, seed and versions give the same files, byte for byte:"
+        yield Text(NOISE if private else same)
         yield Code(
             f"caveat run {evidence['inputs']['spec']['name']}{'' if made else ' --only audit'}"
         )
@@ -223,13 +243,45 @@ def limits_section(evidence: Evidence, external: bool) -> Section:
         "Limits of this evidence",
         [
             Items(list(_not_shown(evidence, external))),
-            *_undefined(evidence),
+            *([] if is_withheld(evidence) else _undefined(evidence)),
             *_remarks(evidence),
         ],
     )
 
 
 def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
+    if is_withheld(evidence):
+        yield from _of_a_promise()
+    else:
+        yield from _of_measurements(evidence)
+    if external:
+        yield (
+            "This version",
+            "Written for the public: it leaves out single records, distributions and coefficients "
+            "of the original, settings that could hold values, the seed and everything about the "
+            "input. "
+            + (
+                "The number of original records is not told."
+                if is_withheld(evidence)
+                else "Numbers are rounded to four digits."
+            ),
+        )
+
+
+def _of_a_promise() -> Iterator[tuple[str, str]]:
+    yield (
+        "No measurement",
+        "Nothing here was computed from the original records but the noisy tables: neither what an "
+        "attacker finds nor how useful the tables are.",
+    )
+    yield (
+        "Beyond this release",
+        "Other releases from the same data add to what this one costs; who released it keeps an "
+        "account of that.",
+    )
+
+
+def _of_measurements(evidence: Evidence) -> Iterator[tuple[str, str]]:
     kinds = {s["attacker"] for s in scenarios(evidence)}
     if "strong" in kinds:
         yield (
@@ -282,13 +334,6 @@ def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
         "Other releases from the same data, other files that can be linked, and attackers who know "
         "other things than named here add to the risk and are not measured.",
     )
-    if external:
-        yield (
-            "This version",
-            "Written for the public: it leaves out single records, distributions and coefficients "
-            "of the original, settings that could hold values, the seed and everything about the "
-            "input. Numbers are rounded to four digits.",
-        )
 
 
 def _of_whom(evidence: Evidence) -> str:

@@ -64,6 +64,10 @@ GIVEN = (
     "about a single record, someone without the splits may happen to be surer. She is computed on "
     "these data and is not the worst case over all data sets."
 )
+NOISY = (
+    "She is given the noisy tables and the pairs that were chosen; rows drawn from them tell her "
+    "nothing more. She is computed on these data; what holds for all data is the promise."
+)
 TITLES = {
     "strong": "The strong attacker",
     "simulated": "The strong attacker by simulation",
@@ -108,6 +112,7 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
     kind = scenario["attacker"]
     yield Heading(f"{TITLES.get(kind, 'An attacker')}: {scenario['name']}", name)
     given = GIVEN if guarded_columns(evidence) else NOBODY_BETTER
+    given = NOISY if "promise" in evidence else given
     yield Text(WHO.get(kind, "") + (given if kind == "strong" else ""))
     yield Items(list(_circumstances(scenario)))
     measured = [m for m in scenario["measurements"] if not is_reference(evidence, m["measure"])]

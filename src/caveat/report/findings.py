@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from caveat.report.numbers import count, number, percent, plain, probability
+from caveat.report.promise import is_withheld, promise_lines
 from caveat.report.reading import (
+    NOT_DRAWN,
     Evidence,
     about,
     and_list,
@@ -34,18 +36,29 @@ NEARLY_CERTAIN = 0.9
 NEXT_TO_NOTHING = 5.0
 # From this share of released values on that belong to one person each, page one says so.
 REMARKABLE = 0.05
-NOT_DRAWN = ("constant", "copy", "derived", "drop", "lookup")
+WITHHELD = (
+    "What groups of people have in common, and other releases of the same data, each of which adds "
+    "to what is promised here. A promise says how little a single record can change; it does not "
+    "say that the tables are right, or fit for a purpose."
+)
 Measured = Mapping[str, Any]
 
 
 def decision(evidence: Evidence) -> list[tuple[str, str]]:
-    """Return the lines: released, worst finding, limits, utility, not covered.
+    """Return the lines: released, promised, worst finding, limits, utility, not covered.
 
-    What leaves as it is in the original comes before everything else.
+    What leaves as it is in the original comes before everything else. Where measurements are left
+    out only what is released and promised is said.
     """
-    return [
+    told = [
         *_as_it_is(evidence),
         ("What is released", _released(evidence)),
+        *promise_lines(evidence),
+    ]
+    if is_withheld(evidence):
+        return [*told, ("What this does not cover", WITHHELD)]
+    return [
+        *told,
         *_guard(evidence),
         ("The worst finding", _worst(evidence)),
         ("The limits you set", _limits(evidence)),
@@ -130,7 +143,8 @@ def _released(evidence: Evidence) -> str:
     text = f"{tables} of {size} rows (one row is one {unit}) and {columns}"
     if release["synthesised_by"] == "elsewhere":
         text += ", made elsewhere"
-    text += f", from {release['original_rows']:,} original records"
+    if release["original_rows"] is not None:  # a promise does not tell
+        text += f", from {release['original_rows']:,} original records"
     if "tables" in release:
         text = _tables(release)
     elif "groups" in release:

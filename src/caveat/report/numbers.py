@@ -16,11 +16,13 @@ __all__ = [
     "plain",
     "probability",
     "span",
+    "tiny",
     "verdict",
 ]
 
 NBSP = "\u00a0"
 UNKNOWN = "–"
+POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The probability of one thing, and not a share of records: printed from 0 to 1.
 PROBABILITIES = ("posterior", "strongWorst")
 # A rise of a probability, printed in percentage points.
@@ -84,6 +86,22 @@ def plain(value: float) -> str:
     else:
         text = f"{value:.3g}"
     return text.replace("-", "−")
+
+
+def tiny(value: float) -> str:
+    """Return a number that may be far below others, in powers of ten from a thousandth on.
+
+    Examples
+    --------
+    >>> [tiny(x).replace(NBSP, " ") for x in (0.257, 0.001, 1e-9, 2.5e-7)]
+    ['0.257', '10⁻³', '10⁻⁹', '2.5 · 10⁻⁷']
+    """
+    if value > 0.001 or value <= 0:
+        return plain(value)
+    digits, power = f"{value:.2e}".split("e")
+    raised = "10" + str(int(power)).translate(POWERS)
+    digits = f"{float(digits):g}"
+    return raised if digits == "1" else f"{digits}{NBSP}·{NBSP}{raised}"
 
 
 def count(value: int, one: str = "", many: str = "") -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from caveat.report.numbers import PROBABILITIES, limit_text, number, verdict
 
 __all__ = [
+    "NOT_DRAWN",
     "Evidence",
     "about",
     "and_list",
@@ -21,6 +22,7 @@ __all__ = [
     "limited",
     "listed",
     "notes_of",
+    "other_columns",
     "risks",
     "scenarios",
     "several",
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 Evidence = Mapping[str, Any]
+# Methods without a model.
+NOT_DRAWN = ("constant", "copy", "derived", "drop", "lookup")
 # The strongest attacker is read first, the weakest last.
 ORDER = {"strong": 0, "simulated": 1, "ordinary": 2, "release": 3}
 
@@ -176,3 +180,9 @@ def has_plain_trees(evidence: Evidence) -> bool:
     """Whether a column was drawn from trees without a guard."""
     columns = (evidence["synthesis"] or {"columns": ()})["columns"]
     return any(column["method"] in ("cart", "forest") for column in columns)
+
+
+def other_columns(evidence: Evidence) -> list[str]:
+    """Return the columns that were drawn, and not from tables of counts."""
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    return [c["name"] for c in columns if c["method"] not in (*NOT_DRAWN, "margins")]

@@ -20,6 +20,7 @@ from caveat.report.attacker import attacker_section
 from caveat.report.blocks import Block, Figure, Heading, Items, Section
 from caveat.report.findings import decision
 from caveat.report.map import map_section
+from caveat.report.promise import is_withheld, promise_section
 from caveat.report.reading import Evidence
 from caveat.report.records import records_section
 
@@ -143,14 +144,22 @@ def _sections(evidence: Evidence, version: str) -> tuple[Evidence, list[Section]
     content = external(dict(evidence)) if version == "external" else evidence
     sections = [
         Section("decision", "The decision in short", [Items(decision(content), numbered=True)]),
-        attacker_section(content),
-        *([records_section(content)] if version == "internal" else []),
-        analyst_section(content),
-        map_section(content),
+        *promise_section(content),
+        *([] if is_withheld(content) else _measured(content, version)),
         done_section(content),
         limits_section(content, version == "external"),
     ]
     return content, sections
+
+
+def _measured(content: Evidence, version: str) -> list[Section]:
+    """Return what was measured; a promise does not cover it."""
+    return [
+        attacker_section(content),
+        *([records_section(content)] if version == "internal" else []),
+        analyst_section(content),
+        map_section(content),
+    ]
 
 
 def _without_charts(blocks: Any) -> list[Block]:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from caveat.spec.document import Document
+from caveat.spec.privacy import refuse_fits
 from caveat.spec.spec import ReleaseSpec
+from caveat.synthesis.margins.plan import MARGINS
 
 __all__ = ["BenchmarkSpec", "GeneratorSpec"]
 
@@ -78,6 +80,9 @@ class BenchmarkSpec:
         path = Path(path)
         release = ReleaseSpec.from_toml(path)
         document = release.document
+        own = [i for i, entry in enumerate(document.content.get("generator", ()))
+               if entry["name"] == MARGINS]  # fmt: skip
+        refuse_fits(document, "benchmark", *(("generator", i, "settings") for i in own))
         for section in ("groups", "tables"):
             if section in document.content:
                 document.fail(

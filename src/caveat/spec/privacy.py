@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from caveat.generators.ours import refuse_second_source
 from caveat.privacy import Budget, Limit
 from caveat.spec.document import Document
-from caveat.synthesis.margins.promise import is_private
+from caveat.spec.lines import Entry
+from caveat.synthesis.margins.promise import OPTIONS, is_private
 from caveat.table.schema import Schema
 
-__all__ = ["budget_of", "check_budget", "with_budget"]
+__all__ = ["budget_of", "check_promise", "refuse_fits", "with_budget"]
+
+EVERY_FIT = "every release that is made from the data spends budget of the guarantee"
 
 
 def budget_of(document: Document) -> Budget:
@@ -26,14 +30,29 @@ def budget_of(document: Document) -> Budget:
         )
 
 
-def check_budget(document: Document) -> None:
-    """Refuse a budget that nothing spends."""
-    if "privacy" in document.content and not is_private(document.content.get("synthesis", {})):
-        document.fail(
-            ("privacy",),
-            "a budget is for a guarantee, and none is asked for",
-            "add epsilon to [synthesis], or leave [privacy] out",
-        )
+def check_promise(document: Document) -> None:
+    """Refuse what would break a guarantee or spend it again, and a budget that nothing spends."""
+    content = document.content
+    synthesis = content.get("synthesis", {})
+    with document.at("protect"):
+        refuse_second_source(synthesis, content.get("protect", ()))
+    if not is_private(synthesis):
+        if "privacy" in content:
+            document.fail(
+                ("privacy",),
+                "a budget is for a guarantee, and none is asked for",
+                "add epsilon to [synthesis], or leave [privacy] out",
+            )
+        return
+    if "map" in content:
+        refuse_fits(document, "map")
+    for i, scenario in enumerate(content.get("scenario", ())):
+        if scenario.get("attacker") == "simulated":
+            document.fail(
+                ("scenario", i, "attacker"),
+                f"scenario: {EVERY_FIT}, and this attacker makes many",
+                'use attacker = "strong", who is exact here',
+            )
 
 
 def with_budget(
@@ -50,3 +69,29 @@ def with_budget(
         if name in columns and column.missing:
             columns[name]["missing"] = list(column.missing)
     return {**synthesis, "columns": columns, "budget": budget_of(document)}
+
+
+def refuse_fits(document: Document, what: str, *entries: Entry) -> None:
+    """Refuse to make many releases where each spends budget, before any does.
+
+    Parameters
+    ----------
+    document
+        The specification.
+    what
+        What makes them, in one word.
+    entries
+        Where options of ours may stand, besides ``[synthesis]``.
+    """
+    for entry in (("synthesis",), *entries):
+        found: Any = document.content
+        for part in entry:
+            found = found.get(part, {}) if isinstance(found, Mapping) else found[part]
+        if is_private(found):
+            name = next(name for name in OPTIONS if name in found)
+            document.fail(
+                (*entry, name),
+                f"{what}: {EVERY_FIT}, and this makes many",
+                "leave epsilon, delta and poisson out, and choose them before the data are looked "
+                "at",
+            )

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from caveat.expressions import Expression
-from caveat.generators.ours import refuse_second_source
 from caveat.protect.pipeline import check_steps
 from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
-from caveat.spec.privacy import check_budget, with_budget
+from caveat.spec.privacy import check_promise, refuse_fits, with_budget
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
 from caveat.spec.tables import (
@@ -232,9 +231,7 @@ class ReleaseSpec:
         scenarios = read_scenarios(document, has_control=release.control is not None)
         if "tune" in content:
             read_tune(document)
-        check_budget(document)
-        with document.at("protect"):
-            refuse_second_source(synthesis, content.get("protect", ()))
+        check_promise(document)
         return cls(
             release=release,
             data=data,
@@ -365,6 +362,7 @@ def population_of(table: Table, weights: str) -> int:
 def read_tune(document: Document) -> TuneSpec:
     """Return what ``caveat tune`` takes from a specification."""
     document.check(("synthesis", "tune"))
+    refuse_fits(document, "tune", ("tune", "settings"))
     given = document.content.get("tune", {})
     if "settings" in given:
         check_tried(document, "tune")

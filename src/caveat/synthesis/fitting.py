@@ -20,6 +20,8 @@ from caveat.expressions import Expression
 from caveat.synthesis.cells import Cells, empty_inputs, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding, Part
 from caveat.synthesis.column_model import ColumnModel
+from caveat.synthesis.margins.cells import cells_of, n_cells_of
+from caveat.synthesis.margins.clearing import changed_by
 from caveat.synthesis.margins.models import Block, cleared_tables, without_records
 from caveat.synthesis.margins.plan import MARGINS
 from caveat.synthesis.margins.published import Published, published_tables
@@ -35,7 +37,7 @@ from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors
 
-__all__ = ["FIT", "cleared_by", "fit_columns"]
+__all__ = ["FIT", "changes_cleared", "cleared_by", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
 
@@ -287,10 +289,24 @@ def cleared_by(table: Table, plan: Plan) -> tuple[Published, ...]:
     """Return the tables that a release is made from, if the plan clears them."""
     if plan.margins is None or plan.margins.clearing is None:
         return ()
-    entries = {n: e for n, e in plan.columns.items() if e.settings.method == MARGINS}
-    codings = {n: Coding.of(table[n], e.special, n, e.grid) for n, e in entries.items()}
+    codings = _margin_codings(table, plan)
     tables = cleared_tables(table, codings, plan.margins, weights_of(plan, table))
     return published_tables(tables, codings, plan.margins)
+
+
+def _margin_codings(table: Table, plan: Plan) -> dict[str, Coding]:
+    entries = {n: e for n, e in plan.columns.items() if e.settings.method == MARGINS}
+    return {n: Coding.of(table[n], e.special, n, e.grid) for n, e in entries.items()}
+
+
+def changes_cleared(table: Table, plan: Plan) -> NDArray[np.bool_]:
+    """Return for each record whether a cleared table of the plan would be another without it."""
+    assert plan.margins is not None
+    assert plan.margins.clearing is not None
+    codings = _margin_codings(table, plan)
+    sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
+    cells, weights = cells_of(codings, table), weights_of(plan, table)
+    return changed_by(cells, sizes, plan.margins.margins, plan.margins.clearing, weights)
 
 
 def _joint(task: _Task) -> _Task | None:

@@ -75,7 +75,7 @@ class Promise:
         """How noise comes in, in words."""
         if self.alpha:
             return f"every cell of the whole table is drawn from Poisson(count + {self.alpha:g})"
-        return "counts of columns and pairs with discrete Gaussian noise, pairs chosen privately"
+        return "counts of columns and pairs with discrete Gaussian noise"
 
     def __str__(self) -> str:
         words = f"guarantee: ε = {self.epsilon:g}, δ = {self.delta:.3g} (one record more or less)"

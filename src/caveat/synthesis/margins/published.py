@@ -1,4 +1,4 @@
-"""Cleared tables as a reader sees them: cells in words, and a manifest that a clerk can check."""
+"""Tables as a reader sees them: cells in words, and a manifest that a clerk can check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,14 @@ from caveat.synthesis.margins.plan import MarginsPlan
 from caveat.table import Table, write
 from caveat.table.column import Column
 
-__all__ = ["MANIFEST", "Published", "published_tables", "write_tables"]
+__all__ = [
+    "MANIFEST",
+    "Published",
+    "counted_table",
+    "published_tables",
+    "words_of",
+    "write_tables",
+]
 
 MANIFEST = "manifest.csv"
 LONGEST = 60  # characters of a file name that are names of columns
@@ -58,12 +65,19 @@ class Published:
     @property
     def table(self) -> Table:
         """The cells and their counts."""
-        count = "count"
-        while count in self.columns:
-            count += "_"
-        lines = zip(*self.cells, strict=True) if self.cells else ([] for _ in self.columns)
-        held = {n: list(values) for n, values in zip(self.columns, lines, strict=True)}
-        return Table.from_frame({**held, count: list(self.counts)})
+        return counted_table(self.columns, self.cells, self.counts)
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """What the manifest says about it."""
+        return {
+            "cells": len(self.cells),
+            "records": sum(self.counts),
+            "smallest": min(self.counts),
+            "suppressed": self.suppressed,
+            "rounded to": self.multiple,
+            "changed by": self.changed_by,
+        }
 
     def state(self) -> dict[str, Any]:
         """Return what a file has to hold."""
@@ -93,6 +107,31 @@ class Published:
         return cls(columns, cells, tuple(state["counts"]), *own)
 
 
+class Source(Protocol):
+    """A table that is written out."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def line(self) -> dict[str, Any]: ...
+
+
+def counted_table(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], counts: Sequence[int]
+) -> Table:
+    """Return cells in words with their counts."""
+    count = "count"
+    while count in columns:
+        count += "_"
+    lines = zip(*cells, strict=True) if cells else ([] for _ in columns)
+    held = {n: list(values) for n, values in zip(columns, lines, strict=True)}
+    return Table.from_frame({**held, count: list(counts)})
+
+
 def published_tables(
     cleared: Mapping[tuple[str, ...], ClearedTable],
     codings: Mapping[str, Coding],
@@ -100,7 +139,7 @@ def published_tables(
 ) -> tuple[Published, ...]:
     """Return cleared tables in words, or say of which of them nothing is left."""
     assert plan.clearing is not None
-    words = {name: _words(coding) for name, coding in codings.items()}
+    words = {name: words_of(coding) for name, coding in codings.items()}
     found = []
     for margin, table in cleared.items():
         places = np.argwhere(table.counts > 0)
@@ -125,7 +164,7 @@ def published_tables(
     return tuple(found)
 
 
-def _words(coding: Coding) -> list[str]:
+def words_of(coding: Coding) -> list[str]:
     """Return what each cell of a column is called."""
     column, grid = coding.column, coding.grid
     missing = [str(way) for way in column.missing]
@@ -145,24 +184,19 @@ def _spelled(column: Column, numbers: Any) -> list[str]:
 
 
 def write_tables(
-    tables: Sequence[Published], folder: Path, *, escape_formulas: bool = False
+    tables: Sequence[Source], folder: Path, *, escape_formulas: bool = False
 ) -> list[str]:
     """Write each table into a folder, and a manifest; return the names of the files."""
     lines: list[dict[str, Any]] = []
-    for number, published in enumerate(tables, 1):
-        words = "-".join(re.sub(r"\W+", "_", name) for name in published.columns)
+    for number, source in enumerate(tables, 1):
+        words = "-".join(re.sub(r"\W+", "_", name) for name in source.columns)
         name = f"{number:02d}-{words[:LONGEST]}.csv"
-        write(published.table, folder / name, escape_formulas=escape_formulas)
+        write(source.table, folder / name, escape_formulas=escape_formulas)
         lines.append(
             {
                 "file": name,
-                "columns": " × ".join(published.columns),
-                "cells": len(published.cells),
-                "records": sum(published.counts),
-                "smallest": min(published.counts),
-                "suppressed": published.suppressed,
-                "rounded to": published.multiple,
-                "changed by": published.changed_by,
+                "columns": " × ".join(source.columns),
+                **source.line,
                 "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
             }
         )

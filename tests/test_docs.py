@@ -113,9 +113,15 @@ def _privacy(names: dict[str, Any]) -> None:
     assert "again" not in names  # refused
 
 
+def _guarantee(names: dict[str, Any]) -> None:
+    assert 0 < names["largest"] < 1
+    assert names["release"].names == names["original"].names
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
+    "guarantee.md": _guarantee,
     "guarded-trees.md": _guarded,
     "ordinary-attackers.md": _ordinary,
     "privacy.md": _privacy,

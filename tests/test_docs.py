@@ -126,9 +126,15 @@ def _safepub(names: dict[str, Any]) -> None:
     assert 600 < done.step.counts["sampled"] < 1200
 
 
+def _guarantee(names: dict[str, Any]) -> None:
+    assert 0 < names["largest"] < 1
+    assert names["release"].names == names["original"].names
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
+    "guarantee.md": _guarantee,
     "guarded-trees.md": _guarded,
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,

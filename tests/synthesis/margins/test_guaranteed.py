@@ -135,8 +135,9 @@ def test_an_undeclared_column_is_refused():
     columns = {name: given for name, given in DECLARED.items() if name != "age"}
     with pytest.raises(CaveatError, match="column age: what the column can be is not declared"):
         fitted(columns=columns)
-    model = fitted(columns=columns, drop=["age"])
-    assert "age" not in model.tables()[0]
+    assert "age" not in fitted(columns=columns, drop=["age"]).tables()[0]
+    left_out = {**columns, "age": {"method": "drop"}}
+    assert "age" not in fitted(columns=left_out).tables()[0]
 
 
 def test_a_value_outside_is_counted_at_the_end_and_said():
@@ -177,6 +178,9 @@ def test_a_delta_that_is_not_below_one_in_n_is_said(delta, warned):
                                       "height": DECLARED["height"] | {"bins": 64}}},
          "more than 16,777,216 cells"),
         ({"groups": "sex"}, "a guarantee is for single records"),
+        ({"derived": {"sex": {"lookup": "marital"}}}, "column sex: the method lookup promises"),
+        ({"drop": ["nobody"]}, "there is no column 'nobody'"),
+        ({"proper": True}, "proper is not for columns that are made from margins"),
         ({"method": "copy"}, "the method copy promises nothing"),
     ],
 )  # fmt: skip

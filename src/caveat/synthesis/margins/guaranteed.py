@@ -70,7 +70,7 @@ def plan_private(
                 do=f"leave {name} out, or epsilon and poisson",
                 entry=(name,),
             )
-    dropped, derived = set(options.get("drop", ())), set(options.get("derived", {}))
+    dropped, derived = _dropped(names, options), set(options.get("derived", {}))
     single = {n: dict(e) for n, e in options.get("columns", {}).items() if n not in dropped}
     _refuse_others(options, single)
     drawn = [name for name in names if name not in dropped | derived]
@@ -93,10 +93,25 @@ def plan_private(
     return table, replace(plan, margins=told, remarks=(*plan.remarks, *promise.remarks))
 
 
+def _dropped(names: Sequence[str], options: Mapping[str, Any]) -> set[str]:
+    """Return the columns that are left out."""
+    for name in options.get("drop", ()):
+        if name not in names:
+            raise CaveatError(
+                f"there is no column {name!r}",
+                where="synthesis, drop",
+                do=f"choose among {', '.join(names)}",
+            )
+    single = options.get("columns", {})
+    return {*options.get("drop", ()), *(n for n, e in single.items() if e.get("method") == "drop")}
+
+
 def _refuse_others(options: Mapping[str, Any], single: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse methods that look at records."""
     methods = {"": options.get("method", MARGINS)}
     methods |= {name: entry.get("method", MARGINS) for name, entry in single.items()}
+    derived = options.get("derived", {})
+    methods |= {name: "lookup" for name, value in derived.items() if not isinstance(value, str)}
     for name, method in methods.items():
         if method not in (MARGINS, "drop", "derived"):
             raise CaveatError(

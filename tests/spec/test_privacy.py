@@ -56,6 +56,7 @@ def test_the_ledger_lies_beside_the_specification(tmp_path: Path) -> None:
         ('[[scenario]]\nname = "x"\nattacker = "simulated"\n', 13, "this attacker makes many"),
         ('[[protect]]\nname = "add_noise"\npopulation = { age = 9 }\n', 11,
          "add_noise looks at original records"),
+        ('[groups]\nkey = "sex"\n', 11, "groups: a guarantee is about single records"),
     ],
 )  # fmt: skip
 def test_what_makes_many_releases_or_looks_again_is_refused(

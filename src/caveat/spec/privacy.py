@@ -33,6 +33,13 @@ def with_budget(
                 "add epsilon to [synthesis], or leave [privacy] out",
             )  # fmt: skip
         return synthesis
+    for section in ("groups", "tables"):
+        if section in document.content:
+            document.fail(
+                (section,),
+                f"{section}: a guarantee is about single records, and these belong together",
+                f"leave {section} out, or epsilon and poisson",
+            )
     columns = {name: dict(entry) for name, entry in synthesis.get("columns", {}).items()}
     for name, column in schema.columns.items():
         if name in columns and column.missing:

@@ -177,6 +177,14 @@ def test_a_folder_of_something_else_costs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.jsonl").exists()
 
 
+def test_noise_is_not_drawn_again(tmp_path: Path) -> None:
+    spec = specification(tmp_path, "epsilon = 1.0")
+    result = synth(spec, "--resume", "--model", str(tmp_path / "m.caveat"))
+    assert isinstance(result.exception, CaveatError)
+    assert "--resume does not go with a guarantee" in str(result.exception)
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
 def test_cleared_tables_lie_beside_their_release(tmp_path: Path) -> None:
     result = synth(specification(tmp_path, "clearing = { threshold = 10 }"))
     assert result.exit_code == 0, result.output

@@ -16,7 +16,7 @@ from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
 from caveat.release.collect_strong import allot
-from caveat.release.material import hold_out
+from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
 from caveat.table import Table, read, write
 from caveat.utility import compare
@@ -120,6 +120,16 @@ def test_the_control_is_drawn_by_the_seed_and_takes_no_part(parts, outcome):
     assert len(np.intersect1d(rows, other)) < 300
     assert outcome.evidence["release"]["control_rows"] == 100
     assert any("held out" in remark for remark in outcome.evidence["remarks"])
+
+
+def test_one_record_more_moves_nobody_else_of_a_private_control() -> None:
+    table = Table.from_frame({"x": range(400)})
+    rows, fitted, control = hold_out_each(table, 0.25, 1)
+    assert control is not None
+    assert fitted.n_rows + control.n_rows == 400
+    assert 60 <= control.n_rows <= 140  # 100 give or take 4.6 standard deviations
+    fewer, _, _ = hold_out_each(table.take(range(399)), 0.25, 1)
+    assert [row for row in rows.tolist() if row < 399] == fewer.tolist()
 
 
 def test_the_attacker_with_the_release_has_the_numbers_of_an_audit(parts, outcome):

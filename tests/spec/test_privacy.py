@@ -106,6 +106,7 @@ def written(folder: Path, text: str) -> Path:
         ('[[scenario]]\nname = "x"\nattacker = "simulated"\n', 13, "this attacker makes many"),
         ('[[protect]]\nname = "add_noise"\npopulation = { age = 9 }\n', 12,
          "add_noise looks at original records"),
+        ('[groups]\nkey = "sex"\n', 11, "groups: a guarantee is about single records"),
     ],
 )  # fmt: skip
 def test_what_makes_many_releases_or_looks_again_is_refused(
@@ -146,3 +147,8 @@ def test_a_search_is_refused_by_itself_too(tmp_path: Path) -> None:
 def test_a_benchmark_does_not_spend(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(CaveatError, match=says):
         BenchmarkSpec.from_toml(written(tmp_path, text))
+
+
+def test_a_private_control_is_a_share(tmp_path: Path) -> None:
+    with pytest.raises(CaveatError, match="a control is a share"):
+        ReleaseSpec.from_toml(written(tmp_path, "[release]\ncontrol = 100\n" + ASKED))

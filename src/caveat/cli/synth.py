@@ -18,6 +18,7 @@ from caveat.stopping import going_on_from
 from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.linked import GroupModel
+from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.store import (
     NOTICE,
     fingerprint,
@@ -96,11 +97,9 @@ def synth(
     check_outputs([*targets, model], force=force, inputs=[file, spec])
     for target in targets:
         check_target(target, force=force)
-    if resume and model is None:
-        raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
-    if resume and seed is None:
-        raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
     reader = reader or Reader.of(spec)
+    if resume:
+        _check_resume(model, seed, reader)
     check_outputs([*targets, model], force=force, inputs=reader.inputs)
     folder = tables_folder(out, reader.synthesis, force=force, inputs=[file, *reader.inputs])
     if reader.tables:
@@ -175,6 +174,20 @@ def _groups(named: str | None, reader: Reader) -> Groups | None:
             do="leave --groups out, or change [groups]",
         )
     return Groups(named)
+
+
+def _check_resume(model: Path | None, seed: int | None, reader: Reader) -> None:
+    """Refuse to go on with a run that cannot be found, or whose noise cannot."""
+    if model is None:
+        raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
+    if seed is None:
+        raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
+    if is_private(reader.synthesis):
+        raise CaveatError(
+            "--resume does not go with a guarantee: noise cannot be drawn again, and would be paid "
+            "for twice",
+            do="leave --resume out",
+        )
 
 
 def _refuse_for(section: str, **given: object) -> None:

@@ -16,13 +16,14 @@ from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.linked.groups import GroupModel
+from caveat.synthesis.margins.promise import is_private
 from caveat.table import Pair, Table, align_copies
 from caveat.table.grouping import Groups
 from caveat.table.members import draw_groups, members_of
 from caveat.table.per_group import group_pairs
 from caveat.utility.grouping import PairGroups
 
-__all__ = ["CONTROL", "WHOLE", "Material", "hold_out", "synthesise"]
+__all__ = ["CONTROL", "WHOLE", "Material", "hold_out", "hold_out_each", "synthesise"]
 
 WHOLE = Note(
     "whole-groups",
@@ -170,6 +171,18 @@ def hold_out(
     return rows, table.take(rows).compact(), table.take(others).compact()
 
 
+def hold_out_each(
+    table: Table, share: float, seed: int
+) -> tuple[NDArray[np.int64], Table, Table | None]:
+    """Draw the control record by record, so that nobody has a say in who else is drawn.
+
+    A guarantee needs it: with one record more in the data all others stay where they were.
+    """
+    drawn = rng_of(seed, CONTROL).random(table.n_rows) < share
+    rows, others = np.flatnonzero(~drawn), np.flatnonzero(drawn)
+    return rows, table.take(rows).compact(), table.take(others).compact()
+
+
 def synthesise(
     spec: ReleaseSpec,
     table: Table,
@@ -185,7 +198,11 @@ def synthesise(
     """
     step("hold out")
     key = "" if spec.groups is None else spec.groups.key
-    rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed, key)
+    share = spec.release.control
+    if is_private(spec.synthesis) and isinstance(share, float):
+        rows, fitted, control = hold_out_each(table, share, seed)
+    else:
+        rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed, key)
     ready = step("fit")
     setting = Setting(spec.options, tuple(spec.protect))
     made = setting.fit(fitted, seed, threads=threads, anyway=anyway, done=ready)

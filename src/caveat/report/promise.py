@@ -108,8 +108,8 @@ def _promised(promise: Entry) -> Iterator[tuple[str, str]]:
     if promise["held_out"]:
         yield (
             "Records held out",
-            "Some records were drawn as a control without looking at them and are not in the "
-            "tables; the promise is to the others, with that draw taken as given.",
+            "Some records were drawn as a control, each by itself without looking at it, and are "
+            "not in the tables: the promise holds for them as well.",
         )
     yield (
         "Covered",
@@ -127,7 +127,7 @@ def _poisson(promise: Entry) -> str:
         f"By equation 9 of its authors the loss is above ε with a probability of up to "
         f"{plain(poisson['delta_equation_9'])}; the exact δ is {plain(poisson['delta_exact'])}. A "
         "δ should be far below one in the number of records: with one so large the promise says "
-        "little about the unlucky, and the measurements matter more."
+        "little about the unlucky."
     )
 
 

@@ -44,6 +44,12 @@ def check_promise(document: Document) -> None:
                 "add epsilon to [synthesis], or leave [privacy] out",
             )
         return
+    if type(content.get("release", {}).get("control")) is int:
+        document.fail(
+            ("release", "control"),
+            "release.control: with a guarantee a control is a share, drawn record by record",
+            "write control = 0.2",
+        )
     if "map" in content:
         refuse_fits(document, "map")
     for i, scenario in enumerate(content.get("scenario", ())):
@@ -64,6 +70,13 @@ def with_budget(
     """
     if not is_private(synthesis):
         return synthesis
+    for section in ("groups", "tables"):
+        if section in document.content:
+            document.fail(
+                (section,),
+                f"{section}: a guarantee is about single records, and these belong together",
+                f"leave {section} out, or epsilon and poisson",
+            )
     columns = {name: dict(entry) for name, entry in synthesis.get("columns", {}).items()}
     for name, column in schema.columns.items():
         if name in columns and column.missing:

@@ -44,6 +44,13 @@ def check_promise(document: Document) -> None:
                 "add epsilon to [synthesis], or leave [privacy] out",
             )
         return
+    for section in ("groups", "tables"):
+        if section in content:
+            document.fail(
+                (section,),
+                f"{section}: a guarantee is about single records, and these belong together",
+                f"leave {section} out, or epsilon and poisson",
+            )
     if type(content.get("release", {}).get("control")) is int:
         document.fail(
             ("release", "control"),
@@ -70,13 +77,6 @@ def with_budget(
     """
     if not is_private(synthesis):
         return synthesis
-    for section in ("groups", "tables"):
-        if section in document.content:
-            document.fail(
-                (section,),
-                f"{section}: a guarantee is about single records, and these belong together",
-                f"leave {section} out, or epsilon and poisson",
-            )
     columns = {name: dict(entry) for name, entry in synthesis.get("columns", {}).items()}
     for name, column in schema.columns.items():
         if name in columns and column.missing:

@@ -3,7 +3,7 @@
 For every ε three numbers. The claimed one holds for every table of the declared domain. The
 largest exact log ratio is that of the record which one release gives away most. The lower bound is
 what an outsider could prove about the mechanism by running it again and again with and without a
-record (Clopper and Pearson, 95 %). The first must never lie below the last.
+record (Clopper and Pearson, 95 %): but for chance, it cannot lie above the first.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _grid(title: str, found: Sequence[Loss]) -> Grid:
         )
         for one in found
     )
-    header = ("claimed ε", "largest exact log ratio (mean)", "of all releases", "proven, at least")
+    header = ("claimed ε", "largest log ratio", "of all releases", "proven")
     return Grid(title, header, rows)
 
 

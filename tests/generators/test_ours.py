@@ -9,7 +9,7 @@ import pytest
 from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.generators import Setting
-from caveat.synthesis.margins.guaranteed import Budget
+from caveat.privacy import Budget
 
 
 def test_only_numbers_and_names_of_protections_may_be_published() -> None:

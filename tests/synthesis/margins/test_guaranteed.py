@@ -16,11 +16,11 @@ from tests.synthesis.test_store import changed
 from caveat.attack import membership
 from caveat.datasets import survey
 from caveat.errors import CaveatError
-from caveat.privacy import Ledger, Limit, rho_of
+from caveat.privacy import Budget, Ledger, Limit, rho_of
 from caveat.synthesis import Synthesizer, load, save
 from caveat.synthesis.margins import guaranteed
 from caveat.synthesis.margins.domain import cells_in
-from caveat.synthesis.margins.guaranteed import Budget, declared_codings, plan_private
+from caveat.synthesis.margins.guaranteed import declared_codings, plan_private
 from caveat.table import Table, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::caveat.errors.CaveatWarning")

@@ -63,7 +63,7 @@ LEAST = 0.01
 """Where the picture ends below; a bound of 0 lies on this line."""
 CURVES: Key = (
     ("dot", GREY, "claimed ε"),
-    ("dot", COLOURS[1], "largest exact log ratio of a release"),
+    ("dot", COLOURS[1], "largest exact log ratio"),
     ("dot", COLOURS[0], "lower bound that can be proven"),
 )
 

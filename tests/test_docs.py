@@ -126,6 +126,14 @@ def _safepub(names: dict[str, Any]) -> None:
     assert 600 < done.step.counts["sampled"] < 1200
 
 
+def _robin_hood(names: dict[str, Any]) -> None:
+    counts = names["done"].step.counts
+    assert (counts["masked"], counts["smallest class"]) == (633, 7)
+    assert counts["smallest effective k"] >= 20
+    lost = [group.lost for group in names["lost"]]
+    assert [round(share, 2) for share in lost] == [0.05, 0.21, 0.21, 0.21, 0.22, 0.23]
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -135,6 +143,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "privacy.md": _privacy,
     "report.md": _report,
     "risk.md": _risk,
+    "robin-hood.md": _robin_hood,
     "safepub.md": _safepub,
     "strong-attacker.md": _strong,
     "trust.md": _trust,

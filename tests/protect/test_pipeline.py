@@ -21,6 +21,12 @@ STEPS = {
     "microaggregate": {"columns": ["age"], "k": 4},
     "pram": {"columns": ["region", "sex"], "theta": 0.4},
     "remove_replicated_uniques": {"keys": ["sex", "age"]},
+    "robin_hood": {
+        "attribute": "region",
+        "levels": {"sex": {}, "age": {"widths": [20, 60]}},
+        "k_target": 12,
+        "k_initial": 2,
+    },
     "round_numbers": {"base": {"age": 10}},
     "smooth": {"columns": ["age"], "how": "spline", "by": ["sex"]},
     "spectral": {"columns": ["age"], "way": "P"},
@@ -44,7 +50,7 @@ def test_each_protection(name):
     assert table != RELEASE  # it does something
     assert record.name == name
     assert record.counts
-    draws = name in ("add_noise", "pram", "smooth", "spectral")
+    draws = name in ("add_noise", "pram", "robin_hood", "smooth", "spectral")
     assert record.seed == (7 if draws else None)
     looks = ("add_noise", "distance_filter", "remove_replicated_uniques")
     assert record.reads_original == (name in looks)

@@ -16,6 +16,7 @@ from caveat.protect.microaggregation import microaggregate
 from caveat.protect.numbers import Smoother, code_extremes, round_numbers, smooth
 from caveat.protect.pram import pram
 from caveat.protect.record import Protected, Step
+from caveat.protect.robin_hood import robin_hood
 from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
 from caveat.protect.values import number_column, numbers_of
@@ -83,6 +84,7 @@ PROTECTIONS: Mapping[str, Callable[..., Protected]] = {
     "microaggregate": microaggregate,
     "pram": pram,
     "remove_replicated_uniques": remove_replicated_uniques,
+    "robin_hood": robin_hood,
     "round_numbers": round_numbers,
     "smooth": _smooth,
     "spectral": spectral,

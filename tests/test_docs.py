@@ -126,6 +126,14 @@ def _safepub(names: dict[str, Any]) -> None:
     assert 600 < done.step.counts["sampled"] < 1200
 
 
+def _reconstruction(names: dict[str, Any]) -> None:
+    for name, right in (("pairs", 0.59), ("triples", 0.98)):
+        both = names["found"][name].summary()["records right in one guess"]
+        assert [round(share, 2) for share in both] == [right, 0.56]
+    assert names["told"] == {0.1: 0.0011, 4.2: 0.0626, 39.91: 1}
+    assert names["unknowns"] == 161_109_592_812
+
+
 def _robin_hood(names: dict[str, Any]) -> None:
     counts = names["done"].step.counts
     assert (counts["masked"], counts["smallest class"]) == (633, 7)
@@ -141,6 +149,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
     "privacy.md": _privacy,
+    "reconstruction.md": _reconstruction,
     "report.md": _report,
     "risk.md": _risk,
     "robin-hood.md": _robin_hood,

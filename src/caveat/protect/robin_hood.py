@@ -285,46 +285,44 @@ def robin_hood(
         The masked cells are missing, with the code "?". Classes that could not reach the effective
         k are counted, and told in a note.
     """
-    if not 2 <= k_initial <= k_target:
-        raise CaveatError(
-            "k_initial must be 2 or more and no larger than k_target",
-            where=WHERE,
-            do="use for instance 3 and 11",
-        )
-    if not (0 < of_majority <= 1 and 0 < of_minority <= 1):
-        raise CaveatError("a share that may be masked lies between 0 and 1", where=WHERE)
-    if not synthetic.n_rows:
-        raise CaveatError("there is no record", where=WHERE)
+    _check_numbers(k_initial, k_target, (of_majority, of_minority))
     everything = _declared(levels, attribute)
     _check_attribute(synthetic[attribute], attribute)
-    names = list(everything)
+    names = list(everything)  # the attribute is the last one
     lattice = Lattice(tuple(one.of(synthetic[name], name) for name, one in everything.items()))
     codes = np.stack([synthetic[name].codes.astype(np.int64) for name in names], axis=1)
     node, loss = k_minimal(codes, lattice, k_initial)
     made, sizes = lattice.generalise(codes, node), lattice.sizes(node)
     alike, _ = equivalence_classes(made, sizes)
-    others = [i for i, name in enumerate(names) if name != attribute]
-    without, _ = equivalence_classes(made[:, others], [sizes[i] for i in others])
+    without, _ = equivalence_classes(made[:, :-1], sizes[:-1])
     masking = choose_masked(
         alike, without, k_target, of_majority=of_majority, of_minority=of_minority, seed=seed
     )
     columns = {
-        name: lattice.hierarchies[i].column(synthetic[name], level, made[:, i])
-        for i, (name, level) in enumerate(zip(names, node, strict=True))
-        if level
+        name: lattice.hierarchies[i].column(synthetic[name], node[i], made[:, i])
+        for i, name in enumerate(names)
+        if node[i]
     }
     columns[attribute] = _mask(columns.get(attribute, synthetic[attribute]), masking.masked)
     parameters = {
         "attribute": attribute, "columns": names, "k_target": k_target, "k_initial": k_initial,
         "of_majority": of_majority, "of_minority": of_minority,
     }  # fmt: skip
-    counts = {
-        **_counts(masking, k_target),
-        "bits lost by generalising": loss,
-        **{f"{name}: level": level for name, level in zip(names, node, strict=True)},
-    }
+    counts = {**_counts(masking, k_target), "bits lost by generalising": loss}
+    counts |= {f"{name}: level": level for name, level in zip(names, node, strict=True)}
     step = Step(WHERE, parameters, counts, seed, notes=_notes(masking, k_initial, k_target))
     return Protected(synthetic.with_columns(columns), step)
+
+
+def _check_numbers(k_initial: int, k_target: int, shares: tuple[float, float]) -> None:
+    if not 2 <= k_initial <= k_target:
+        raise CaveatError(
+            "k_initial must be 2 or more and no larger than k_target",
+            where=WHERE,
+            do="use for instance 3 and 11",
+        )
+    if not all(0 < share <= 1 for share in shares):
+        raise CaveatError("a share that may be masked lies between 0 and 1", where=WHERE)
 
 
 def _declared(
@@ -344,10 +342,13 @@ def _declared(
             where=WHERE,
             do="say which columns an attacker may know",
         )
-    return {**found, attribute: found.get(attribute, Levels(hides=False))}
+    own = found.pop(attribute, Levels(hides=False))
+    return {**found, attribute: own}
 
 
 def _check_attribute(column: Column, name: str) -> None:
+    if not len(column):
+        raise CaveatError("there is no record", where=WHERE)
     if column.kind.is_number:
         raise CaveatError(
             "only a category can be masked", column=name, do="declare it as a category"

@@ -126,6 +126,10 @@ def _safepub(names: dict[str, Any]) -> None:
     assert 600 < done.step.counts["sampled"] < 1200
 
 
+def _plan_risk(names: dict[str, Any]) -> None:
+    assert names["found"].summary()[("region",), 4][2:] == (614, 642, 197)
+
+
 def _reconstruction(names: dict[str, Any]) -> None:
     for name, right in (("pairs", 0.59), ("triples", 0.98)):
         both = names["found"][name].summary()["records right in one guess"]
@@ -148,6 +152,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "guarded-trees.md": _guarded,
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
+    "plan-risk.md": _plan_risk,
     "privacy.md": _privacy,
     "reconstruction.md": _reconstruction,
     "report.md": _report,

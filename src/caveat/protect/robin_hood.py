@@ -243,7 +243,7 @@ def k_minimal(codes: Ints, lattice: Lattice, k: int) -> tuple[Node, float]:
         raise CaveatError(
             f"no levels give classes of {k}",
             where=WHERE,
-            do="declare coarser levels, or a smaller k_initial",
+            do="declare coarser levels, round, top-code or group values first, or lower k_initial",
         )
     loss, _, node = min(found)
     return node, loss

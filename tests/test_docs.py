@@ -131,6 +131,26 @@ def _guarantee(names: dict[str, Any]) -> None:
     assert names["release"].names == names["original"].names
 
 
+def _plan_risk(names: dict[str, Any]) -> None:
+    assert names["found"].summary()[("region",), 4][2:] == (614, 642, 197)
+
+
+def _reconstruction(names: dict[str, Any]) -> None:
+    for name, right in (("pairs", 0.59), ("triples", 0.98)):
+        both = names["found"][name].summary()["records right in one guess"]
+        assert [round(share, 2) for share in both] == [right, 0.56]
+    assert names["told"] == {0.1: 0.0011, 4.2: 0.0626, 39.91: 1}
+    assert names["unknowns"] == 161_109_592_812
+
+
+def _robin_hood(names: dict[str, Any]) -> None:
+    counts = names["done"].step.counts
+    assert (counts["masked"], counts["smallest class"]) == (633, 7)
+    assert counts["smallest effective k"] >= 20
+    lost = [group.lost for group in names["lost"]]
+    assert [round(share, 2) for share in lost] == [0.05, 0.21, 0.21, 0.21, 0.22, 0.23]
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -138,9 +158,12 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "guarded-trees.md": _guarded,
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
+    "plan-risk.md": _plan_risk,
     "privacy.md": _privacy,
+    "reconstruction.md": _reconstruction,
     "report.md": _report,
     "risk.md": _risk,
+    "robin-hood.md": _robin_hood,
     "safepub.md": _safepub,
     "strong-attacker.md": _strong,
     "trust.md": _trust,

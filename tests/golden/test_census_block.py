@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from caveat.attack.ordinary import Figure, random_matches, reconstruct
+import math
+
+import pytest
+
+from caveat.outputs.blocks import Figure, random_matches, reconstruct, system
+from caveat.outputs.reconstruction import rebuild, surest
 
 RACES = ("White", "Black", "AIAN", "Asian", "NHPI", "Other", "Two+")
 P12A_G = (44, 0, 0, 5, 0, 1, 0)
@@ -50,3 +55,37 @@ def test_without_the_bounds_of_the_whole_block_it_is_open():
     assert len(found.solutions) == 2
     assert found.certain == {("White", "H"): 1, ("White", "NH"): 43}
     assert found.certain_share == (44 + 4) / 50
+
+
+def test_the_printed_block_is_rebuilt_from_every_start():
+    attributes = {"race": RACES, "ethnicity": ("H", "NH")}
+    found = rebuild(system(attributes, block()), times=20)
+    assert (found == reconstruct(attributes, block()).solutions[0]).all()
+    # Without the bounds both solutions are met, and no other.
+    figures = [figure for figure in block() if not figure.at_most]
+    assert len({tuple(one) for one in rebuild(system(attributes, figures), times=20)}) == 2
+
+
+def test_unknowns_of_all_blocks():
+    """Sex, single years of age, combinations of races, ethnicity in 6,207,027 occupied blocks."""
+    assert 6_207_027 * math.prod((2, 103, 63, 2)) == 161_109_592_812
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "printed"), [(0.01, 1.01), (0.1, 1.11), (4.2, 67), (39.91, 215125935915741000)]
+)
+def test_what_epsilon_promises(epsilon, printed):
+    """Table 2: the odds of anything may grow by e^epsilon."""
+    growth = math.exp(epsilon)
+    assert growth == pytest.approx(printed, rel=0.006)
+    prior = 1e-20
+    sure = surest(prior, epsilon)
+    assert sure / (1 - sure) / (prior / (1 - prior)) == pytest.approx(growth)
+
+
+def test_misprints_of_the_table():
+    """32,860 stands at 10.6 and is that of 10.4; 325,215,956 stands at 19.61 and is of 19.6."""
+    assert round(math.exp(10.4)) == 32_860
+    assert round(math.exp(10.6), 1) == 40_134.8
+    assert round(math.exp(19.6)) == 325_215_956
+    assert round(math.exp(19.61)) == 328_484_431

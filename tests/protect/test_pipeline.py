@@ -21,6 +21,7 @@ STEPS = {
     "microaggregate": {"columns": ["age"], "k": 4},
     "pram": {"columns": ["region", "sex"], "theta": 0.4},
     "remove_replicated_uniques": {"keys": ["sex", "age"]},
+    "robin_hood": {"attribute": "region", "keys": ["sex"], "k_target": 12, "k_initial": 2},
     "round_numbers": {"base": {"age": 10}},
     "smooth": {"columns": ["age"], "how": "spline", "by": ["sex"]},
     "spectral": {"columns": ["age"], "way": "P"},
@@ -44,7 +45,7 @@ def test_each_protection(name):
     assert table != RELEASE  # it does something
     assert record.name == name
     assert record.counts
-    draws = name in ("add_noise", "pram", "smooth", "spectral")
+    draws = name in ("add_noise", "pram", "robin_hood", "smooth", "spectral")
     assert record.seed == (7 if draws else None)
     looks = ("add_noise", "distance_filter", "remove_replicated_uniques")
     assert record.reads_original == (name in looks)
@@ -63,3 +64,18 @@ def test_an_unknown_smoothing():
     steps = [{"name": "smooth", "columns": ["age"], "how": "magic"}]
     with pytest.raises(CaveatError, match="no smoothing 'magic'; use kernel, spline"):
         protect(RELEASE, steps, Surroundings(ORIGINAL, smoothers=SMOOTHINGS))
+
+
+def test_robin_hood_after_steps_that_make_keys_coarse():
+    masks = {"name": "robin_hood", "attribute": "region", "keys": ["sex", "age"], "k_target": 20}
+    with pytest.raises(CaveatError, match="no levels give classes of 3; declare coarser levels"):
+        protect(RELEASE, [masks], Surroundings(ORIGINAL))
+    steps = [
+        {"name": "code_extremes", "top": {"age": 69}, "bottom": {"age": 31}},
+        {"name": "round_numbers", "base": {"age": 20}},
+        {**masks, "k_initial": 2, "k_target": 8},
+    ]
+    table, records = protect(RELEASE, steps, Surroundings(ORIGINAL))
+    assert table["age"].kind is RELEASE["age"].kind
+    assert records[-1].counts["smallest effective k"] >= 8
+    assert (table["region"].values == "?").sum() == records[-1].counts["masked"] > 0

@@ -11,11 +11,13 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.distance import Refill, distance_filter
 from caveat.protect.ecap import Population, add_noise
+from caveat.protect.lattice import Levels
 from caveat.protect.levels import group_rare_levels, label
 from caveat.protect.microaggregation import microaggregate
 from caveat.protect.numbers import Smoother, code_extremes, round_numbers, smooth
 from caveat.protect.pram import pram
 from caveat.protect.record import Protected, Step
+from caveat.protect.robin_hood import robin_hood
 from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
 from caveat.protect.values import number_column, numbers_of
@@ -66,6 +68,24 @@ def _noise(
     return add_noise(original, synthetic, known, **how)
 
 
+def _robin_hood(
+    synthetic: Table,
+    attribute: str,
+    keys: Sequence[str],
+    k_target: int,
+    k_initial: int = 3,
+    of_majority: float = 1.0,
+    of_minority: float = 0.5,
+    seed: int = 0,
+) -> Protected:
+    """Mask without generalising: a release that is compared with its original keeps its values."""
+    levels = {name: Levels(hides=False) for name in keys}
+    return robin_hood(
+        synthetic, attribute, levels, k_target=k_target, k_initial=k_initial,
+        of_majority=of_majority, of_minority=of_minority, seed=seed,
+    )  # fmt: skip
+
+
 def _smooth(
     synthetic: Table,
     columns: Sequence[str],
@@ -90,6 +110,7 @@ PROTECTIONS: Mapping[str, Callable[..., Protected]] = {
     "microaggregate": microaggregate,
     "pram": pram,
     "remove_replicated_uniques": remove_replicated_uniques,
+    "robin_hood": _robin_hood,
     "round_numbers": round_numbers,
     "smooth": _smooth,
     "spectral": spectral,

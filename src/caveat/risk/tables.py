@@ -21,6 +21,8 @@ __all__ = [
     "group_disclosure",
     "minimal_uniques",
     "msu_risk",
+    "naive_targets",
+    "table_risk",
     "table_risks",
     "tcap_ratio",
 ]
@@ -55,16 +57,31 @@ class TableRisk(NamedTuple):
 
 def table_risks(pair: ScenarioPair, largest: int = LARGEST_TABLE) -> list[TableRisk]:
     """Count disclosive cells in the tables of every set of keys by the target."""
-    shares = pair.joint.d_target / max(pair.n, 1)
-    naive = shares >= NAIVE_SHARE
+    naive = naive_targets(pair)
     return [
-        _table_risk(pair, keys, naive)
+        table_risk(pair, keys, naive)
         for size in range(1, min(largest, len(pair.scenario.keys)) + 1)
         for keys in combinations(pair.scenario.keys, size)
     ]
 
 
-def _table_risk(pair: ScenarioPair, keys: tuple[str, ...], naive: NDArray[np.bool_]) -> TableRisk:
+def naive_targets(pair: ScenarioPair) -> NDArray[np.bool_]:
+    """Return which values of the target are so frequent in the original that anyone guesses."""
+    return np.asarray(pair.joint.d_target / max(pair.n, 1) >= NAIVE_SHARE)
+
+
+def table_risk(pair: ScenarioPair, keys: tuple[str, ...], naive: NDArray[np.bool_]) -> TableRisk:
+    """Count disclosive cells of the table of some of the keys by the target.
+
+    Parameters
+    ----------
+    pair
+        The tables.
+    keys
+        Some of the keys.
+    naive
+        Values of the target that do not count.
+    """
     cells = None if keys != pair.scenario.keys else pair.cells
     cells = cells or KeyCells.of(pair.original, pair.synthetic, keys)
     joint = ScenarioPair(pair.original, pair.synthetic, pair.scenario, cells).joint
@@ -89,7 +106,7 @@ def group_disclosure(pair: ScenarioPair) -> Measurement:
 
 def tcap_ratio(pair: ScenarioPair) -> Measurement:
     """Return which share of the disclosive combinations of all keys is true of the original."""
-    found = _table_risk(pair, pair.scenario.keys, np.zeros(pair.n_targets, bool))
+    found = table_risk(pair, pair.scenario.keys, np.zeros(pair.n_targets, bool))
     details = {"disclosive": found.synthetic, "true": found.common}
     if not found.synthetic:
         return undefined(

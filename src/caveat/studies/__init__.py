@@ -10,6 +10,7 @@ from caveat.studies import (
     promise,
     register,
     settings,
+    tables_risk,
     three_generators,
     weights,
 )
@@ -29,6 +30,7 @@ STUDIES: dict[str, Study] = {
         promise.STUDY,
         register.STUDY,
         settings.STUDY,
+        tables_risk.STUDY,
         three_generators.STUDY,
         weights.STUDY,
     )

@@ -19,20 +19,12 @@ from caveat.attack.ordinary.inference import inference
 from caveat.attack.ordinary.linkability import linkability
 from caveat.attack.ordinary.outliers import outlier_links
 from caveat.attack.ordinary.rates import residual_risk
-from caveat.attack.ordinary.reconstruction import (
-    Figure,
-    Reconstruction,
-    random_matches,
-    reconstruct,
-)
 from caveat.attack.ordinary.singling_out import singling_out
 
 __all__ = [
     "CLASSIFIERS",
-    "Figure",
     "MembershipScores",
     "Prediction",
-    "Reconstruction",
     "closer_than_neighbour",
     "closest_record",
     "closest_share",
@@ -45,8 +37,6 @@ __all__ = [
     "neighbour_ratio",
     "outlier_links",
     "prediction",
-    "random_matches",
-    "reconstruct",
     "residual_risk",
     "singling_out",
 ]

@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.attack.ordinary import (
-    Figure,
-    reconstruct,
-)
 from caveat.errors import CaveatError
+from caveat.outputs.blocks import Figure, reconstruct
 
 
 @settings(max_examples=30, deadline=None)

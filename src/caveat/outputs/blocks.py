@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,15 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 
-__all__ = ["Figure", "Reconstruction", "random_matches", "reconstruct"]
+__all__ = [
+    "Figure",
+    "Reconstruction",
+    "System",
+    "disagreement",
+    "random_matches",
+    "reconstruct",
+    "system",
+]
 
 Ints = NDArray[np.int64]
 
@@ -47,6 +55,27 @@ class Figure:
     cells: Mapping[str, Any]
     count: int
     at_most: bool = False
+
+
+class System(NamedTuple):
+    """Published figures as sums of cells.
+
+    Attributes
+    ----------
+    cells
+        The combination of values of each cell.
+    matrix
+        One row per figure: 1 where it counts the cell.
+    counts
+        The figures.
+    at_most
+        Which of them are bounds.
+    """
+
+    cells: tuple[tuple[Any, ...], ...]
+    matrix: Ints
+    counts: Ints
+    at_most: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -118,6 +147,14 @@ def reconstruct(
     """
     if most < 1:
         raise CaveatError("at least one solution must be listed", where="most")
+    cells, matrix, counts, at_most = system(attributes, figures)
+    low, high = _limits(matrix, counts, at_most)
+    solutions = _search(matrix, counts, at_most, low, high, most + 1)
+    return Reconstruction(cells, low, high, solutions[:most], len(solutions) <= most)
+
+
+def system(attributes: Mapping[str, Sequence[Any]], figures: Sequence[Figure]) -> System:
+    """Write what is published as sums of cells; what cannot be one is refused."""
     cells = tuple(product(*attributes.values()))
     matrix = np.array([_members(figure, attributes, cells) for figure in figures], np.int64)
     if not len(figures) or not matrix.any(axis=0).all():
@@ -127,10 +164,7 @@ def reconstruct(
     counts = np.array([figure.count for figure in figures], np.int64)
     if (counts < 0).any():
         raise CaveatError("a published count is negative", where=f"figure {np.argmin(counts) + 1}")
-    at_most = np.array([figure.at_most for figure in figures])
-    low, high = _limits(matrix, counts, at_most)
-    solutions = _search(matrix, counts, at_most, low, high, most + 1)
-    return Reconstruction(cells, low, high, solutions[:most], len(solutions) <= most)
+    return System(cells, matrix, counts, np.array([figure.at_most for figure in figures]))
 
 
 def random_matches(records: Sequence[Any]) -> float:
@@ -169,6 +203,14 @@ def _members(
     ]
 
 
+def disagreement() -> CaveatError:
+    """Say that the figures contradict each other."""
+    return CaveatError(
+        "no block agrees with all figures",
+        do="check them; rounded or protected figures need not agree",
+    )
+
+
 def _limits(matrix: Ints, counts: Ints, at_most: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Return the smallest and largest whole count of each cell, by integer programming."""
     constraint = LinearConstraint(matrix, np.where(at_most, 0, counts), counts)
@@ -182,10 +224,7 @@ def _limits(matrix: Ints, counts: Ints, at_most: NDArray[np.bool_]) -> tuple[Int
                 aim, constraints=constraint, integrality=np.ones(n), bounds=Bounds(0, np.inf)
             )
             if not found.success:
-                raise CaveatError(
-                    "no block agrees with all figures",
-                    do="check them; rounded or protected figures need not agree",
-                )
+                raise disagreement()
             limits[row, cell] = round(sign * found.fun)
     return limits[0], limits[1]
 

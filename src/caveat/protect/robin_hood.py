@@ -1,0 +1,392 @@
+"""Robin Hood: values of one attribute masked in large classes, so that small ones need not merge.
+
+k-anonymity makes a minority as large as it must be by taking its name away. Robin Hood (Brown et
+al. 2024) generalises only a little and then masks the attribute, mostly of records of large
+classes: who looks for a minority person must try the masked records too. The criterion is the
+expected number of attempts; the chance of the first one stays what it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError
+from caveat.notes import Note
+from caveat.protect.lattice import Lattice, Levels, Node, equivalence_classes
+from caveat.protect.record import Protected, Step
+from caveat.seeds import rng_of
+from caveat.table import Column, Missing, Table
+from caveat.table.cells import Ints
+
+__all__ = [
+    "MASK",
+    "Attempts",
+    "Masking",
+    "attempts",
+    "effective_k",
+    "k_minimal",
+    "masked_outside",
+    "robin_hood",
+]
+
+MASK = "?"
+"""What stands in a masked cell."""
+MOST_NODES = 20_000
+WHERE = "robin_hood"
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Attempts(NamedTuple):
+    """What somebody must do who looks for a member of a class, by where she begins.
+
+    Attributes
+    ----------
+    unmasked_first, masked_first, mixed
+        The expected number of attempts. The first is the smallest, and is assumed.
+    chances
+        The chance that the first attempt is right, in the same order.
+    """
+
+    unmasked_first: float
+    masked_first: float
+    mixed: float
+    chances: tuple[float, float, float]
+
+
+def attempts(size: int, masked: int, outside: int) -> Attempts:
+    """Return the expected attempts to find a member of a class.
+
+    Parameters
+    ----------
+    size
+        Records of the class.
+    masked
+        How many of them are masked.
+    outside
+        Masked records beside the class that differ from it in the attribute only.
+
+    Examples
+    --------
+    >>> attempts(3, 1, 3)[:3]
+    (2.5, 4.5, 3.5)
+    """
+    _check_class(size, masked, outside)
+    open_ones, hidden = size - masked, masked + outside
+    in_open, in_hidden = open_ones / size, masked / size
+    return Attempts(
+        in_open * (open_ones + 1) / 2 + in_hidden * (open_ones + (hidden + 1) / 2),
+        in_hidden * (hidden + 1) / 2 + in_open * (hidden + (open_ones + 1) / 2),
+        (open_ones + hidden + 1) / 2,
+        (
+            1 / size if open_ones else 1 / hidden,
+            masked / (size * hidden) if hidden else 1 / size,
+            1 / (open_ones + hidden),
+        ),
+    )
+
+
+def effective_k(size: int, masked: int, outside: int) -> float:
+    """Return the k of k-anonymity that needs as many attempts: A + C D / A.
+
+    Examples
+    --------
+    >>> effective_k(3, 1, 3), round(effective_k(7, 3, 1), 4)
+    (4.0, 7.4286)
+    """
+    _check_class(size, masked, outside)
+    return size + masked * outside / size
+
+
+def masked_outside(size: int, masked: int, k: int) -> int:
+    """Return how many records beside a class must be masked for an effective k.
+
+    Examples
+    --------
+    >>> [masked_outside(10, masked, 30) for masked in (1, 2, 3, 4, 5)]
+    [200, 100, 67, 50, 40]
+    """
+    _check_class(size, masked, 0)
+    if not masked:
+        raise CaveatError("a class without a masked record gains nothing", where=WHERE)
+    return max(0, -(-size * (k - size) // masked))
+
+
+def _check_class(size: int, masked: int, outside: int) -> None:
+    if size < 1 or not 0 <= masked <= size or outside < 0:
+        raise CaveatError("a class has one record or more, and masks no more than it has")
+
+
+@dataclass(frozen=True, eq=False)
+class Masking:
+    """Which records are masked, and what that makes of each class.
+
+    Parameters
+    ----------
+    alike
+        The class of each record: equal in all quasi-identifiers.
+    without
+        The same without the attribute.
+    masked
+        Which records are masked.
+    failed
+        Classes that cannot reach the effective k: they would need a coarser level.
+    """
+
+    alike: Ints
+    without: Ints
+    masked: Flags
+    failed: tuple[int, ...] = ()
+
+    __repr__ = without_values
+
+    @property
+    def effective_k(self) -> Floats:
+        """The effective k of each record."""
+        size = np.bincount(self.alike)[self.alike]
+        inside = np.bincount(self.alike, self.masked)[self.alike]
+        outside = np.bincount(self.without, self.masked)[self.without] - inside
+        return np.asarray(size + inside * outside / size)
+
+
+def choose_masked(
+    alike: Ints, without: Ints, k: int, *, of_majority: float, of_minority: float, seed: int = 0
+) -> Masking:
+    """Choose records to mask until each class has an effective k, smallest classes first.
+
+    Parameters
+    ----------
+    alike, without
+        The class of each record, with the attribute and without it.
+    k
+        The effective k. Classes of this size are majorities and give; smaller ones take.
+    of_majority
+        Share of the majority records of a masking class that may be masked in all.
+    of_minority
+        Share of a small class that may be masked.
+    seed
+        Seed of the draws.
+    """
+    rng = rng_of(seed)
+    masked = np.zeros(len(alike), dtype=bool)
+    sizes = np.bincount(alike)
+    is_large = sizes[alike] >= k
+    order = np.argsort(without, kind="stable")
+    places = np.split(order, np.cumsum(np.bincount(without))[:-1])
+    home = np.zeros(len(sizes), np.int64)
+    home[alike] = without
+    failed = []
+    for small in np.argsort(sizes, kind="stable"):
+        size = int(sizes[small])
+        if size >= k:
+            break
+        rows = places[home[small]]
+        own, large = rows[alike[rows] == small], rows[is_large[rows]]
+        there, given = int(masked[rows].sum()), int(masked[large].sum())
+        for inside in range(1, math.floor(size * of_minority + 1e-9) + 1):
+            more = max(0, masked_outside(size, inside, k) - there)
+            if given + more <= len(large) * of_majority:
+                masked[rng.choice(own, inside, replace=False)] = True
+                masked[rng.choice(large[~masked[large]], more, replace=False)] = True
+                break
+        else:
+            failed.append(int(small))
+    return Masking(alike, without, masked, tuple(failed))
+
+
+def k_minimal(codes: Ints, lattice: Lattice, k: int) -> tuple[Node, float]:
+    """Return the node with classes of k or more, nothing left out, that loses least.
+
+    Parameters
+    ----------
+    codes
+        One row per record, one column per hierarchy.
+    lattice
+        The levels.
+    k
+        The smallest class.
+
+    Returns
+    -------
+    The node, and its loss: the mean of log2(class size there / class size as it is), in bits.
+
+    Notes
+    -----
+    Classes only grow from a node to its successors, and so does the loss: what lies above a node
+    that has classes of k need not be looked at.
+    """
+    if lattice.n_nodes > MOST_NODES:
+        raise CaveatError(
+            f"there are {lattice.n_nodes:,} combinations of levels",
+            where=WHERE,
+            do=f"declare fewer levels: {MOST_NODES:,} combinations are the most",
+        )
+    enough: set[Node] = set()
+    found: list[tuple[float, int, Node]] = []
+    before = _class_sizes(codes, lattice, (0,) * len(lattice.top))
+    for node in sorted(lattice.nodes(), key=lambda node: (sum(node), node)):
+        if enough.isdisjoint(lattice.predecessors(node)):
+            sizes = _class_sizes(codes, lattice, node)
+            if sizes.min() < k:
+                continue
+            found.append((float(np.log2(sizes / before).mean()), sum(node), node))
+        enough.add(node)
+    if not found:
+        raise CaveatError(
+            f"no levels give classes of {k}",
+            where=WHERE,
+            do="declare coarser levels, round, top-code or group values first, or lower k_initial",
+        )
+    loss, _, node = min(found)
+    return node, loss
+
+
+def _class_sizes(codes: Ints, lattice: Lattice, node: Node) -> Ints:
+    classes, _ = lattice.classes(codes, node)
+    return np.bincount(classes)[classes]
+
+
+def robin_hood(
+    synthetic: Table, attribute: str, levels: Mapping[str, Levels | Mapping[str, object]], *,
+    k_target: int, k_initial: int = 3, of_majority: float = 1.0, of_minority: float = 0.5,
+    seed: int = 0,
+) -> Protected:  # fmt: skip
+    """Generalise a little, then mask one attribute until everybody has an effective k.
+
+    Parameters
+    ----------
+    synthetic
+        The records; real ones as well as synthetic ones.
+    attribute
+        The column to mask, by which groups are compared: a category.
+    levels
+        The quasi-identifiers with their declared levels: :class:`Levels`, or what it takes. The
+        attribute is one of them, as it is unless levels of it are declared.
+    k_target
+        The effective k.
+    k_initial
+        The smallest class after generalisation: the k of k-anonymity that really holds.
+    of_majority, of_minority
+        Share that may be masked of the large classes, and of each small one.
+    seed
+        Seed of the draws. Keep it secret.
+
+    Returns
+    -------
+    Protected
+        The masked cells are missing, with the code "?". Classes that could not reach the effective
+        k are counted, and told in a note.
+    """
+    _check_numbers(k_initial, k_target, (of_majority, of_minority))
+    everything = _declared(levels, attribute)
+    _check_attribute(synthetic[attribute], attribute)
+    names = list(everything)  # the attribute is the last one
+    lattice = Lattice(tuple(one.of(synthetic[name], name) for name, one in everything.items()))
+    codes = np.stack([synthetic[name].codes.astype(np.int64) for name in names], axis=1)
+    node, loss = k_minimal(codes, lattice, k_initial)
+    made, sizes = lattice.generalise(codes, node), lattice.sizes(node)
+    alike, _ = equivalence_classes(made, sizes)
+    without, _ = equivalence_classes(made[:, :-1], sizes[:-1])
+    masking = choose_masked(
+        alike, without, k_target, of_majority=of_majority, of_minority=of_minority, seed=seed
+    )
+    columns = {
+        name: lattice.hierarchies[i].column(synthetic[name], node[i], made[:, i])
+        for i, name in enumerate(names)
+        if node[i]
+    }
+    columns[attribute] = _mask(columns.get(attribute, synthetic[attribute]), masking.masked)
+    parameters = {
+        "attribute": attribute, "columns": names, "k_target": k_target, "k_initial": k_initial,
+        "of_majority": of_majority, "of_minority": of_minority,
+    }  # fmt: skip
+    counts = {**_counts(masking, k_target), "bits lost by generalising": loss}
+    counts |= {f"{name}: level": level for name, level in zip(names, node, strict=True)}
+    step = Step(WHERE, parameters, counts, seed, notes=_notes(masking, k_initial, k_target))
+    return Protected(synthetic.with_columns(columns), step)
+
+
+def _check_numbers(k_initial: int, k_target: int, shares: tuple[float, float]) -> None:
+    if not 2 <= k_initial <= k_target:
+        raise CaveatError(
+            "k_initial must be 2 or more and no larger than k_target",
+            where=WHERE,
+            do="use for instance 3 and 11",
+        )
+    if not all(0 < share <= 1 for share in shares):
+        raise CaveatError("a share that may be masked lies between 0 and 1", where=WHERE)
+
+
+def _declared(
+    levels: Mapping[str, Levels | Mapping[str, object]], attribute: str
+) -> dict[str, Levels]:
+    found: dict[str, Levels] = {}
+    for name, one in levels.items():
+        try:
+            found[name] = one if isinstance(one, Levels) else Levels(**one)  # type: ignore[arg-type]
+        except TypeError:
+            raise CaveatError(
+                "levels are widths and origin, or groups", column=name, where=WHERE
+            ) from None
+    if not any(name != attribute for name in found):
+        raise CaveatError(
+            "no quasi-identifier beside the attribute is named",
+            where=WHERE,
+            do="say which columns an attacker may know",
+        )
+    own = found.pop(attribute, Levels(hides=False))
+    return {**found, attribute: own}
+
+
+def _check_attribute(column: Column, name: str) -> None:
+    if not len(column):
+        raise CaveatError("there is no record", where=WHERE)
+    if column.kind.is_number:
+        raise CaveatError(
+            "only a category can be masked", column=name, do="declare it as a category"
+        )
+    if MASK in map(str, [*column.levels.tolist(), *(way.code for way in column.missing)]):
+        raise CaveatError(f"the column has a value {MASK} already", column=name, do="rename it")
+
+
+def _mask(column: Column, rows: Flags) -> Column:
+    codes = np.where(rows, column.n_levels, column.codes.astype(np.int64))
+    ways = (*column.missing, Missing(MASK, "masked"))
+    return replace(column, codes=codes, missing=ways).compact()
+
+
+def _counts(masking: Masking, k: int) -> dict[str, float]:
+    sizes = np.bincount(masking.alike)
+    return {
+        "rows": len(masking.alike),
+        "masked": int(masking.masked.sum()),
+        "classes": len(sizes),
+        "classes below k_target": int((sizes < k).sum()),
+        "classes that stay below": len(masking.failed),
+        "smallest class": int(sizes.min()),
+        "smallest effective k": float(masking.effective_k.min()),
+    }
+
+
+def _notes(masking: Masking, k_initial: int, k_target: int) -> tuple[Note, ...]:
+    first = Note(
+        "first-attempt",
+        f"the chance of a first guess is not lowered: it may be 1/{k_initial}; what grows is the "
+        "number of guesses. A second release with other masks undoes the first",
+    )
+    if not masking.failed:
+        return (first,)
+    stay = Note(
+        "stay-below",
+        f"{len(masking.failed)} classes stay below an effective k of {k_target}: too few records "
+        "around them may be masked; declare coarser levels or a larger k_initial",
+    )
+    return first, stay

@@ -126,12 +126,22 @@ def _safepub(names: dict[str, Any]) -> None:
     assert 600 < done.step.counts["sampled"] < 1200
 
 
+def _output_checking(names: dict[str, Any]) -> None:
+    assert [finding.rule for finding in names["found"].findings] == [
+        "threshold", "nk-rule", "p-ratio",
+    ]  # fmt: skip
+    assert [names[n].verdict for n in ("found", "lenient", "model", "table_in_disguise")] == [
+        "refuse", "safe", "safe", "needs review",
+    ]  # fmt: skip
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
     "guarded-trees.md": _guarded,
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
+    "output-checking.md": _output_checking,
     "privacy.md": _privacy,
     "report.md": _report,
     "risk.md": _risk,

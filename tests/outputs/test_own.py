@@ -10,7 +10,7 @@ import pytest
 from tests.report.sample import small
 
 from caveat.errors import CaveatError
-from caveat.evidence import external, text_of
+from caveat.evidence import FEWEST, external, text_of
 from caveat.outputs.checking import check_files
 from caveat.outputs.finding import Checked
 from caveat.outputs.own import few_behind
@@ -43,13 +43,21 @@ def test_numbers_that_rest_on_few_records_are_found() -> None:
 def test_all_the_evidence_stays_inside_and_what_may_leave_is_looked_into(tmp_path: Path) -> None:
     (tmp_path / "evidence.json").write_text(text_of(small()))
     (tmp_path / "public.json").write_text(json.dumps(external(small())))
-    (tmp_path / "few.json").write_text(json.dumps(external(few())))
+    published = external(small())
+    published["scenarios"][1]["measurements"][0]["n"] = 3  # by somebody else's list
+    (tmp_path / "few.json").write_text(json.dumps(published))
     names = ("evidence.json", "public.json", "few.json")
     inside, public, little = check_files([tmp_path / name for name in names])
     assert rules_of(inside) == {"confidential": Verdict.REFUSE}
     assert (public.form, public.verdict) == ("evidence", Verdict.SAFE)
-    assert rules_of(little) == {"threshold": Verdict.REFUSE}
-    assert check_files([tmp_path / "few.json"], Rules(threshold=2))[0].verdict is Verdict.SAFE
+    assert rules_of(little) == {"confidential": Verdict.REFUSE, "threshold": Verdict.REFUSE}
+    strict = check_files([tmp_path / "public.json"], Rules(threshold=300))[0]
+    assert rules_of(strict) == {"threshold": Verdict.REFUSE}
+
+
+def test_what_caveat_publishes_is_held_to_the_threshold_of_output_checking() -> None:
+    assert Rules().threshold == FEWEST
+    assert few_behind(external(few()), Rules().threshold) == []
 
 
 def test_damaged_evidence_is_refused(tmp_path: Path) -> None:
@@ -78,7 +86,10 @@ def test_reports(write: Any, ending: str, tmp_path: Path) -> None:
     (tmp_path / "evidence.json").write_text(text_of(few()))
     assert rules_of(check_files([outside])[0]) == {"evidence": Verdict.REVIEW}  # another one
     write_manifest(tmp_path, dict.fromkeys(names, True))
-    assert rules_of(check_files([outside])[0]) == {"threshold": Verdict.REFUSE}
+    assert check_files([outside])[0].verdict is Verdict.SAFE  # the number was withheld
+    assert rules_of(check_files([outside], Rules(threshold=300))[0]) == {
+        "threshold": Verdict.REFUSE
+    }
 
 
 def test_other_pages_are_for_people(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from caveat.documents import parse
 from caveat.errors import CaveatError
-from caveat.evidence import check, external, read
+from caveat.evidence import check, external, read, withheld
 from caveat.outputs.finding import Finding
 from caveat.outputs.statbarns import Rules, Verdict
 
@@ -33,7 +33,7 @@ def check_evidence(content: dict[str, Any], where: str) -> None:
         ) from None
 
 
-def few_behind(content: Mapping[str, Any], threshold: int) -> list[str]:
+def few_behind(content: dict[str, Any], threshold: int) -> list[str]:
     """Return which published numbers rest on too few records, by the place they stand at.
 
     Parameters
@@ -43,14 +43,7 @@ def few_behind(content: Mapping[str, Any], threshold: int) -> list[str]:
     threshold
         The fewest records behind a number.
     """
-    found = []
-    for scenario in content["scenarios"]:
-        for measurement in scenario["measurements"]:
-            n = measurement.get("n")
-            if measurement["value"] is not None and n is not None and n < threshold:
-                about = measurement.get("target")
-                place = f"{measurement['measure']} of {about}" if about else measurement["measure"]
-                found.append(f"{scenario['name']}: {place}")
+    found = withheld(content, threshold)
     for name in ("original_rows", "fitted_rows", "control_rows"):
         n = content["release"].get(name)
         if n is not None and 0 < n < threshold:

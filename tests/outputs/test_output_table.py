@@ -29,9 +29,14 @@ def test_columns_are_known_by_their_names() -> None:
 
 def test_whole_numbers_are_keys_only_if_they_are_needed() -> None:
     assert output(age=[1, 2, 3], count=[20, 30, 40]).keys == ("age",)
-    table = output(region=["n", "s"], age=[1, 1], turnover=[3.5, 7.0], count=[20, 30])
-    assert table.keys == ("region",)
+    table = output(
+        region=["n", "s"], age=[1, 2], year=[2026] * 2, turnover=[3.5, 7.0], count=[20, 30]
+    )
+    assert table.keys == ("region", "year")
     assert table.unknown == ("age", "turnover")
+    described = Described(keys=("code", "n"), count="count")
+    columns = {"region": ["n", "s"], "code": [1, 2], "n": [7, 8], "count": [20, 30]}
+    assert output(described, **columns).keys == ("region", "code", "n")
 
 
 @pytest.mark.parametrize("sign", ["", "*", "c", "<10", "..", "suppressed"])

@@ -45,6 +45,8 @@ def test_empty_and_full_cells_are_class_disclosure() -> None:
     assert said(found) == {"full": (Verdict.REFUSE, [1, 2]), "empty": (Verdict.REVIEW, [0])}
     structural = Rules(structural=({"ill": "yes", "sex": "f"},))
     assert check(structural, **columns).verdict is Verdict.SAFE
+    careless = Rules(empty=Verdict.SAFE, full=Verdict.SAFE)
+    assert check(careless, **columns).findings == ()
     strict = Rules(empty=Verdict.REFUSE, full=Verdict.REVIEW)
     assert said(check(strict, **columns))["empty"] == (Verdict.REFUSE, [0])
     hidden = {**columns, "count": [0, None, 40, 50]}

@@ -34,6 +34,7 @@ file = "money.csv"
 count = "firms"
 statistics = { turnover = "total" }
 largest = ["first", "second"]
+keys = ["code"]
 """
 
 
@@ -51,7 +52,10 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
     assert told.described == {
         "cross.csv": Described(form="cross", across="region"),
         "money.csv": Described(
-            count="firms", statistics={"turnover": "total"}, largest=("first", "second")
+            count="firms",
+            statistics={"turnover": "total"},
+            largest=("first", "second"),
+            keys=("code",),
         ),
     }
     assert rules("", tmp_path) == OutputRules()

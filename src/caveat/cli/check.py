@@ -82,7 +82,7 @@ def check(
     _show(checked)
     if results is not None:
         console.remark(f"written: {results}")
-    if any(one.findings for one in checked):
+    if any(one.verdict != "safe" for one in checked):
         raise typer.Exit(3)
 
 

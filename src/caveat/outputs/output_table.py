@@ -46,6 +46,9 @@ class Described:
         Other columns with the statistic that they hold.
     largest
         The columns with the largest contributions, the largest first.
+    keys
+        Columns that say which cell a row is, whatever they are called; all others that are no
+        statistics do so too, unless they are numbers that tell no rows apart.
     across
         Of a cross table: what the header holds.
     """
@@ -54,6 +57,7 @@ class Described:
     count: str | None = None
     statistics: Mapping[str, str] = field(default_factory=dict)
     largest: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
     across: str = "columns"
 
 
@@ -123,7 +127,7 @@ class OutputTable:
         chosen = {name: barn for name, barn in found.items() if barn is not FREQUENCIES}
         others = {*chosen, *largest, *([count] if count else ())}
         rest = tuple(name for name in table.names if name not in others)
-        unknown = _unknown(table, rest)
+        unknown = _unknown(table, rest, described.keys)
         keys = tuple(name for name in rest if name not in unknown)
         return cls(
             keys,
@@ -151,7 +155,7 @@ class OutputTable:
 def _check_names(table: Table, described: Described) -> None:
     if table.n_rows == 0:
         raise CaveatError("the table has no rows", do="check how it was made")
-    wanted = (described.count, *described.statistics, *described.largest)
+    wanted = (described.count, *described.statistics, *described.largest, *described.keys)
     for name in wanted:
         if name is not None and name not in table:
             raise CaveatError(
@@ -167,7 +171,7 @@ def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
             found[name] = barn_of(described.statistics[name])
         elif name == described.count:
             found[name] = FREQUENCIES
-        elif name not in described.largest and not LARGEST.fullmatch(name):
+        elif name not in (*described.largest, *described.keys) and not LARGEST.fullmatch(name):
             barn = known_barn(name)
             if barn is not None and _is_numeric(table[name]):
                 found[name] = barn
@@ -186,11 +190,12 @@ def _largest(table: Table) -> tuple[str, ...]:
     return tuple(found[number] for number in sorted(found))
 
 
-def _unknown(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
+def _unknown(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return columns of numbers without which the rows are told apart as well: no keys."""
     kept = list(names)
     for name in reversed(names):
-        if table[name].kind.is_number:
+        varies = table.n_rows == 1 or table[name].n_levels > 1
+        if table[name].kind.is_number and varies and name not in keys:
             others = [other for other in kept if other != name]
             if len(set(_rows(table, others))) == table.n_rows:
                 kept.remove(name)

@@ -33,7 +33,7 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
             "unknown",
             Verdict.REVIEW,
             f"what {' and '.join(table.unknown[:3])} holds is not known",
-            "say so with statistics = { … } in [[output]] of the rules",
+            "say so with statistics = { … }, or with keys = [ … ], in [[output]] of the rules",
         )
     lines = _lines(table, rules)
     if table.counts is not None:
@@ -47,7 +47,7 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
 def _found(
     table: OutputTable, rows: Sequence[int], rule: str, verdict: Verdict, what: str, remedy: str
 ) -> Iterator[Finding]:
-    if len(rows):
+    if len(rows) and verdict is not Verdict.SAFE:
         cells = tuple(table.places[row] for row in rows)
         columns = len({column for _, column in table.places}) > 1
         yield Finding(

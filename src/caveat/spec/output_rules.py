@@ -50,6 +50,7 @@ OUTPUT = Group(
         "count": Key(FILLED, "The column with the number of persons."),
         "statistics": Key(Named(FILLED, "columns with their statistics"), "What columns hold."),
         "largest": Key(Many(FILLED, "columns"), "The largest contributions, the largest first."),
+        "keys": Key(Many(FILLED, "columns"), "Columns that say which cell a row is."),
         "across": Key(FILLED, "Of a cross table: what its header holds.", "columns"),
     }
 )
@@ -102,7 +103,6 @@ class OutputRules:
             for column, statistic in rest.get("statistics", {}).items():
                 with document.at("output", i, "statistics", column):
                     barn_of(statistic)
-            if "largest" in rest:
-                rest["largest"] = tuple(rest["largest"])
+            rest |= {name: tuple(rest[name]) for name in ("largest", "keys") if name in rest}
             described[output["file"]] = Described(**rest)
         return cls(Rules(**given, structural=structural), described)

@@ -151,6 +151,15 @@ def _robin_hood(names: dict[str, Any]) -> None:
     assert [round(share, 2) for share in lost] == [0.05, 0.21, 0.21, 0.21, 0.22, 0.23]
 
 
+def _output_checking(names: dict[str, Any]) -> None:
+    assert [finding.rule for finding in names["found"].findings] == [
+        "threshold", "nk-rule", "p-ratio",
+    ]  # fmt: skip
+    assert [names[n].verdict for n in ("found", "lenient", "model", "table_in_disguise")] == [
+        "refuse", "safe", "safe", "needs review",
+    ]  # fmt: skip
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -159,6 +168,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
     "plan-risk.md": _plan_risk,
+    "output-checking.md": _output_checking,
     "privacy.md": _privacy,
     "reconstruction.md": _reconstruction,
     "report.md": _report,

@@ -33,6 +33,7 @@ PUBLIC = {
     "paired-fits": "simulated: {n} releases with each of {records} records and {n} without it, "
     "half of them to judge",
     "random-sample": "of {n:,} records drawn at random",
+    "below-threshold": "withheld: it rests on fewer than {fewest} records",
     "reason-withheld": "it could not be computed",
     "recovered": "a lower bound: on plain trees, where the truth is known, this attacker with {n} "
     "simulations finds {plain:.0f} % of what the exact one finds, on guarded trees {guarded:.0f} %",

@@ -42,6 +42,7 @@ INPUTS = {
     "audit": ["data.csv", "other.csv", "--keys", "a", "--control", "control.csv",
               "--schema", "release.toml"],
     "benchmark": ["release.toml"],
+    "check": ["data.csv", "other.csv", "--rules", "control.csv", "--dataset", "x"],
     "compare": ["data.csv", "other.csv", "--control", "control.csv", "--schema", "release.toml"],
     "init": ["data.csv"],
     "look": ["data.csv", "--schema", "release.toml", "--codebook", "other.csv"],
@@ -56,6 +57,7 @@ FILES = {
     "attack strong": ("--json", "--records"),
     "attack membership": ("--json",),
     "audit": ("--json", "--records"),
+    "check": ("--ledger",),
     "compare": ("--json",),
     "init": ("--out",),
     "look": ("--json", "--out"),
@@ -66,6 +68,7 @@ FILES = {
 }
 FOLDERS = {
     "benchmark": ("--folder",),
+    "check": ("--results",),
     "compare": ("--charts",),
     "run": ("--folder",),
     "study": ("--out",),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.report.sample import large, small
 
 from caveat.attack.strong import BEFORE
-from caveat.evidence import external
+from caveat.evidence import external, withheld
 from caveat.notes import Note
 from caveat.report import markdown, render
 
@@ -176,3 +176,26 @@ def test_rows_are_shown_in_the_internal_version_only():
         assert "Who is at risk" in inside
         assert "Who is at risk" not in outside
         assert "7310" not in outside
+
+
+def test_a_number_that_rests_on_few_records_is_withheld() -> None:
+    content = small()
+    measurement = content["scenarios"][0]["measurements"][1]
+    measurement |= {"n": 9, "value": 0.4321, "control": 0.1234}
+    assert withheld(content) == ["a neighbour: DiSCO of marital"]
+    assert withheld(content, fewest=9) == []
+    published = external(content)
+    found = published["scenarios"][0]["measurements"][1]
+    for name in ("value", "interval", "baseline", "reference", "control", "excess", "n"):
+        assert found[name] is None
+    assert [note["code"] for note in found["notes"]] == ["below-threshold"]
+    assert published["scenarios"][0]["measurements"][0]["value"] == 0.045
+    assert external(published) == published
+    assert withheld(published) == []
+    for write in (render, markdown):
+        page = write(content, version="external")
+        assert "it rests on fewer than 10 records" in page
+        assert "43.2" not in page
+        assert "43.2" in write(content, version="internal")
+    measurement["n"] = 10
+    assert external(content)["scenarios"][0]["measurements"][1]["value"] == 0.4321

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 import caveat
 from caveat import CaveatError
-from caveat.privacy import Ledger, Limit, Spent, epsilon_of, rho_of
+from caveat.privacy import TABLE, Ledger, Limit, Spent, epsilon_of, rho_of
 
 LIMIT = Limit(1, 1e-6)
 ALL = rho_of(1, 1e-6)
@@ -397,3 +398,26 @@ with Ledger(sys.argv[1]).spending("survey", Spent(rho=0.002), limit=Limit(1, 1e-
     spend(book, Spent(rho=0.003))
     found = [json.loads(line)["rho"] for line in lines(book)]
     assert found == [0.001, *[0.002] * is_whole, 0.003]
+
+
+def test_published_tables_are_kept_and_cost_nothing(book: Ledger) -> None:
+    with book.publishing("survey") as (earlier, new):
+        assert earlier == []
+        new += [{"what": "a.csv", "sha256": "a"}, {"what": "b.csv", "sha256": "b"}]
+    spend(book, Spent(rho=0.01))
+    with book.publishing("survey") as (earlier, new):
+        assert [(entry["kind"], entry["what"]) for entry in earlier] == [
+            (TABLE, "a.csv"), (TABLE, "b.csv"),
+        ]  # fmt: skip
+        assert set(earlier[0]) == {"kind", "dataset", "what", "sha256", "time", "version"}
+    with book.publishing("another") as (earlier, _):
+        assert earlier == []
+    assert book.spent("survey", 1e-6) == pytest.approx(0.6217, abs=1e-4)
+    assert len(book.entries("survey")) == 3
+
+
+def test_after_an_error_nothing_was_published(book: Ledger) -> None:
+    with suppress(ZeroDivisionError), book.publishing("survey") as (_, new):
+        new.append({"what": "a.csv"})
+        raise ZeroDivisionError
+    assert book.entries() == []

@@ -11,6 +11,7 @@ from caveat.cli import console
 from caveat.cli.attack import attack_app
 from caveat.cli.audit import audit
 from caveat.cli.benchmark import benchmark
+from caveat.cli.check import check
 from caveat.cli.compare import compare
 from caveat.cli.generator import generator_app
 from caveat.cli.init import init
@@ -60,6 +61,7 @@ def _options(
 app.add_typer(attack_app, name="attack")
 app.command()(audit)
 app.command()(benchmark)
+app.command()(check)
 app.command()(compare)
 app.add_typer(generator_app, name="generator")
 app.command()(init)

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 from caveat.cli import console
 from caveat.errors import CaveatWarning
+from caveat.evidence import FEWEST, withheld
 from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ def _print(outcome: Outcome) -> None:
         console.out.print(_limits(limited, content["measures"]), markup=False)
     else:
         console.out.print("no limit is set: the evidence says what was measured", markup=False)
+    few = withheld(dict(content))
+    if few:
+        console.out.print(f"\nnot in the external report, fewer than {FEWEST} records behind it: "
+                          f"{'; '.join(few)}", markup=False, soft_wrap=True)  # fmt: skip
     files = len(content["release"]["files"])
     tables = "1 synthetic table" if files == 1 else f"{files} synthetic tables"
     console.out.print(f"\n{outcome.folder}: {tables}, evidence and reports", markup=False,

@@ -7,7 +7,10 @@ from typing import Any
 
 from caveat.notes import Note
 
-__all__ = ["external"]
+__all__ = ["FEWEST", "external", "withheld"]
+
+FEWEST = 10
+"""The fewest records behind a number that leaves: the threshold of output checking."""
 
 # What the external version takes over as it stands, by part. Everything else is left out: a field
 # that is added to the evidence later stays inside until somebody decides that it may leave.
@@ -57,6 +60,17 @@ _PROMISED_RELEASE = ("title", "unit", "purpose", "recipients", "access", "copies
                      "columns", "synthesised_by")  # fmt: skip
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
+# What a measurement of fewer records says nothing of.
+_NUMBERS = (
+    "value", "interval", "baseline", "reference", "control", "beyond_control",
+    "beyond_control_interval", "excess", "n", "excluded",
+)  # fmt: skip
+_FEW = Note(
+    "below-threshold",
+    "withheld: it rests on fewer than {fewest} records",
+    public=True,
+    fewest=FEWEST,
+)
 _UNSAID = Note("reason-withheld", "it could not be computed", public=True)
 # Digits that stay: fewer than would tell a count of records from its neighbours in large data.
 _DIGITS = 4
@@ -67,11 +81,12 @@ _ASSUMED = "its range is assumed to be public"
 def external(content: dict[str, Any]) -> dict[str, Any]:
     """Return what of the evidence may be published, chosen by a list of what may be.
 
-    Nothing about single records, no seed, nothing of the input files, no level, rule, expression,
-    distribution or coefficient of the original, no free remark, and no name of a column that is not
-    released. Numbers are rounded to four digits. Title, purpose, recipients and the names of the
-    scenarios stay as they were written. Of a release that promises something no measurement stays
-    at all: each is computed from the original and lies outside the promise.
+    Nothing about single records, no number that rests on fewer than :data:`FEWEST` of them, no
+    seed, nothing of the input files, no level, rule, expression, distribution or coefficient of the
+    original, no free remark, and no name of a column that is not released. Numbers are rounded to
+    four digits. Title, purpose, recipients and the names of the scenarios stay as they were
+    written. Of a release that promises something no measurement stays at all: each is computed from
+    the original and lies outside the promise.
 
     Parameters
     ----------
@@ -118,6 +133,37 @@ def _promised(result: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]
         "utility": {name: [] for name in utility},
         "map": None,
     }
+
+
+def withheld(content: dict[str, Any], fewest: int = FEWEST) -> list[str]:
+    """Return which measurements rest on too few records to leave: the attacker and the measure.
+
+    Parameters
+    ----------
+    content
+        Evidence.
+    fewest
+        The fewest records behind a number.
+    """
+    return [
+        f"{scenario['name']}: {m['measure']}" + (f" of {m['target']}" if m.get("target") else "")
+        for scenario in content["scenarios"]
+        for m in scenario["measurements"]
+        if _is_few(m, fewest)
+    ]
+
+
+def _is_few(measurement: dict[str, Any], fewest: int = FEWEST) -> bool:
+    n = measurement.get("n")
+    return measurement["value"] is not None and n is not None and n < fewest
+
+
+def _measurement(m: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a measurement and its public notes; none if they rest on too few."""
+    picked = _pick(m, _MEASUREMENT)
+    if not _is_few(m):
+        return {**picked, "notes": _public_notes(m)}
+    return {**picked, **{name: None for name in _NUMBERS if name in m}, "notes": [_FEW.to_dict()]}
 
 
 def _pick(entry: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
@@ -292,10 +338,9 @@ class _Public:
             },
             "measurements": [
                 {
-                    **_pick(m, _MEASUREMENT),
+                    **_measurement(m),
                     "label": self.label(m),
                     "target": m["target"] if m["target"] in self.names else None,
-                    "notes": _public_notes(m),
                     "details": {},
                 }
                 for m in scenario["measurements"]

@@ -28,10 +28,13 @@ from caveat.privacy._lock import locked
 from caveat.privacy.zcdp import epsilon_of, rho_of
 from caveat.stopping import held, stop_if_told
 
-__all__ = ["BUDGET", "Ledger", "Limit", "Spent"]
+__all__ = ["BUDGET", "TABLE", "Ledger", "Limit", "Spent"]
 
 BUDGET = "budget"
 """The kind of entry that spends; entries of other kinds are kept and cost nothing."""
+
+TABLE = "table"
+"""The kind of entry of a table that was published: what it shows everybody, and its checksum."""
 
 Entry = dict[str, Any]
 
@@ -192,6 +195,36 @@ class Ledger:
         limit
             What all costs of these data may come to.
         """
+        with self._alone(dataset) as (earlier, new):
+            self._check(dataset, earlier, cost, limit)
+            yield
+            new.append(_entry(dataset, BUDGET, {"what": cost.what, **cost.to_dict()}))
+
+    @contextmanager
+    def publishing(self, dataset: str) -> Iterator[tuple[list[Entry], list[Entry]]]:
+        """Give the tables that were published, and enter new ones when the block has ended well.
+
+        Nobody else can publish inside, so that no two tables miss each other.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data, the same for all tables of them.
+
+        Yields
+        ------
+        tuple
+            The earlier entries, and an empty list: what is put there is entered. An entry holds
+            nothing that the table does not show.
+        """
+        with self._alone(dataset) as (earlier, new):
+            tables: list[Entry] = []
+            yield [entry for entry in earlier if entry["kind"] == TABLE], tables
+            new += [_entry(dataset, TABLE, content) for content in tables]
+
+    @contextmanager
+    def _alone(self, dataset: str) -> Iterator[tuple[list[Entry], list[Entry]]]:
+        """Hold the file: give its entries of the data, and write those that the block adds."""
         _check_words(dataset, "the name of the data")
         if not dataset.strip():
             raise CaveatError("the data have no name", do="name the data whose budget is spent")
@@ -200,12 +233,12 @@ class Ledger:
             with self._writing():
                 stack.enter_context(locked(path.with_name(f"{path.name}.lock")))
             found, whole = self._read()
-            earlier = [entry for entry in found if entry.get("dataset") == dataset]
-            self._check(dataset, earlier, cost, limit)
-            yield
-            with held(), self._writing():
-                stop_if_told()
-                _append(path, whole, _entry(dataset, cost))
+            new: list[Entry] = []
+            yield [entry for entry in found if entry.get("dataset") == dataset], new
+            if new:
+                with held(), self._writing():
+                    stop_if_told()
+                    _append(path, whole, new)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -229,7 +262,7 @@ class Ledger:
         return path
 
     def _check(self, dataset: str, earlier: Sequence[Entry], cost: Spent, limit: Limit) -> None:
-        before, after = _total(earlier), _total([*earlier, _entry(dataset, cost)])
+        before, after = _total(earlier), _total([*earlier, {"kind": BUDGET, **cost.to_dict()}])
         if after.epsilon_at(limit.delta) <= limit.epsilon * (1 + ROUNDING):
             return
         spent = before.epsilon_at(limit.delta)
@@ -281,9 +314,9 @@ class Ledger:
         return entry
 
 
-def _append(path: Path, whole: int, entry: Entry) -> None:
-    """Add one line after the last whole one, all of it or nothing."""
-    line = json.dumps(entry, allow_nan=False).encode() + b"\n"
+def _append(path: Path, whole: int, entries: Sequence[Entry]) -> None:
+    """Add lines after the last whole one, all of them or nothing."""
+    line = b"".join(json.dumps(entry, allow_nan=False).encode() + b"\n" for entry in entries)
     is_new = not path.exists()
     opened = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
@@ -315,12 +348,11 @@ def _sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def _entry(dataset: str, cost: Spent) -> Entry:
+def _entry(dataset: str, kind: str, content: Entry) -> Entry:
     return {
-        "kind": BUDGET,
+        "kind": kind,
         "dataset": dataset,
-        "what": cost.what,
-        **cost.to_dict(),
+        **content,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         # Not imported: the package opens its rooms when they are asked for, and this is one.
         "version": sys.modules["caveat"].__version__,

@@ -257,8 +257,7 @@ def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Gri
                 cell(about(m) or "–", None, _how(m)),
                 cell("all" if m.get("copy") is None else m["copy"]),
                 *_compared(evidence, m),
-                cell(f"{m['n']:,}", m["n"]),
-                cell(f"{m['excluded']:,}", m["excluded"]),
+                *(cell("–" if m[n] is None else f"{m[n]:,}", m[n]) for n in ("n", "excluded")),
             ]
             for m in rows
         ],

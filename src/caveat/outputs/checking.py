@@ -1,0 +1,224 @@
+"""Output checking: what an output is, which rules it is held to, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.documents import parse
+from caveat.errors import CaveatError
+from caveat.outputs.differencing import Counts, differencing_findings
+from caveat.outputs.finding import Checked, Finding, cells_in_words
+from caveat.outputs.output_table import Described, OutputTable, numbers
+from caveat.outputs.own import check_evidence, evidence_findings, report_findings, version_of
+from caveat.outputs.regression import Regression, is_regression, regression_findings
+from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
+from caveat.outputs.table_rules import table_findings
+from caveat.table import Table, read
+from caveat.table.files import readable
+
+__all__ = ["check_files", "check_model", "check_table"]
+
+AT_RISK, EVENTS = ("at_risk", "n_risk", "at risk"), ("events", "n_events", "deaths")
+MODELS = STATBARNS["correlation coefficients and models"]
+SURVIVAL = STATBARNS["hazard and survival tables"]
+
+
+def check_files(
+    paths: Sequence[str | Path],
+    rules: Rules | None = None,
+    *,
+    described: Mapping[str, Described] | None = None,
+    earlier: Sequence[Counts] = (),
+) -> list[Checked]:
+    """Check outputs by the rules of their statbarns, and against each other.
+
+    Parameters
+    ----------
+    paths
+        Tables in any format that is read, regression results as JSON or CSV, ``evidence.json`` and
+        reports; of any other file it is said that a person has to look at it.
+    rules
+        The rules; the defaults of :data:`caveat.outputs.statbarns.RULES` without them.
+    described
+        What is known about single files, by their names.
+    earlier
+        Tables of the same data that were published before.
+    """
+    rules = rules or Rules()
+    known = described or {}
+    found = [_check(Path(path), rules, known.get(Path(path).name)) for path in paths]
+    others: list[Counts] = list(earlier)
+    out = []
+    for one in found:
+        more: tuple[Finding, ...] = ()
+        if one.counts is not None:
+            more = tuple(differencing_findings(one.counts, others, rules))
+            others.append(one.counts)
+        out.append(replace(one, findings=one.findings + more))
+    return out
+
+
+def check_table(
+    data: Any,
+    rules: Rules | None = None,
+    *,
+    name: str = "table",
+    described: Described | None = None,
+) -> Checked:
+    """Check a table that is published: a frame, or a :class:`caveat.Table`.
+
+    Parameters
+    ----------
+    data
+        The table: columns that say which cell a row is, a column ``count``, others with statistics.
+    rules
+        The rules.
+    name
+        What it is called.
+    described
+        What its columns are, where their names do not say it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> told = pd.DataFrame({"sex": ["f", "m"], "count": [120, 4]})
+    >>> found = check_table(told)
+    >>> found.verdict.value, found.findings[0].reason
+    ('refuse', 'row 2: fewer than 10 persons')
+    """
+    table = data if isinstance(data, Table) else Table.from_frame(data)
+    return _of_table(name, table, rules or Rules(), described)
+
+
+def check_model(result: Any, rules: Rules | None = None, *, name: str = "model") -> Checked:
+    """Check a fitted model of statsmodels, or a :class:`~caveat.outputs.regression.Regression`.
+
+    Parameters
+    ----------
+    result
+        What ``fit`` returned.
+    rules
+        The rules.
+    name
+        What it is called.
+    """
+    if not isinstance(result, Regression):
+        result = Regression.from_statsmodels(result)
+    findings = tuple(regression_findings(result, rules or Rules()))
+    return Checked(name, "regression", (MODELS.name,), findings)
+
+
+def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
+    name, ending = path.name, "".join(path.suffixes[-2:]).lower()
+    if not path.is_file():
+        raise CaveatError("there is no such file", where=str(path), do="check the name")
+    if path.stat().st_size == 0:
+        raise CaveatError("the file is empty", where=str(path), do="check how it was made")
+    try:
+        if path.suffix.lower() == ".json":
+            return _of_document(path, rules)
+        if path.suffix.lower() in (".html", ".md"):
+            return _of_page(path, rules)
+        if ending.endswith(readable()):
+            checksum = sha256(path.read_bytes()).hexdigest()
+            return _of_table(name, read(path), rules, described, checksum)
+    except CaveatError as error:
+        if error.where and str(path) in error.where:
+            raise
+        where = f"{path}, {error.where}" if error.where else str(path)
+        raise CaveatError(
+            error.what, where=where, do=error.do, column=error.column, row=error.row
+        ) from None
+    return _custom(name, "its form is not known, and nothing about it was checked")
+
+
+def _custom(name: str, reason: str) -> Checked:
+    remedy = "have a person look at it, or hand in the table that it was made of"
+    return Checked(name, "custom", (), (Finding("unknown", Verdict.REVIEW, reason, remedy),))
+
+
+def _of_document(path: Path, rules: Rules) -> Checked:
+    try:
+        content = parse(path.read_bytes())
+    except ValueError:
+        raise CaveatError("this is no JSON file", do="check how it was made") from None
+    if not isinstance(content, dict):
+        return _custom(path.name, "its form is not known, and nothing about it was checked")
+    if "scenarios" in content and "format" in content:
+        check_evidence(content, str(path))
+        barns = ("frequencies",)
+        return Checked(path.name, "evidence", barns, tuple(evidence_findings(content, rules)))
+    if "coefficients" in content:
+        model = Regression.from_document(content)
+        return replace(check_model(model, rules, name=path.name), name=path.name)
+    return _custom(path.name, "its form is not known, and nothing about it was checked")
+
+
+def _of_page(path: Path, rules: Rules) -> Checked:
+    version = version_of(path.read_text("utf-8", errors="replace"))
+    if version is None:
+        return _custom(path.name, "it is text, which no rule can check")
+    findings = tuple(report_findings(path, version, rules))
+    return Checked(path.name, "report", ("frequencies",), findings)
+
+
+def _of_table(
+    name: str, table: Table, rules: Rules, described: Described | None, checksum: str = ""
+) -> Checked:
+    if described is None and is_regression(table):
+        done = check_model(Regression.from_table(table), rules, name=name)
+        return replace(done, columns=table.names)
+    at_risk = _named(table, AT_RISK)
+    if described is None and at_risk is not None:
+        return _survival(name, table, at_risk, rules)
+    output = OutputTable.of(table, described)
+    if output is None:
+        reason = "no column is a statistic that is known, and nothing about it was checked"
+        return replace(_custom(name, reason), columns=table.names)
+    barns = {one.barn.name: None for one in output.statistics.values()}
+    if output.counts is not None:
+        barns = {"frequencies": None} | barns
+    return Checked(
+        name,
+        "table",
+        tuple(barns),
+        tuple(table_findings(output, rules)),
+        table.names,
+        Counts.of(name, output, rules, checksum),
+    )
+
+
+def _named(table: Table, among: Sequence[str]) -> str | None:
+    return next((name for name in table.names if name.lower() in among), None)
+
+
+def _survival(name: str, table: Table, at_risk: str, rules: Rules) -> Checked:
+    """Check a survival table: who is at risk in a line, and who has left since the one before."""
+    few = f"fewer than {rules.survival_threshold} persons"
+    columns = [(at_risk, f"{few} at risk")]
+    events = _named(table, EVENTS)
+    if events is not None:
+        columns.append((events, f"{few} leave: the difference of two lines is a count too"))
+    findings = []
+    for column, what in columns:
+        values = numbers(table[column], column)
+        if np.any(values < 0):
+            row = int(np.flatnonzero(values < 0)[0]) + 1
+            raise CaveatError("a count is below 0", column=column, row=row)
+        low = np.flatnonzero((values > 0) & (values < rules.survival_threshold))
+        cells = tuple((int(row), column) for row in low)
+        if cells:
+            reason = f"{cells_in_words(cells)}: {what}"
+            findings.append(Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, cells))
+    if events is None:
+        findings.append(
+            Finding("survival", Verdict.REVIEW, "how many leave in each line is not said",
+                    "add a column events")
+        )  # fmt: skip
+    return Checked(name, "survival table", (SURVIVAL.name,), tuple(findings), table.names)

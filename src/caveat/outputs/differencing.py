@@ -1,0 +1,292 @@
+"""Differencing: what two tables of the same data tell together that neither tells alone.
+
+Counts over common columns are compared. Where one table is about some of the persons of the other,
+each difference is a count of the rest of them: a table that nobody has checked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import combinations
+from typing import Any, TypeVar
+
+import numpy as np
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError
+from caveat.outputs.bands import between
+from caveat.outputs.finding import Finding
+from caveat.outputs.output_table import OutputTable, rounded_to
+from caveat.outputs.statbarns import Rules, Verdict
+
+__all__ = ["Counts", "Difference", "compare_counts", "differencing_findings"]
+
+Cells = Mapping[tuple[str, ...], float | None]
+Some = TypeVar("Some")
+Margin = dict[tuple[str, ...], tuple[float, int]]
+
+MOST_CELLS = 20_000
+"""Of a larger table the ledger keeps the total only."""
+
+MANY = 6  # common columns up to which all margins are compared
+REMEDY = "publish one of the two, or make the difference larger: merge categories, or round both"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts that a table publishes.
+
+    Parameters
+    ----------
+    name
+        What the table is called.
+    keys
+        The columns that say which cell a count is of.
+    cells
+        The count of each cell without those of totals, None for a hidden one.
+    totals
+        The published totals, by the cell with "" for what was summed over.
+    sha256
+        The checksum of the file; empty if there is none.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    cells: Cells
+    totals: Cells
+    sha256: str = ""
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(cls, name: str, table: OutputTable, rules: Rules, checksum: str = "") -> Counts | None:
+        """Take the counts from a table; None if it has none."""
+        if table.counts is None:
+            return None
+        inner: dict[tuple[str, ...], float | None] = {}
+        totals: dict[tuple[str, ...], float | None] = {}
+        for cell, count in zip(table.cells, table.counts.tolist(), strict=True):
+            plain = tuple("" if value.lower() in rules.totals else value for value in cell)
+            into = inner if plain == cell else totals
+            into[plain] = None if math.isnan(count) else count
+        return cls(name, table.keys, inner, totals, checksum)
+
+    @property
+    def base(self) -> int:
+        """What the counts are rounded to; 0 if they are not."""
+        shown = [*self.cells.values(), *self.totals.values()]
+        return rounded_to(np.array([np.nan if count is None else count for count in shown]))
+
+    def margin(self, names: Sequence[str]) -> Margin:
+        """Return counts over some of the keys: the sum of visible cells, and how many are hidden.
+
+        A published total is taken where cells are hidden.
+        """
+        places = [self.keys.index(name) for name in names]
+        found: Margin = {}
+        for cell, count in self.cells.items():
+            key = tuple(cell[place] for place in places)
+            before, hidden = found.get(key, (0.0, 0))
+            found[key] = (before + (count or 0.0), hidden + (count is None))
+        for cell, count in self.totals.items():
+            key = tuple(cell[place] for place in places)
+            rest = [value for place, value in enumerate(cell) if place not in places]
+            if not any(rest) and all(key) and count is not None and found.get(key, (0, 1))[1]:
+                found[key] = (count, 0)
+        return found
+
+    def entry(self) -> dict[str, Any]:
+        """Return what the ledger keeps: nothing that the table does not publish."""
+        listed = [[*cell, count] for cell, count in sorted(self.cells.items())]
+        totals = [[*cell, count] for cell, count in sorted(self.totals.items())]
+        text = json.dumps([self.keys, listed, totals], ensure_ascii=False)
+        sums = self.margin(())
+        total, hidden = sums.get((), (0.0, 0))
+        small = len(listed) + len(totals) <= MOST_CELLS
+        return {
+            "what": self.name[:200],
+            "sha256": self.sha256,
+            "columns": list(self.keys),
+            "digest": sha256(text.encode()).hexdigest(),
+            "total": None if hidden else total,
+            "cells": listed if small else None,
+            "totals": totals if small else None,
+        }
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Counts:
+        """Read what the ledger keeps."""
+        try:
+            name, keys = str(entry["what"]), tuple(str(key) for key in entry["columns"])
+            if entry["cells"] is None:
+                return cls(name, (), {(): entry["total"]}, {}, str(entry["sha256"]))
+            cells, totals = (
+                {tuple(str(one) for one in cell): _count(count) for *cell, count in entry[part]}
+                for part in ("cells", "totals")
+            )
+            if any(len(cell) != len(keys) for cell in (*cells, *totals)):
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise CaveatError(
+                "the entry of a published table is damaged",
+                where="ledger",
+                do="take the file from a backup: without the entry differences are not seen",
+            ) from None
+        return cls(name, keys, cells, totals, str(entry["sha256"]))
+
+
+def _count(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise ValueError
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A count that two tables tell together.
+
+    Parameters
+    ----------
+    cell
+        The values of the common columns.
+    hidden
+        Whether it is that of a cell that one of the tables hides.
+    """
+
+    cell: Mapping[str, str]
+    hidden: bool
+
+
+def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Difference]:
+    """Return what two tables of the same data tell together about fewer persons than allowed.
+
+    Parameters
+    ----------
+    one, other
+        The two tables.
+    threshold
+        The fewest persons that may be told about.
+
+    Examples
+    --------
+    >>> all_ages = Counts("all", ("sex",), {("f",): 120, ("m",): 110}, {})
+    >>> adults = Counts("adults", ("sex",), {("f",): 117, ("m",): 90}, {})
+    >>> [found.cell for found in compare_counts(all_ages, adults, 10)]
+    [{'sex': 'f'}]
+    """
+    common = tuple(name for name in one.keys if name in other.keys)
+    if one.base and one.base == other.base:  # rounding is a remedy: differences are not exact
+        return []
+    if len(_signs(one.margin(common), other.margin(common))) > 1:
+        return []  # neither is a part of the other
+    found: list[Difference] = []
+    within: set[tuple[tuple[str, str], ...]] = set()  # what a finer cell has said already
+    pairs = [(names, one.margin(names), other.margin(names)) for names in _subsets(common)]
+    same = not any(_signs(first, second) for _, first, second in pairs)
+    for names, first, second in pairs:
+        for cell in (cell for cell in first if cell in second):
+            (a, gaps_a), (b, gaps_b) = first[cell], second[cell]
+            told = _told(a, gaps_a, b, gaps_b, threshold)
+            if told is not None and (same or not told):
+                named = tuple(zip(names, cell, strict=True))
+                if named not in within:
+                    found.append(Difference(dict(named), told))
+                    within.update(_subsets(named))
+    return [*found, *_of_bands(one, other, common, threshold)]
+
+
+def _of_bands(
+    one: Counts, other: Counts, common: tuple[str, ...], threshold: int
+) -> Iterator[Difference]:
+    """Compare intervals that are cut differently: alone, and within each other common column."""
+    for name in common:
+        for names in ((name,), *((name, more) for more in common if more != name)):
+            first, second = _by_band(one.margin(names)), _by_band(other.margin(names))
+            for rest in first.keys() & second.keys():
+                for band in between(first[rest], second[rest], threshold):
+                    cell = dict(zip(names, (band, *rest), strict=True))
+                    yield Difference(cell, hidden=False)
+
+
+def _by_band(
+    margin: Margin,
+) -> dict[tuple[str, ...], dict[str, float]]:
+    """Return counts by their first value, for each combination of the others; without hidden."""
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for (band, *rest), (count, gaps) in margin.items():
+        found.setdefault(tuple(rest), {})[band] = math.nan if gaps else count
+    return found
+
+
+def _told(a: float, gaps_a: int, b: float, gaps_b: int, threshold: int) -> bool | None:
+    """Say what two counts tell: True of a hidden cell, False of a few persons, None of nobody."""
+    if gaps_a and gaps_b:
+        return None
+    if not gaps_a and not gaps_b:
+        return False if 0 < abs(a - b) < threshold else None
+    left = (b - a) if gaps_a else (a - b)
+    gaps = gaps_a or gaps_b
+    if left < 0:
+        return None  # about other persons
+    return True if gaps == 1 or left < threshold else None
+
+
+def _signs(one: Margin, other: Margin) -> set[bool]:
+    """Return in which directions counts differ: in none if they are of the same persons.
+
+    If one table is about some of the other's persons, no count goes the other way.
+    """
+    return {
+        one[cell][0] > other[cell][0]
+        for cell in one.keys() & other.keys()
+        if not one[cell][1] and not other[cell][1] and one[cell][0] != other[cell][0]
+    }
+
+
+def _subsets(names: tuple[Some, ...]) -> Iterator[tuple[Some, ...]]:
+    """Return the margins to compare, the finest first."""
+    sizes = range(len(names), -1, -1) if len(names) <= MANY else (len(names), 2, 1, 0)
+    for size in sizes:
+        yield from combinations(names, size)
+
+
+def differencing_findings(
+    new: Counts, earlier: Sequence[Counts], rules: Rules
+) -> Iterator[Finding]:
+    """Compare a table with others that were published from the same data."""
+    for other in earlier:
+        if other.sha256 and other.sha256 == new.sha256:
+            continue
+        found = compare_counts(new, other, rules.threshold)
+        hidden = [one for one in found if one.hidden]
+        few = [one for one in found if not one.hidden]
+        if hidden:
+            yield Finding(
+                "differencing",
+                Verdict.REFUSE,
+                f"with {other.name} hidden cells can be computed: {_in_words(hidden)}",
+                "hide the same cells in both tables",
+            )
+        if few:
+            yield Finding(
+                "differencing",
+                Verdict.REFUSE,
+                f"it differs from {other.name} by fewer than {rules.threshold} persons: "
+                f"{_in_words(few)}",
+                REMEDY,
+            )
+
+
+def _in_words(found: Sequence[Difference]) -> str:
+    cells = [
+        ", ".join(f"{name} {value}" for name, value in one.cell.items()) or "all together"
+        for one in found[:3]
+    ]
+    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+    return "; ".join(cells) + more

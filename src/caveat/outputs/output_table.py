@@ -1,0 +1,313 @@
+"""An output that is a table: which columns are keys, which are statistics, and of what barn."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError
+from caveat.outputs.finding import Cell
+from caveat.outputs.statbarns import STATBARNS, Statbarn, barn_of, known_barn
+from caveat.table import Column, Table
+
+__all__ = ["Described", "OutputTable", "Statistic", "numbers", "rounded_to"]
+
+Floats = NDArray[np.float64]
+
+HIDDEN = frozenset({"", "-", "*", ".", "..", ":", "x", "c", "[c]", "(c)", "suppressed", "hidden"})
+"""What stands in a cell that is hidden; also whatever begins with <."""
+
+LARGEST = re.compile(r"(?:largest|max|top)[ _-]?(\d+)", re.IGNORECASE)
+# Fewer counts, or even ones, are multiples of a number by chance.
+FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
+FREQUENCIES = STATBARNS["frequencies"]
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is known about an output, where its columns do not say it.
+
+    Parameters
+    ----------
+    form
+        "long": a row is a cell. "cross": the first column and the header are the keys, and the
+        cells are counts.
+    count
+        The column with the number of persons.
+    statistics
+        Other columns with the statistic that they hold.
+    largest
+        The columns with the largest contributions, the largest first.
+    keys
+        Columns that say which cell a row is, whatever they are called; all others that are no
+        statistics do so too, unless they are numbers that tell no rows apart.
+    across
+        Of a cross table: what the header holds.
+    """
+
+    form: str = "long"
+    count: str | None = None
+    statistics: Mapping[str, str] = field(default_factory=dict)
+    largest: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    across: str = "columns"
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A column beside the counts: its barn, what it is called there, and its cells."""
+
+    barn: Statbarn
+    said: str
+    values: Floats
+
+    __repr__ = without_values
+
+
+@dataclass(frozen=True)
+class OutputTable:
+    """A table of cells.
+
+    Parameters
+    ----------
+    keys
+        The columns that say which cell a row is.
+    cells
+        For each row its values of the keys, as text.
+    counts
+        For each row the number of persons, NaN if it is hidden; None if there is no such column.
+    count_name
+        The column of the counts.
+    statistics
+        The other statistics by their columns.
+    largest
+        The largest contributions, the largest first.
+    columns
+        All columns of the file.
+    places
+        Row and column in the file for each cell.
+    unknown
+        Columns of numbers that say neither which cell a row is nor what they are.
+    """
+
+    keys: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    counts: Floats | None
+    count_name: str
+    statistics: Mapping[str, Statistic]
+    largest: tuple[Floats, ...]
+    columns: tuple[str, ...]
+    places: tuple[Cell, ...]
+    unknown: tuple[str, ...] = ()
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(cls, table: Table, described: Described | None = None) -> OutputTable | None:
+        """Read a table as an output; None if no column is a known statistic."""
+        described = described or Described()
+        _check_names(table, described)
+        if described.form == "cross":
+            return _cross(table, described)
+        found = _statistics(table, described)
+        count = described.count or next(
+            (name for name, barn in found.items() if barn is FREQUENCIES), None
+        )
+        largest = described.largest or _largest(table)
+        if count is None and not found:
+            return None
+        chosen = {name: barn for name, barn in found.items() if barn is not FREQUENCIES}
+        others = {*chosen, *largest, *([count] if count else ())}
+        rest = tuple(name for name in table.names if name not in others)
+        unknown = _unknown(table, rest, described.keys)
+        keys = tuple(name for name in rest if name not in unknown)
+        return cls(
+            keys,
+            _unique_cells(keys, _rows(table, keys)),
+            None if count is None else _counts(numbers(table[count], count), count),
+            count or "",
+            {
+                name: Statistic(
+                    barn, described.statistics.get(name, name), numbers(table[name], name)
+                )
+                for name, barn in chosen.items()
+                if name not in largest
+            },
+            tuple(numbers(table[name], name) for name in largest),
+            table.names,
+            tuple((row, count or next(iter(chosen))) for row in range(table.n_rows)),
+            unknown,
+        )
+
+    def named(self, row: int) -> dict[str, str]:
+        """Return the values of the keys in a row."""
+        return dict(zip(self.keys, self.cells[row], strict=True))
+
+
+def _check_names(table: Table, described: Described) -> None:
+    if table.n_rows == 0:
+        raise CaveatError("the table has no rows", do="check how it was made")
+    wanted = (described.count, *described.statistics, *described.largest, *described.keys)
+    for name in wanted:
+        if name is not None and name not in table:
+            raise CaveatError(
+                f"there is no column {name!r}", do=f"use {', '.join(table.names[:20])}"
+            )
+
+
+def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
+    """Return the columns that hold a statistic, by what they are declared or called."""
+    found: dict[str, Statbarn] = {}
+    for name in table.names:
+        if name in described.statistics:
+            found[name] = barn_of(described.statistics[name])
+        elif name == described.count:
+            found[name] = FREQUENCIES
+        elif name not in (*described.largest, *described.keys) and not LARGEST.fullmatch(name):
+            barn = known_barn(name)
+            if barn is not None and _is_numeric(table[name]):
+                found[name] = barn
+    counts = [name for name, barn in found.items() if barn is FREQUENCIES]
+    if len(counts) > 1 and described.count is None:
+        raise CaveatError(
+            f"{' and '.join(counts[:2])} could both be the numbers of persons",
+            do='say which with count = "…" in [[output]] of the rules',
+        )
+    return found
+
+
+def _largest(table: Table) -> tuple[str, ...]:
+    """Return the columns with the largest contributions, by their numbers."""
+    found = {int(m[1]): name for name in table.names if (m := LARGEST.fullmatch(name))}
+    return tuple(found[number] for number in sorted(found))
+
+
+def _unknown(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return columns of numbers without which the rows are told apart as well: no keys."""
+    kept = list(names)
+    for name in reversed(names):
+        varies = table.n_rows == 1 or table[name].n_levels > 1
+        if table[name].kind.is_number and varies and name not in keys:
+            others = [other for other in kept if other != name]
+            if len(set(_rows(table, others))) == table.n_rows:
+                kept.remove(name)
+    return tuple(name for name in names if name not in kept)
+
+
+def _is_numeric(column: Column) -> bool:
+    """Whether cells are numbers, but for signs of hidden ones."""
+    if column.kind.is_number:
+        return True
+    values = {str(value).strip() for value in column.levels.tolist()}
+    return all(_number(value) is not None for value in values)
+
+
+def numbers(column: Column, name: str) -> Floats:
+    """Return the cells as numbers, NaN where a cell is hidden or missing."""
+    if column.kind.is_number:
+        return column.cell_numbers
+    of_level = []
+    for code, level in enumerate(column.levels.tolist()):
+        number = _number(str(level).strip())
+        if number is None:
+            row = int(np.flatnonzero(column.codes == code)[0]) + 1
+            raise CaveatError("a cell is neither a number nor hidden", column=name, row=row)
+        of_level.append(number)
+    return np.array([*of_level, *([math.nan] * len(column.missing))])[column.codes]
+
+
+def _number(text: str) -> float | None:
+    """Return a cell as a number, NaN for the sign of a hidden one, None for anything else."""
+    if text.lower() in HIDDEN or text.startswith("<"):
+        return math.nan
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _counts(values: Floats, name: str) -> Floats:
+    """Return counts, none of which is below 0."""
+    negative = np.flatnonzero(values < 0)
+    if len(negative):
+        raise CaveatError(
+            "a count is below 0",
+            column=name,
+            row=int(negative[0]) + 1,
+            do="check how the table was made",
+        )
+    return values
+
+
+def _rows(table: Table, keys: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    columns = [[_text(value) for value in table[key].values] for key in keys]
+    return tuple(zip(*columns, strict=True)) if columns else ((),) * table.n_rows
+
+
+def _text(value: Any) -> str:
+    """Return a value of a key as text: the same from all formats of files."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
+def _unique_cells(
+    keys: tuple[str, ...], cells: tuple[tuple[str, ...], ...]
+) -> tuple[tuple[str, ...], ...]:
+    seen: dict[tuple[str, ...], int] = {}
+    for row, cell in enumerate(cells):
+        if cell in seen:
+            raise CaveatError(
+                f"it is the same cell as row {seen[cell] + 1:,}"
+                + ("" if keys else ": no column says which cell a row is"),
+                row=row + 1,
+                do="say in [[output]] of the rules which columns are statistics",
+            )
+        seen[cell] = row
+    return cells
+
+
+def _cross(table: Table, described: Described) -> OutputTable:
+    """Return a cross table of counts as one row a cell."""
+    side, *names = table.names
+    if not names:
+        raise CaveatError("a cross table has a column beside its first", do="give it as long")
+    labels = [_text(value) for value in table[side].values]
+    columns = {name: _counts(numbers(table[name], name), name) for name in names}
+    rows = range(table.n_rows)
+    keys = (side, described.across)
+    cells = tuple((labels[row], name) for row in rows for name in names)
+    return OutputTable(
+        keys,
+        _unique_cells(keys, cells),
+        np.array([columns[name][row] for row in rows for name in names]),
+        described.across,
+        {},
+        (),
+        table.names,
+        tuple((row, name) for row in rows for name in names),
+    )
+
+
+def rounded_to(counts: Floats) -> int:
+    """Return the base that all counts are multiples of; 0 if they are not rounded.
+
+    Examples
+    --------
+    >>> rounded_to(np.array([15, 20, 35, 0, 70, 45])), rounded_to(np.array([15, 20, 36, 0, 71, 45]))
+    (5, 0)
+    """
+    whole = counts[np.isfinite(counts)]
+    if len(whole) < FEWEST_ROUNDED or np.any(whole % 1 != 0):
+        return 0
+    base = reduce(math.gcd, whole.astype(np.int64).tolist(), 0)
+    return base if base >= SMALLEST_BASE else 0

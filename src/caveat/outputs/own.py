@@ -1,0 +1,113 @@
+"""Caveat's own outputs, held to the same rules: evidence and the reports made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from caveat.documents import parse
+from caveat.errors import CaveatError
+from caveat.evidence import check, external, read, withheld
+from caveat.outputs.finding import Finding
+from caveat.outputs.statbarns import Rules, Verdict
+
+__all__ = ["check_evidence", "evidence_findings", "few_behind", "report_findings", "version_of"]
+
+PAGE = re.compile(r'<body class="(internal|external)">')
+MARKDOWN = re.compile(r"^Disclosure report, (internal|external) version", re.MULTILINE)
+
+
+def check_evidence(content: dict[str, Any], where: str) -> None:
+    """Refuse what is neither evidence nor what may leave of it, which no schema describes."""
+    if content.get("seed") is not None or content.get("inputs") is not None:
+        check(content, where)
+        return
+    try:
+        external(content)
+    except (KeyError, TypeError, AttributeError):
+        raise CaveatError(
+            "this is no evidence of a release", where=where, do="give a file that a run has written"
+        ) from None
+
+
+def few_behind(content: dict[str, Any], threshold: int) -> list[str]:
+    """Return which published numbers rest on too few records, by the place they stand at.
+
+    Parameters
+    ----------
+    content
+        Evidence, all of it or what may leave.
+    threshold
+        The fewest records behind a number.
+    """
+    found = withheld(content, threshold)
+    for name in ("original_rows", "fitted_rows", "control_rows"):
+        n = content["release"].get(name)
+        if n is not None and 0 < n < threshold:
+            found.append(f"release: {name.replace('_', ' ')}")
+    return found
+
+
+def evidence_findings(content: dict[str, Any], rules: Rules) -> Iterator[Finding]:
+    """Hold evidence to the rules: all of it stays inside, what may leave is looked into."""
+    if external(content) != content:
+        yield Finding(
+            "confidential",
+            Verdict.REFUSE,
+            "it is the evidence for the inside: it names records and describes the original",
+            "publish what caveat report --external makes of it",
+        )
+    few = few_behind(content, rules.threshold)
+    if few:
+        yield Finding(
+            "threshold",
+            Verdict.REFUSE,
+            f"numbers rest on fewer than {rules.threshold} records: {', '.join(few[:5])}"
+            + (f" and {len(few) - 5:,} more" if len(few) > 5 else ""),
+            "leave these measures out, or measure with more records",
+        )
+
+
+def version_of(text: str) -> str | None:
+    """Return whether a text is an "internal" or "external" report of Caveat's; None if neither."""
+    is_page = '<meta name="generator" content="Caveat ' in text
+    found = (PAGE if is_page else MARKDOWN).search(text)
+    return None if found is None else found[1]
+
+
+def report_findings(path: Path, version: str, rules: Rules) -> Iterator[Finding]:
+    """Say whether a report may leave: by the evidence beside it, if that is what it was made of."""
+    if version == "internal":
+        yield Finding(
+            "confidential",
+            Verdict.REFUSE,
+            "it is the report for the inside",
+            "write the other one with caveat report --external",
+        )
+        return
+    evidence = path.parent / "evidence.json"
+    if not _belongs(path, evidence):
+        yield Finding(
+            "evidence",
+            Verdict.REVIEW,
+            "the evidence that it was written from is not in its folder",
+            "check the report where caveat run has written it",
+        )
+        return
+    yield from evidence_findings(external(read(evidence)), rules)
+
+
+def _belongs(report: Path, evidence: Path) -> bool:
+    """Whether a run has written both, by the checksums in its manifest."""
+    try:
+        content = parse((report.parent / "manifest.json").read_bytes())
+        listed = {entry["name"]: entry["sha256"] for entry in content["files"]}
+        return all(
+            listed.get(file.name) == sha256(file.read_bytes()).hexdigest()
+            for file in (report, evidence)
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

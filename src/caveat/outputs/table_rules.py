@@ -1,0 +1,268 @@
+"""The rules on tables: low counts, empty and full cells, totals, dominance, and those of barns."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.outputs.finding import Finding, cells_in_words
+from caveat.outputs.output_table import OutputTable, Statistic, rounded_to
+from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
+
+__all__ = ["dominates", "table_findings"]
+
+Floats = NDArray[np.float64]
+Rows = list[int]
+
+COUNTS = STATBARNS["frequencies"]
+AGGREGATES = STATBARNS["linear aggregates"]
+SUMS, MEANS = ("total", "sum"), ("mean", "average")
+SLACK = 1e-9  # by so much, of a total, sums of decimal numbers may differ from it
+
+
+def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
+    """Hold a table to the rules of the barns that its columns belong to."""
+    if table.unknown:
+        yield Finding(
+            "unknown",
+            Verdict.REVIEW,
+            f"what {' and '.join(table.unknown[:3])} holds is not known",
+            "say so with statistics = { … }, or with keys = [ … ], in [[output]] of the rules",
+        )
+    lines = _lines(table, rules)
+    if table.counts is not None:
+        yield from _low(table, table.counts, rules)
+        yield from _empty_and_full(table, table.counts, lines, rules)
+        yield from _totals(table, table.counts, rules)
+    for name, statistic in table.statistics.items():
+        yield from _statistic(table, name, statistic, rules)
+
+
+def _found(
+    table: OutputTable, rows: Sequence[int], rule: str, verdict: Verdict, what: str, remedy: str
+) -> Iterator[Finding]:
+    if len(rows) and verdict is not Verdict.SAFE:
+        cells = tuple(table.places[row] for row in rows)
+        columns = len({column for _, column in table.places}) > 1
+        yield Finding(
+            rule, verdict, f"{cells_in_words(cells, columns=columns)}: {what}", remedy, cells
+        )
+
+
+def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
+    low = np.flatnonzero((counts > 0) & (counts < rules.threshold)).tolist()
+    what = f"fewer than {rules.threshold} persons"
+    yield from _found(table, low, "threshold", Verdict.REFUSE, what, COUNTS.remedy)
+    if np.any(np.isfinite(counts) & (counts % 1 != 0)):
+        yield Finding(
+            "weighted",
+            Verdict.REVIEW,
+            "counts are not whole: the rules are about persons, not about weights or noise",
+            "hand in the numbers of persons too",
+        )
+
+
+def _lines(table: OutputTable, rules: Rules) -> list[Rows]:
+    """Return the rows and columns of a table: cells that differ in one key only, without totals."""
+    inner = [row for row in range(len(table.cells)) if not _totals_in(table, row, rules)]
+    found = []
+    for place in range(len(table.keys)):
+        groups: dict[tuple[str, ...], Rows] = defaultdict(list)
+        for row in inner:
+            cell = table.cells[row]
+            groups[cell[:place] + cell[place + 1 :]].append(row)
+        found += [rows for rows in groups.values() if len(rows) > 1]
+    return found
+
+
+def _totals_in(table: OutputTable, row: int, rules: Rules) -> list[int]:
+    """Return the places of the keys at which a row is a total."""
+    return [i for i, value in enumerate(table.cells[row]) if value.lower() in rules.totals]
+
+
+def _empty_and_full(
+    table: OutputTable, counts: Floats, lines: list[Rows], rules: Rules
+) -> Iterator[Finding]:
+    empty = {
+        row
+        for row in np.flatnonzero(counts == 0).tolist()
+        if not rules.is_structural(table.named(row))
+    }
+    full = set()
+    for rows in lines:
+        filled = [row for row in rows if counts[row] != 0]  # a hidden one may be
+        if len(filled) == 1 and counts[filled[0]] > 0 and empty.intersection(rows):
+            full.add(filled[0])
+    yield from _found(
+        table, sorted(full), "full", rules.full,
+        "all persons of a line of the table are in one cell: what is true of all is true of each",
+        COUNTS.remedy,
+    )  # fmt: skip
+    yield from _found(
+        table, sorted(empty), "empty", rules.empty,
+        "nobody is in the cell: it says of everybody else what they are not",
+        f"declare what must be empty under [[structural]] of the rules; else {COUNTS.remedy}",
+    )  # fmt: skip
+
+
+def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
+    """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
+    where = {cell: row for row, cell in enumerate(table.cells)}
+    parts: dict[tuple[int, tuple[str, ...]], Rows] = defaultdict(list)
+    for row, cell in enumerate(table.cells):
+        for i in set(range(len(cell))) - set(_totals_in(table, row, rules)):
+            parts[i, cell[:i] + cell[i + 1 :]].append(row)
+    base = rounded_to(counts)
+    wrong, told = set(), set()
+    for cell, row in where.items():
+        for i in _totals_in(table, row, rules):
+            rows = parts.get((i, cell[:i] + cell[i + 1 :]), [])
+            hidden = [one for one in rows if math.isnan(counts[one])]
+            left = counts[row] - np.nansum(counts[rows])
+            if not rows or math.isnan(left):
+                continue
+            slack = base * (len(rows) + 1) / 2 if base else SLACK * abs(counts[row])
+            if left < -slack or (not hidden and left > slack):
+                wrong.add(row)
+            elif not base and (len(hidden) == 1 or (hidden and left <= slack)):
+                told.update(hidden)
+    yield from _found(
+        table, sorted(told), "recomputed", Verdict.REFUSE,
+        "the hidden cell is its total less the other cells",
+        "hide a second cell in each row and column with a hidden one",
+    )  # fmt: skip
+    yield from _found(
+        table, sorted(wrong), "totals", Verdict.REVIEW,
+        "the total is not the sum of its cells",
+        "check how the table was made: a table that is wrong cannot be checked",
+    )  # fmt: skip
+
+
+def _statistic(
+    table: OutputTable, name: str, statistic: Statistic, rules: Rules
+) -> Iterator[Finding]:
+    """Hold one column to the rules of its barn."""
+    barn = statistic.barn
+    shown = np.flatnonzero(np.isfinite(statistic.values)).tolist()
+    if barn.name == "maxima and minima":
+        yield Finding(
+            "endpoint", Verdict.REFUSE, f"{name}: an end of the values is that of one person",
+            barn.remedy, tuple((table.places[row][0], name) for row in shown),
+        )  # fmt: skip
+    elif barn.name == "calculated odds and risk ratios":
+        yield Finding("ratio", Verdict.REVIEW, f"{name}: a ratio of counts is not assessed itself",
+                      barn.remedy)  # fmt: skip
+    elif barn.rules and table.counts is None:
+        yield Finding(
+            "threshold", Verdict.REVIEW, f"{name}: how many persons are behind it is not said",
+            "add a column count with the number of persons",
+        )  # fmt: skip
+    elif barn.rules == ("degrees_of_freedom",) and table.counts is not None:
+        few = [row for row in shown if not table.counts[row] > rules.degrees_of_freedom]
+        what = f"{name} of {rules.degrees_of_freedom} or fewer persons"
+        yield from _found(table, few, "degrees_of_freedom", Verdict.REFUSE, what, barn.remedy)
+    elif table.counts is not None and barn.rules:
+        shown_of_hidden = [row for row in shown if math.isnan(table.counts[row])]
+        what = f"{name} is shown where the number of persons is hidden"
+        yield from _found(table, shown_of_hidden, "threshold", Verdict.REVIEW, what, barn.remedy)
+        if barn.name == "position":
+            yield from _tails(table, name, statistic.said, table.counts, shown, rules)
+    if barn is AGGREGATES:
+        yield from _dominance(table, name, statistic, shown, rules)
+
+
+def _tails(
+    table: OutputTable, name: str, said: str, counts: Floats, shown: Rows, rules: Rules
+) -> Iterator[Finding]:
+    """See whether enough persons lie on either side of a percentile."""
+    share = percentile_of(said)
+    few = [row for row in shown if counts[row] * min(share, 1 - share) < rules.threshold
+           and counts[row] >= rules.threshold]  # fmt: skip
+    what = f"fewer than {rules.threshold} persons lie on one side of {name}"
+    yield from _found(
+        table, few, "position", Verdict.REVIEW, what, STATBARNS["position"].remedy
+    )  # fmt: skip
+
+
+def _dominance(
+    table: OutputTable, name: str, statistic: Statistic, shown: Rows, rules: Rules
+) -> Iterator[Finding]:
+    """Hold sums to the (n, k) and the p % rule, where the largest contributions are known."""
+    needed, said = max(rules.dominance_n, 2), statistic.said.strip().lower()
+    if said not in SUMS and said not in MEANS:
+        yield Finding("nk-rule", Verdict.REVIEW, f"{name}: a share is not assessed itself",
+                      "hand in the total that it is a share of")  # fmt: skip
+        return
+    if len(table.largest) < needed or (said in MEANS and table.counts is None):
+        yield Finding(
+            "nk-rule", Verdict.REVIEW,
+            f"{name}: whether few contributors make up most of a cell is not known",
+            f"add columns largest_1 to largest_{needed} with the largest contributions "
+            "(they are for the check, not for publication)",
+        )  # fmt: skip
+        return
+    sums = statistic.values
+    if said in MEANS and table.counts is not None:
+        sums = sums * table.counts
+    nk, p = [], []
+    for row in shown:
+        top = [column[row] for column in table.largest[:needed]]
+        if any(math.isnan(one) for one in top):
+            raise CaveatError("a largest contribution is missing", row=row + 1,
+                              do="give 0 where there is none")  # fmt: skip
+        many, ratio = dominates(sums[row], top, rules, row=row)
+        nk += [row] * many
+        p += [row] * ratio
+    what = f"the {rules.dominance_n} largest have {rules.dominance_share:.0%} of {name} or more"
+    yield from _found(table, nk, "nk-rule", Verdict.REFUSE, what, AGGREGATES.remedy)
+    what = f"the second largest can tell the largest within {rules.p:.0%} ({name})"
+    yield from _found(table, p, "p-ratio", Verdict.REFUSE, what, AGGREGATES.remedy)
+
+
+def dominates(
+    total: float, largest: Sequence[float], rules: Rules, *, row: int | None = None
+) -> tuple[bool, bool]:
+    """Say whether a cell breaks the (n, k) rule, and whether it breaks the p % rule.
+
+    Parameters
+    ----------
+    total
+        The sum of all contributions.
+    largest
+        The largest contributions, the largest first; at least n of them, and two.
+    rules
+        The rules.
+    row
+        The row of the cell, from 0, for messages.
+
+    Examples
+    --------
+    >>> dominates(100, [60, 35], Rules())  # 95 of 100; the rest, 5, is below 10 % of 60
+    (True, True)
+    >>> dominates(100, [50, 30], Rules())  # 80 of 100; the rest, 20, is above 5
+    (False, False)
+    """
+    where = None if row is None else row + 1
+    if min(largest) < 0 or total < 0:
+        raise CaveatError("a contribution or a sum is below 0: there is no dominance rule for it",
+                          row=where, do="check amounts and their signs apart")  # fmt: skip
+    if any(one < other for one, other in pairwise(largest)):
+        raise CaveatError("the largest contributions are not in order", row=where,
+                          do="give the largest first")  # fmt: skip
+    slack = SLACK * total
+    if sum(largest) > total + slack:
+        raise CaveatError("the largest contributions are more than the sum", row=where,
+                          do="check how the table was made")  # fmt: skip
+    if total == 0:
+        return False, False
+    share = sum(largest[: rules.dominance_n]) / total
+    rest = total - largest[0] - largest[1]
+    # A cell of exactly k is refused, as in ACRO; of exactly p it is not.
+    too_many = bool(share >= rules.dominance_share - SLACK)
+    return too_many, bool(rest < rules.p * largest[0] - slack)

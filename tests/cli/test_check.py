@@ -1,0 +1,101 @@
+"""``caveat check`` as it is met at the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from caveat.cli import app
+from caveat.errors import CaveatError
+from caveat.outputs.sacro import schema
+from caveat.privacy.ledger import Ledger
+
+LEDGER = ("--ledger", "ledger.jsonl", "--dataset", "survey")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("all.csv").write_text("sex,count\nf,120\nm,110\n")
+    Path("adults.csv").write_text("sex,count\nf,117\nm,90\n")
+    Path("low.csv").write_text("sex,count\nf,120\nm,4\n")
+    Path("picture.png").write_text("x")
+    return tmp_path
+
+
+def check(*arguments: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, ["check", *arguments])
+    if isinstance(done.exception, CaveatError):
+        raise done.exception
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def test_each_output_has_a_verdict_a_reason_and_a_remedy(here: Path) -> None:
+    assert check("all.csv") == "all.csv: safe\n  table (frequencies)\n"
+    lines = check("all.csv", "low.csv", "picture.png", code=3).splitlines()
+    assert lines[0] == "all.csv: safe"
+    assert lines[2:5] == [
+        "low.csv: refuse",
+        "  table (frequencies)",
+        "  refuse: row 2: fewer than 10 persons",
+    ]
+    assert lines[5].startswith("    remedy: suppress the cell")
+    assert "  custom (not checked)" in lines
+    Path("rules.toml").write_text("[rules]\nthreshold = 4\n")
+    check("low.csv", "--rules", "rules.toml")
+
+
+def test_what_was_published_is_in_the_ledger_and_compared(here: Path) -> None:
+    check("all.csv", *LEDGER)
+    assert not Path("ledger.jsonl").exists()  # checked is not published
+    check("all.csv", *LEDGER, "--publish")
+    (entry,) = Ledger("ledger.jsonl").entries("survey")
+    assert (entry["kind"], entry["what"], entry["columns"]) == ("table", "all.csv", ["sex"])
+    said = check("adults.csv", *LEDGER, "--publish", code=3)
+    assert "it differs from all.csv by fewer than 10 persons: sex f" in said
+    check("all.csv", *LEDGER, "--publish")  # the same file again is no second one
+    assert len(Ledger("ledger.jsonl").entries()) == 1
+    check("adults.csv", "--ledger", "ledger.jsonl", "--dataset", "another survey")
+
+
+def test_tables_cost_nothing(here: Path) -> None:
+    check("all.csv", *LEDGER, "--publish")
+    assert Ledger("ledger.jsonl").spent("survey", 1e-6) == 0
+
+
+def test_a_damaged_entry_is_not_passed_over(here: Path) -> None:
+    Path("ledger.jsonl").write_text('{"kind": "table", "dataset": "survey", "what": "x"}\n')
+    with pytest.raises(CaveatError, match="the entry of a published table is damaged"):
+        check("all.csv", *LEDGER)
+
+
+def test_results_for_the_viewer(here: Path) -> None:
+    check("all.csv", "low.csv", "--results", "out", code=3)
+    content = json.loads(Path("out/results.json").read_text())
+    Draft202012Validator(schema()).validate(content)
+    assert [one["status"] for one in content["results"].values()] == ["pass", "fail"]
+    assert Path("out/low.csv").read_text() == Path("low.csv").read_text()
+    with pytest.raises(CaveatError, match="exists already"):
+        check("all.csv", "--results", "out")
+    check("all.csv", "--results", "out", "--force")
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        "all.csv", "checksums", "manifest.json", "results.json",
+    ]  # fmt: skip
+
+
+def test_mistakes(here: Path) -> None:
+    for wrong in (["--ledger", "l.jsonl"], ["--dataset", "x"], ["--publish"]):
+        with pytest.raises(CaveatError, match="a ledger and the name of the data"):
+            check("all.csv", *wrong)
+    Path("empty.csv").write_text("")
+    with pytest.raises(CaveatError, match=r"empty\.csv: the file is empty"):
+        check("empty.csv", "--results", "out")
+    assert not Path("out").exists()
+    Path("results.json").write_text("{}")
+    with pytest.raises(CaveatError, match="a file of this name itself"):
+        check("results.json", "--results", "out")

@@ -1,0 +1,30 @@
+"""What ``caveat run`` says when it is done; the run itself is tried in tests/release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.sample import small
+
+from caveat.cli.run import _print
+from caveat.release.run import Outcome
+
+
+def said(content: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
+    _print(Outcome(Path("release"), content))
+    return capsys.readouterr().out
+
+
+def test_what_was_withheld_from_the_external_report_is_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    content = small()
+    assert "not in the external report" not in said(content, capsys)
+    content["scenarios"][0]["measurements"][0]["n"] = 9
+    content["scenarios"][1]["measurements"][0]["n"] = 1
+    assert (
+        "not in the external report, fewer than 10 records behind it: a neighbour: repU; "
+        "who knows everything else: strongShare of marital\n"
+    ) in said(content, capsys)

@@ -1,0 +1,104 @@
+"""What an output is, and what is said about files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.outputs.checking import check_files, check_table
+from caveat.outputs.output_table import Described
+from caveat.outputs.statbarns import Rules, Verdict
+
+
+def file(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_files_of_all_forms(tmp_path: Path) -> None:
+    table = file(tmp_path, "table.csv", "sex,count\nf,120\nm,4\n")
+    model = {"n": 500, "coefficients": [{"term": "Intercept"}, {"term": "age"}]}
+    paths = [
+        table,
+        file(tmp_path, "model.json", json.dumps(model)),
+        file(tmp_path, "list.json", "[1, 2]"),
+        file(tmp_path, "other.json", "{}"),
+        file(tmp_path, "picture.png", "x"),
+        file(tmp_path, "words.csv", "a,b\nx,y\n"),
+    ]
+    found = check_files(paths)
+    assert [(one.name, one.form, one.verdict.value) for one in found] == [
+        ("table.csv", "table", "refuse"),
+        ("model.json", "regression", "safe"),
+        ("list.json", "custom", "needs review"),
+        ("other.json", "custom", "needs review"),
+        ("picture.png", "custom", "needs review"),
+        ("words.csv", "custom", "needs review"),
+    ]
+    assert check_files([table], Rules(threshold=3))[0].verdict is Verdict.SAFE
+
+
+def test_parquet_and_csv_are_the_same(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [1, 2], "count": [120, 4]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    one, other = check_files([tmp_path / "a.csv", tmp_path / "a.parquet"])
+    assert one.findings == other.findings
+    assert one.counts is not None
+    assert other.counts is not None
+    assert one.counts.cells == other.counts.cells
+
+
+def test_outputs_are_compared_with_each_other_and_with_earlier_ones(tmp_path: Path) -> None:
+    one = file(tmp_path, "one.csv", "sex,count\nf,120\nm,110\n")
+    other = file(tmp_path, "two.csv", "sex,count\nf,117\nm,90\n")
+    first, second = check_files([one, other])
+    assert first.verdict is Verdict.SAFE
+    assert [finding.rule for finding in second.findings] == ["differencing"]
+    assert first.counts is not None
+    (alone,) = check_files([other], earlier=[first.counts])
+    assert alone.findings == second.findings
+    (again,) = check_files([one], earlier=[first.counts])
+    assert again.verdict is Verdict.SAFE
+
+
+def test_survival_tables() -> None:
+    frame = pd.DataFrame({"time": [0, 1, 2, 3], "at_risk": [100, 85, 70, 8],
+                          "events": [15, 15, 12, 0], "survival": [0.9, 0.7, 0.6, 0.6]})  # fmt: skip
+    found = check_table(frame)
+    assert found.form == "survival table"
+    assert [one.cells for one in found.findings] == [((3, "at_risk"),)]
+    few = check_table(frame.assign(at_risk=[100, 98, 97, 60], events=[2, 1, 37, 0]))
+    assert [one.cells for one in few.findings] == [((0, "events"), (1, "events"))]
+    (unsaid,) = check_table(frame[["time", "at_risk"]].head(3)).findings
+    assert unsaid.verdict is Verdict.REVIEW
+    with pytest.raises(CaveatError, match="column at_risk, row 2: a count is below 0"):
+        check_table(frame.assign(at_risk=[100, -1, 97, 60]))
+
+
+def test_a_description_goes_by_the_name_of_the_file(tmp_path: Path) -> None:
+    path = file(tmp_path, "cross.csv", "sex,north,south\nf,20,30\nm,40,3\n")
+    described = {"cross.csv": Described(form="cross", across="region")}
+    (found,) = check_files([path], described=described)
+    assert [finding.cells for finding in found.findings] == [((1, "south"),)]
+    assert check_files([path])[0].form == "custom"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("empty.csv", "", "empty.csv: the file is empty"),
+        ("header.csv", "sex,count\n", "header.csv: .*no rows"),
+        ("below.csv", "sex,count\nf,-3\n", "below.csv, column count, row 1: a count is below 0"),
+        ("broken.json", "{", "broken.json: this is no JSON file"),
+    ],
+)
+def test_bad_input(name: str, text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(CaveatError, match=said):
+        check_files([file(tmp_path, name, text)])
+    with pytest.raises(CaveatError, match="there is no such file"):
+        check_files([tmp_path / "nothing.csv"])

@@ -1,0 +1,86 @@
+"""Tables as outputs: which columns are what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.outputs.output_table import Described, OutputTable
+from caveat.table import Table
+
+
+def output(described: Described | None = None, **columns: list[object]) -> OutputTable:
+    found = OutputTable.of(Table.from_frame(pd.DataFrame(columns)), described)
+    assert found is not None
+    return found
+
+
+def test_columns_are_known_by_their_names() -> None:
+    table = output(sex=["f", "m"], n=[12, 20], Mean=[1.5, 2.5], largest_2=[1, 2], largest_1=[3, 4])
+    assert table.keys == ("sex",)
+    assert table.counts is not None
+    assert table.counts.tolist() == [12, 20]
+    assert [one.barn.letter for one in table.statistics.values()] == ["d"]
+    assert [column.tolist() for column in table.largest] == [[3, 4], [1, 2]]
+    assert "12" not in repr(table)
+
+
+def test_whole_numbers_are_keys_only_if_they_are_needed() -> None:
+    assert output(age=[1, 2, 3], count=[20, 30, 40]).keys == ("age",)
+    table = output(
+        region=["n", "s"], age=[1, 2], year=[2026] * 2, turnover=[3.5, 7.0], count=[20, 30]
+    )
+    assert table.keys == ("region", "year")
+    assert table.unknown == ("age", "turnover")
+    described = Described(keys=("code", "n"), count="count")
+    columns = {"region": ["n", "s"], "code": [1, 2], "n": [7, 8], "count": [20, 30]}
+    assert output(described, **columns).keys == ("region", "code", "n")
+
+
+@pytest.mark.parametrize("sign", ["", "*", "c", "<10", "..", "suppressed"])
+def test_hidden_cells_are_known_by_their_sign(sign: str) -> None:
+    table = output(sex=["f", "m", "x"], count=["12", sign, "1300"])
+    assert table.counts is not None
+    np.testing.assert_array_equal(table.counts, [12, np.nan, 1300])
+
+
+def test_a_cross_table_is_taken_apart() -> None:
+    table = output(
+        Described(form="cross", across="region"), sex=["f", "m"], north=[1, 2], south=[3, 4]
+    )
+    assert table.keys == ("sex", "region")
+    assert table.cells == (("f", "north"), ("f", "south"), ("m", "north"), ("m", "south"))
+    assert table.counts is not None
+    assert table.counts.tolist() == [1, 3, 2, 4]
+    assert table.places[1] == (0, "south")
+
+
+def test_a_description_comes_before_names() -> None:
+    described = Described(count="people", statistics={"income": "median"}, largest=("a", "b"))
+    table = output(described, sex=["f", "m"], people=[12, 20], income=[5, 6], a=[1, 1], b=[1, 0])
+    assert table.count_name == "people"
+    assert table.statistics["income"].barn.letter == "b"
+    assert len(table.largest) == 2
+
+
+def test_unknown_forms_are_none() -> None:
+    assert OutputTable.of(Table.from_frame(pd.DataFrame({"a": ["x"], "b": ["y"]}))) is None
+
+
+def test_mistakes_are_said() -> None:
+    with pytest.raises(CaveatError, match="column count, row 2: a count is below 0"):
+        output(sex=["f", "m"], count=[12, -1])
+    with pytest.raises(CaveatError, match="row 3: it is the same cell as row 1"):
+        output(sex=["f", "m", "f"], count=[12, 13, 14])
+    with pytest.raises(CaveatError, match="n and count could both be"):
+        output(sex=["f", "m"], n=[12, 13], count=[12, 13])
+    with pytest.raises(CaveatError, match="there is no column 'people'; use sex, n"):
+        output(Described(count="people"), sex=["f"], n=[12])
+    with pytest.raises(CaveatError, match="row 2: a cell is neither a number nor hidden"):
+        output(Described(count="people"), sex=["f", "m"], people=["12", "many"])
+    with pytest.raises(CaveatError, match="the table has no rows"):
+        OutputTable.of(Table.from_frame(pd.DataFrame({"a": [], "count": []})))
+    with pytest.raises(CaveatError, match="a cross table has a column beside"):
+        output(Described(form="cross"), sex=["f"])

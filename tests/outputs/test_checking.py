@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from caveat.errors import CaveatError
 from caveat.outputs.checking import check_files, check_table
+from caveat.outputs.differencing import Counts, compare_counts
 from caveat.outputs.output_table import Described
+from caveat.outputs.sacro import results, schema
 from caveat.outputs.statbarns import Rules, Verdict
+from caveat.table import Table
 
 
 def file(folder: Path, name: str, text: str) -> Path:
@@ -102,3 +109,27 @@ def test_bad_input(name: str, text: str, said: str, tmp_path: Path) -> None:
         check_files([file(tmp_path, name, text)])
     with pytest.raises(CaveatError, match="there is no such file"):
         check_files([tmp_path / "nothing.csv"])
+
+
+COLUMNS = ("sex", "age", "count", "n", "total", "mean", "max", "p90", "largest_1", "largest_2",
+           "sd", "term", "estimate", "df_resid", "at_risk", "events", "share")  # fmt: skip
+CELLS = ("", "0", "5", "12", "100", "-3", "2.5", "*", "<10", "f", "total", "0-19", "20+", "inf",
+         "1e400", "Intercept", "a[T.b]")  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_is_in_a_table_there_is_a_verdict_or_a_sentence(data: st.DataObject) -> None:
+    names = data.draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=5, unique=True))
+    row = st.lists(st.sampled_from(CELLS), min_size=len(names), max_size=len(names))
+    rows = data.draw(st.lists(row, min_size=1, max_size=6))
+    table = Table.from_frame(pd.DataFrame(rows, columns=names))
+    described = data.draw(st.sampled_from([None, Described(), Described(form="cross")]))
+    try:
+        found = check_table(table, described=described)
+    except CaveatError:
+        return
+    Draft202012Validator(schema()).validate(results([found], datetime.now(UTC)))
+    if found.counts is not None:
+        again = Counts.from_entry(json.loads(json.dumps(found.counts.entry(), allow_nan=False)))
+        assert compare_counts(found.counts, again, 10) == []

@@ -122,14 +122,16 @@ def test_the_control_is_drawn_by_the_seed_and_takes_no_part(parts, outcome):
     assert any("held out" in remark for remark in outcome.evidence["remarks"])
 
 
-def test_one_record_more_moves_nobody_else_of_a_private_control() -> None:
+def test_a_private_control_is_drawn_record_by_record_without_a_seed() -> None:
     table = Table.from_frame({"x": range(400)})
-    rows, fitted, control = hold_out_each(table, 0.25, 1)
+    rows, fitted, control = hold_out_each(table, 0.25)
     assert control is not None
     assert fitted.n_rows + control.n_rows == 400
-    assert 60 <= control.n_rows <= 140  # 100 give or take 4.6 standard deviations
-    fewer, _, _ = hold_out_each(table.take(range(399)), 0.25, 1)
-    assert [row for row in rows.tolist() if row < 399] == fewer.tolist()
+    assert fitted["x"].values.tolist() == rows.tolist()
+    assert 50 <= control.n_rows <= 150  # 100 give or take 5.8 standard deviations
+    again, _, _ = hold_out_each(table, 0.25)
+    assert rows.tolist() != again.tolist()
+    assert hold_out_each(table, 1e-12)[2] is None
 
 
 def test_the_attacker_with_the_release_has_the_numbers_of_an_audit(parts, outcome):

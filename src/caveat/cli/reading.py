@@ -75,9 +75,10 @@ class Reader:
         path, files = (None, ()) if data is None else (data.path, data.files)
         synthesis = with_budget(document, synthesis, schema)
         groups, tables = read_groups(document), read_tables(document)
-        read_too = (
-            specification, *files, *(table.path for table in tables), *margin_files(document)
-        )  # fmt: skip
+        budget = synthesis.get("budget")
+        ledger = () if budget is None else (Path(budget.ledger),)
+        read_too = (specification, *ledger, *files, *(table.path for table in tables),
+                    *margin_files(document))  # fmt: skip
         return cls(
             schema, {**declared, **given}, synthesis, groups, tables, path, document, read_too
         )

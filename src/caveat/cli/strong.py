@@ -14,10 +14,11 @@ import numpy as np
 
 from caveat.attack.entry import Attack
 from caveat.attack.figures import check_aim
+from caveat.attack.generator import plan_of
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.synthesis import load, make_plan
+from caveat.synthesis import load
 from caveat.table import Table, write
 from caveat.table.atomic import write_text
 
@@ -45,7 +46,7 @@ def attack_with_the_generator(
         )
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]
-    generator = load(model) if model else make_plan(table, reader.synthesis)
+    generator = load(model) if model else plan_of(reader.synthesis, table)
     with watched() as done:
         figures, lines = attack.run(table, releases, generator, **told, done=done)
     for name, value in figures.items():

@@ -101,6 +101,9 @@ def synth(
     if resume:
         _check_resume(model, seed, reader)
     check_outputs([*targets, model], force=force, inputs=reader.inputs)
+    if "budget" in reader.synthesis:
+        # The ledger need not be there yet; nothing else may take its place.
+        check_outputs([*targets, model, Path(reader.synthesis["budget"].ledger)], force=True)
     folder = tables_folder(out, reader.synthesis, force=force, inputs=[file, *reader.inputs])
     if reader.tables:
         raise CaveatError(

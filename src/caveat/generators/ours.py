@@ -145,7 +145,7 @@ class Setting:
 
     def seed_by_seed(self, table: Table) -> Callable[[int], FittedSetting]:
         """Return fits with any seed; where a fit draws nothing the table is fitted once."""
-        if self.options.get("budget") is not None:
+        if is_private(self.options):
             raise CaveatError(
                 "every release that is made from the data spends budget of the guarantee, and this "
                 "attacker makes many",

@@ -82,7 +82,8 @@ def _described(
         "mechanism": promise.mechanism,
         "unit": "one record",
         "neighbours": "one record more or less",
-        "domain": "declared in the specification, not taken from the data",
+        "domain": "declared in the specification; that nothing of it was read off the data is the "
+        "word of who signs the release",
         "records": _records(spec),
         "pairs": _pairs(measured),
         "tables": [

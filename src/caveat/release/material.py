@@ -171,16 +171,15 @@ def hold_out(
     return rows, table.take(rows).compact(), table.take(others).compact()
 
 
-def hold_out_each(
-    table: Table, share: float, seed: int
-) -> tuple[NDArray[np.int64], Table, Table | None]:
-    """Draw the control record by record, so that nobody has a say in who else is drawn.
+def hold_out_each(table: Table, share: float) -> tuple[NDArray[np.int64], Table, Table | None]:
+    """Draw the control record by record, each by a chance of its own that has no seed.
 
-    A guarantee needs it: with one record more in the data all others stay where they were.
+    A guarantee needs it: nobody has a say in who else is drawn, and nobody can draw it again.
     """
-    drawn = rng_of(seed, CONTROL).random(table.n_rows) < share
+    drawn = np.random.default_rng().random(table.n_rows) < share
     rows, others = np.flatnonzero(~drawn), np.flatnonzero(drawn)
-    return rows, table.take(rows).compact(), table.take(others).compact()
+    control = table.take(others).compact() if len(others) else None
+    return rows, table.take(rows).compact(), control
 
 
 def synthesise(
@@ -200,7 +199,7 @@ def synthesise(
     key = "" if spec.groups is None else spec.groups.key
     share = spec.release.control
     if is_private(spec.synthesis) and isinstance(share, float):
-        rows, fitted, control = hold_out_each(table, share, seed)
+        rows, fitted, control = hold_out_each(table, share)
     else:
         rows, fitted, control = hold_out(table, spec.release.held_out(table.n_rows), seed, key)
     ready = step("fit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from caveat.generators.ours import refuse_second_source
@@ -20,12 +21,18 @@ EVERY_FIT = "every release that is made from the data spends budget of the guara
 def budget_of(document: Document) -> Budget:
     """Return the budget of ``[privacy]``, or that of one release in a ledger beside the file."""
     given = document.content.get("privacy", {})
-    name = document.content.get("data", {}).get("path", document.path.name)
+    path = document.content.get("data", {}).get("path")
+    if path is None and "dataset" not in given:
+        document.fail(
+            ("privacy",),
+            "privacy.dataset is missing: releases of the same data share a budget by its name",
+            'add [privacy] with dataset = "…"',
+        )
     limit = given.get("limit")
     with document.at("privacy"):
         return Budget(
             document.path.parent / given.get("ledger", "ledger.jsonl"),
-            given.get("dataset", name),
+            given.get("dataset") or Path(path).name,
             None if limit is None else Limit(limit["epsilon"], limit["delta"]),
         )
 

@@ -289,9 +289,11 @@ class ReleaseSpec:
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Every file that is read: none of them is ever replaced."""
+        """Every file that is read, a ledger too: none of them is ever replaced."""
         several = tuple(table.path for table in self.tables)
-        return (self.path, *self.data.files, *several, *margin_files(self.document))
+        budget = self.options.get("budget")
+        ledger = () if budget is None else (Path(budget.ledger),)
+        return (self.path, *self.data.files, *several, *margin_files(self.document), *ledger)
 
     @property
     def options(self) -> Mapping[str, Any]:

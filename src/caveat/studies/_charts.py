@@ -1,4 +1,4 @@
-"""The pictures of the Buyer Beware study."""
+"""The pictures of studies: Buyer Beware, and the promise beside the loss."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.charts import COLOURS, Rows, titled
+from caveat.charts import COLOURS, Key, Rows, titled
 from caveat.charts.style import GREY, PALE, dashed, draw
 
-__all__ = ["frequencies", "margins", "remedies", "sensitivity", "sweeps", "worlds"]
+__all__ = ["frequencies", "margins", "promises", "remedies", "sensitivity", "sweeps", "worlds"]
 
 CELLS = ["".join(map(str, cell)) for cell in product((0, 1), repeat=4)]
 UNIQUE = "1111"
@@ -172,3 +172,22 @@ def sweeps(rows: Sequence[tuple[str, float, float, float, float]]) -> Any:
         "The strong attacker on ten fresh releases",
         "points: mean; lines up to the largest; dashed: the prior 1/16",
     )
+
+
+def promises(panels: Mapping[str, Rows], curves: Key, ticks: Sequence[float]) -> Any:
+    """Return curves over the claimed ε, on logarithmic axes, a panel for each table."""
+    axis = alt.Axis(values=list(ticks), format="~g", grid=True, gridColor="#eceef0")
+    colours = alt.Scale(domain=[entry[2] for entry in curves], range=[entry[1] for entry in curves])
+    drawn = []
+    for title, rows in panels.items():
+        base = draw(rows).encode(
+            x=alt.X("epsilon:Q", title="claimed ε", axis=axis,
+                    scale=alt.Scale(type="log", domain=[0.08, 12])),
+            y=alt.Y("loss:Q", title="ε", axis=axis,
+                    scale=alt.Scale(type="log", domain=[ticks[0], 12])),
+            color=alt.Color("curve:N", scale=colours, legend=None),
+        )  # fmt: skip
+        both = base.mark_line(strokeWidth=1.5) + base.mark_point(filled=True, opacity=1, size=45)
+        drawn.append(both.properties(width=270, height=240, title=title))
+    says = f"claimed and found over the claimed ε; bounds below {ticks[0]:g} are drawn there"
+    return titled(alt.hconcat(*drawn), "The promise beside the loss", says, curves)

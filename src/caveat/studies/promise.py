@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from caveat.attack import membership, membership_test
 from caveat.attack.membership import MembershipTest
-from caveat.charts import COLOURS, Key, titled
-from caveat.charts.style import GREY, draw
+from caveat.charts import COLOURS, Key
+from caveat.charts.style import GREY
 from caveat.datasets import survey
 from caveat.errors import CaveatWarning
+from caveat.studies._charts import promises
 from caveat.studies.guarded import SD2011
 from caveat.studies.study import Grid, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
@@ -203,32 +203,18 @@ def _grid(title: str, found: Sequence[Loss]) -> Grid:
 
 def picture(found: Mapping[str, Sequence[Loss]]) -> Any:
     """Draw the three numbers over ε, on logarithmic axes, a panel for each table."""
-    panels = [_panel(lines).properties(title=title) for title, lines in found.items()]
-    says = f"claimed and found over the claimed ε; bounds below {LEAST:g} are drawn there"
-    return titled(alt.hconcat(*panels), "The promise beside the loss", says, CURVES)
-
-
-def _panel(found: Sequence[Loss]) -> Any:
     words = [entry[2] for entry in CURVES]
-    rows = [
-        {"epsilon": one.epsilon, "curve": word, "loss": max(value, LEAST)}
-        for one in found
-        for word, value in zip(
-            words, (one.epsilon, float(np.mean(one.largest)), one.proven), strict=True
-        )
-    ]
-    axis = alt.Axis(values=[LEAST, 0.03, *EPSILONS], format="~g", grid=True, gridColor="#eceef0")
-    colours = alt.Scale(domain=words, range=[entry[1] for entry in CURVES])
-    base = draw(rows).encode(
-        x=alt.X("epsilon:Q", title="claimed ε", axis=axis,
-                scale=alt.Scale(type="log", domain=[0.08, 12])),
-        y=alt.Y("loss:Q", title="ε", axis=axis, scale=alt.Scale(type="log", domain=[LEAST, 12])),
-        color=alt.Color("curve:N", scale=colours, legend=None),
-    )  # fmt: skip
-    lines = base.mark_line(strokeWidth=1.5)
-    return (lines + base.mark_point(filled=True, opacity=1, size=45)).properties(
-        width=270, height=240
-    )
+    panels = {
+        title: [
+            {"epsilon": one.epsilon, "curve": word, "loss": max(value, LEAST)}
+            for one in lines
+            for word, value in zip(
+                words, (one.epsilon, float(np.mean(one.largest)), one.proven), strict=True
+            )
+        ]
+        for title, lines in found.items()
+    }
+    return promises(panels, CURVES, [LEAST, 0.03, *EPSILONS])
 
 
 STUDY = Study(

@@ -227,6 +227,12 @@ def _margins(
     held = survey_weights(table[weights], weights) if weights else None
     margins, said = plan_margins(table, codings, given, clearing, held)
     remarks += said
+    read_off = [n for n, e in entries.items() if e.grid is not None and not e.grid.declared]
+    if clearing is not None and read_off:
+        remarks.append(
+            f"{', '.join(read_off)}: the range was read off the data, so that the ends of the "
+            "cells may be somebody's; declare it, range = [lowest, highest, step]"
+        )
     parents = margins.arranged(list(block))
     return margins, {n: {"predictors": names, "margins": ()} for n, names in parents.items()}
 

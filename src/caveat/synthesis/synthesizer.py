@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.privacy import Budget
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import cleared_by, fit_columns
 from caveat.synthesis.linked.groups import GroupPlan, fit_groups, plan_groups
@@ -73,6 +74,12 @@ class Synthesizer:
         self.anyway = anyway
         self.groups = options.pop("groups", None)
         self.budget = options.pop("budget", None)
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise CaveatError(
+                "a budget names its ledger and the data",
+                where="budget",
+                do='write Budget("ledger.jsonl", "survey") (caveat.privacy)',
+            )
         self.options = options
 
     def plan(self, data: Any) -> Any:

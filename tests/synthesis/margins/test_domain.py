@@ -66,6 +66,9 @@ def test_what_fits_is_not_outside():
         ({"levels": ["a", 1]}, "all words or all whole numbers"),
         ({"levels": ["a"], "range": [0, 1, 1]}, "levels and a range"),
         ({"range": [0, 1]}, "three numbers"),
+        ({"range": [0, 9, 1], "special": ["x"]}, "special value is no number"),
+        ({"levels": ["a", ""]}, "empty or means missing"),
+        ({"levels": ["a", "-8"], "missing": ["-8"]}, "empty or means missing"),
     ],
 )
 def test_a_wrong_declaration_is_one_sentence(given, says):
@@ -100,3 +103,13 @@ def test_one_stray_word_moves_nobody_else():
 def test_a_missing_code_is_one_however_it_is_written(value):
     table = Table.from_frame({"sex": ["f"], "code": [1], "age": [value]})
     assert cells_in(codings(), table)["age"].tolist() == [5]
+
+
+def test_times_are_the_same_as_words():
+    declared = {"at": {"levels": ["2024-02-01 10:00", "2024-02-01 11:00"]}}
+    table = declared_table(["at"], declared)
+    coding = {"at": Coding.of(table["at"], (), "at")}
+    times = np.array(["2024-02-01T10:00", "2024-02-01T11:00"], "M8[us]")
+    words = ["2024-02-01 10:00", "2024-02-01T11:00:00", "unknown"]
+    assert cells_in(coding, Table.from_frame({"at": times}))["at"].tolist() == [0, 1]
+    assert cells_in(coding, Table.from_frame({"at": words}))["at"].tolist() == [0, 1, 2]

@@ -13,6 +13,8 @@ import pytest
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.margins.published import MANIFEST, Published, write_tables
 
+pytestmark = pytest.mark.filterwarnings("ignore:born. the range was read off")
+
 pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
 
 
@@ -83,8 +85,8 @@ def test_the_manifest_can_be_checked_by_hand(tmp_path: Path):
         assert int(line["records"]) == sum(counts)
         assert int(line["smallest"]) == min(counts)
         assert int(line["rounded to"]) == 5
-        assert int(line["suppressed"]) == table.suppressed
-        assert int(line["changed by"]) == table.changed_by
+        # How many cells are hidden, and whom a table shows, is not for its readers.
+        assert not {"suppressed", "changed by"} & set(line)
 
 
 def test_names_of_columns_cannot_lead_out_of_the_folder(tmp_path: Path):

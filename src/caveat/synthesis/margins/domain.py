@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -69,11 +70,17 @@ def _column(name: str, given: Mapping[str, Any]) -> Column:
         grid = declared_grid(given["range"], "", (), name)
         whole = all(float(v).is_integer() for v in (grid.low, grid.high, grid.step))
         # The ends stand for the dictionary; points in between follow from the declaration.
-        ends = [grid.low, grid.high, *(v for v in given.get("special", ()))]
+        special = given.get("special", ())
+        if any(_number(value) is None for value in special):
+            raise _wrong(name, "a special value is no number", "write special = [0]")
+        ends = [grid.low, grid.high, *special]
         held = np.unique(np.array(ends, np.int64 if whole else np.float64))
         kind = Kind.INTEGER if whole else Kind.NUMERIC
         return Column(np.zeros(0, np.uint8), held, kind, ways)
-    return Column(np.zeros(0, np.uint8), _levels(name, given["levels"]), Kind.CATEGORY, ways)
+    levels = _levels(name, given["levels"])
+    if {_word(level) for level in levels.tolist()} & {_word(way.code) for way in ways}:
+        raise _wrong(name, "a level is empty or means missing", "leave it out of the levels")
+    return Column(np.zeros(0, np.uint8), levels, Kind.CATEGORY, ways)
 
 
 def _as_number(code: Any) -> Any:
@@ -88,7 +95,12 @@ def _levels(name: str, given: Any) -> NDArray[Any]:
     levels = list(given) if isinstance(given, list | tuple) else []
     kinds = {type(level) for level in levels}
     if not levels or len({_word(level) for level in levels}) != len(levels):
-        raise _wrong(name, "levels are a list of different values", 'write levels = ["a", "b"]')
+        raise _wrong(
+            name,
+            "levels are a list of different values (01 and 1 are the same one, as are words that "
+            "differ in spaces around them)",
+            'write levels = ["a", "b"]',
+        )
     if kinds == {str}:
         return np.array(levels, dtype=object)
     if kinds <= {bool} or kinds <= {int}:
@@ -157,7 +169,13 @@ def _word(value: Any) -> str:
     if number is not None:
         return str(int(number)) if number.is_integer() else repr(number)
     text = "" if value is None or value != value else str(value).strip()
-    return text.lower() if text.lower() in ("true", "false") else text
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        # Whether the file was read as times or as words hangs on its other records.
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        return text
 
 
 def _number(value: Any) -> float | None:

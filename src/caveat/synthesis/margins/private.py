@@ -121,8 +121,9 @@ class Measured:
     @property
     def n_records(self) -> int:
         """How many records there are, as far as the tables tell; what is drawn by default."""
-        if self.alpha:
-            return int(sum(counts.sum() for counts in self.tables.values()))
+        if self.alpha:  # of what was added to the cells no record is there
+            (counts,) = self.tables.values()
+            return max(round(float(counts.sum()) - self.alpha * counts.size), 0)
         return round(total_of(dict(self.tables), self._variances))
 
     @property
@@ -134,7 +135,8 @@ class Measured:
         """The shares that the tables speak for."""
         if not self.alpha:
             return reconcile(dict(self.tables), self.sizes, self._variances)
-        return {names: counts / max(counts.sum(), 1) for names, counts in self.tables.items()}
+        less = {names: np.maximum(c - self.alpha, 0) for names, c in self.tables.items()}
+        return {names: counts / max(counts.sum(), 1e-300) for names, counts in less.items()}
 
     @property
     def singles(self) -> dict[tuple[str, ...], Ints]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ OPTIONS = ("epsilon", "delta", "poisson")
 
 USUAL_DELTA = 1e-9
 USUAL_EPSILON = 1.0
+LARGEST_ALPHA = 1e6  # beyond, nothing of a table is left
 
 
 def is_private(options: Mapping[str, Any]) -> bool:
@@ -65,10 +67,16 @@ class Promise:
             if delta >= 1:
                 raise _wrong("delta", "delta must lie between 0 and 1", "write delta = 1e-9")
             return cls(epsilon, delta, 0.0, declared)
+        if alpha > LARGEST_ALPHA:
+            raise _wrong(
+                "poisson", f"poisson is at most {LARGEST_ALPHA:,.0f}", "write poisson = 1.0"
+            )
         if "delta" in options:
             raise _wrong("delta", "the delta of the Poisson mechanism follows from epsilon and "
                          "poisson", "leave delta out")  # fmt: skip
-        return cls(epsilon, poisson_hockey_stick(epsilon, alpha), alpha, declared)
+        # What underflows is not nothing.
+        delta = max(poisson_hockey_stick(epsilon, alpha), sys.float_info.min)
+        return cls(epsilon, delta, alpha, declared)
 
     @property
     def mechanism(self) -> str:
@@ -130,7 +138,8 @@ def _number(options: Mapping[str, Any], name: str, usual: float) -> float:
     value = options.get(name, usual)
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or (name in options and not 0 < value < float("inf")):
-        raise _wrong(name, f"{name} must be a number above 0", f"write {name} = 1.0")
+        usual_one = 1e-9 if name == "delta" else 1.0
+        raise _wrong(name, f"{name} must be a number above 0", f"write {name} = {usual_one:g}")
     return float(value)
 
 

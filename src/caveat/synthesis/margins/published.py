@@ -74,9 +74,7 @@ class Published:
             "cells": len(self.cells),
             "records": sum(self.counts),
             "smallest": min(self.counts),
-            "suppressed": self.suppressed,
             "rounded to": self.multiple,
-            "changed by": self.changed_by,
         }
 
     def state(self) -> dict[str, Any]:

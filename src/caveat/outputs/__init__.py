@@ -1,0 +1,1 @@
+"""Tables and other outputs that are published beside the data."""

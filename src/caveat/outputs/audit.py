@@ -7,6 +7,7 @@ can be computed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -143,7 +144,13 @@ class Interval:
 
 
 def bounds(
-    matrix: Any, values: NDArray[Any], hidden: Bools, cells: Sequence[int], *, whole: bool = False
+    matrix: Any,
+    values: NDArray[Any],
+    hidden: Bools,
+    cells: Sequence[int],
+    *,
+    whole: bool = False,
+    seconds: float = np.inf,
 ) -> list[Interval]:
     """Bound hidden cells by linear programs (HiGHS).
 
@@ -157,6 +164,8 @@ def bounds(
         The hidden cells to bound.
     whole
         Whether values are counts: bounds are then whole numbers too.
+    seconds
+        When to stop; cells that come later have no interval.
 
     Examples
     --------
@@ -169,7 +178,10 @@ def bounds(
     equations = _loose(given, np.asarray(values, float), ~np.asarray(hidden, bool))
     slack = SLACK * max(1.0, float(np.abs(values).max(initial=0)))
     out = []
+    end = time.monotonic() + seconds
     for cell in cells:
+        if time.monotonic() > end:
+            break
         rows = given.indices[given.indptr[cell] : given.indptr[cell + 1]]
         low, high = _ends(equations, rows)
         if whole:

@@ -128,7 +128,7 @@ def suppress(
     primary = np.asarray(primary, bool)
     matrix = _whole(matrix, len(primary))
     n_rows, n_cells = matrix.shape
-    extra = [sp.csc_array(np.asarray(column, np.int64).reshape(n_rows, 1)) for column in virtual]
+    extra = [_column(column, n_rows) for column in virtual]
     whole = sp.csc_array(sp.hstack([matrix, *extra], format="csc")) if extra else matrix
     row_owner = np.full(n_rows, -1) if row_owner is None else np.asarray(row_owner, np.int64)
     column_owner = np.full(n_cells, -1) if column_owner is None else np.asarray(column_owner)
@@ -164,6 +164,12 @@ def suppress(
     secondary = np.zeros(n_cells, bool)
     secondary[list(why)] = True
     return Suppressed(primary, secondary, why)
+
+
+def _column(given: Any, n_rows: int) -> Any:
+    if sp.issparse(given):
+        return sp.csc_array(given, dtype=np.int64)
+    return sp.csc_array(np.asarray(given, np.int64).reshape(n_rows, 1))
 
 
 def _whole(matrix: Any, n_cells: int) -> Any:

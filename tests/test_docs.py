@@ -126,6 +126,13 @@ def _safepub(names: dict[str, Any]) -> None:
     assert 600 < done.step.counts["sampled"] < 1200
 
 
+def _published(names: dict[str, Any]) -> None:
+    done = names["done"]
+    assert done.done.primary.any()
+    assert done.done.secondary.any()
+    assert (done.values[~done.done.hidden] >= 5).all()
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -133,6 +140,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
     "privacy.md": _privacy,
+    "published-tables.md": _published,
     "report.md": _report,
     "risk.md": _risk,
     "safepub.md": _safepub,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_tables_are_written_with_hidden_cells_and_why_for_the_office(here: Path)
     assert "<h2>Education, by education, marital, region</h2>" in html
 
 
-def test_magnitudes_with_weights_and_contributors(here: Path) -> None:
+def test_magnitudes_with_contributors(here: Path) -> None:
     rules = 'value = "income"\np_percent = 10\ndominance = [2, 0.9]\ncontributor = "person"\n'
     (here / "tables.toml").write_text(SPEC.replace("least = 5\n", rules))
     assert "hidden cells that can be computed: none" in call()
@@ -124,3 +125,32 @@ def test_everything_primary_is_said(here: Path) -> None:
     result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "out"])
     assert "every cell is hidden by the rules" in result.output
     assert " 0 shown" in result.output
+
+
+def test_no_output_is_an_input(here: Path) -> None:
+    (here / "out").mkdir()
+    os.link("survey.csv", "out/tables.html")
+    with pytest.raises(CaveatError, match="this command reads it"):
+        call("--force")
+    (here / "out/tables.html").unlink()
+    (here / "out" / WHY).write_text("code,above\nnorth,coast\n")
+    text = SPEC.replace(SPEC[SPEC.index("region = {") : SPEC.index("[[table]]")],
+                        f'region = "out/{WHY}"\n')  # fmt: skip
+    (here / "tables.toml").write_text(text)
+    with pytest.raises(CaveatError, match="this command reads it"):
+        call("--force")
+
+
+def test_a_published_table_that_does_not_add_up_names_the_cell(here: Path) -> None:
+    (here / "survey.csv").write_text("sex\n" + "f\n" * 6 + "m\n" * 9)
+    text = '[data]\npath = "survey.csv"\n[[table]]\nname = "t"\nby = ["sex"]\n'
+    (here / "tables.toml").write_text(text + 'published = "old.csv"\n')
+    (here / "old.csv").write_text("sex,value\nTotal,16\nf,6\nm,9\n")
+    with pytest.raises(CaveatError, match="the cells below the grand total do not add up") as error:
+        call()
+    assert "tables.toml, line 6: table.published" in str(error.value)
+    (here / "old.csv").write_text("sex,value\nTotal,15\nf,6\nm,9\n")
+    assert "3 shown" in call()
+    (here / "old.csv").write_text("age,value\nTotal,15\n")
+    with pytest.raises(CaveatError, match="its columns are not those of the table"):
+        call("--force")

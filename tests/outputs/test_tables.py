@@ -7,7 +7,7 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.outputs.hierarchy import Hierarchy
-from caveat.outputs.tables import Layout, cells_of, check_totals
+from caveat.outputs.tables import Layout, cells_of, check_published, check_totals
 
 SEX = Hierarchy.of(["f", "m"])
 PLACE = Hierarchy.of(["n1", "n2", "s1"], {"n1": "north", "n2": "north", "s1": "south"})
@@ -52,7 +52,9 @@ def test_totals_that_do_not_add_up_are_named() -> None:
     check_totals(cells, values)
     wrong = next(j for j in range(cells.n_cells) if cells.words(j) == "sex f, place north")
     values[wrong] += 1
-    with pytest.raises(CaveatError, match=r"sex f, place north do not add up|cells below"):
+    with pytest.raises(
+        CaveatError, match=r"cells below (place north|sex f|sex f, place north) do not"
+    ):
         check_totals(cells, values)
     values[wrong] -= 1
     total = next(j for j in range(cells.n_cells) if cells.words(j) == "place south")
@@ -64,6 +66,23 @@ def test_the_message_names_the_one_cell_that_is_wrong() -> None:
     cells = cells_of({"sex": CODES["sex"]}, {"sex": SEX}, [Layout("t", ("sex",))])
     with pytest.raises(CaveatError, match="the cells below the grand total do not add up to it"):
         check_totals(cells, np.array([7, 3, 3]))
+
+
+def test_a_published_table_is_held_against_the_data() -> None:
+    cells = cells_of({"sex": CODES["sex"]}, {"sex": SEX}, [Layout("t", ("sex",))])
+    codes, values = [["Total", "f", "m"]], np.array([6, 3, 3])
+    layout = cells.layouts[0]
+    check_published(cells, layout, codes, np.array([6.0, 3, 3]), values)
+    check_published(cells, layout, codes, np.array([6.0, np.nan, 3]), values)
+    for given, what in (
+        ([7.0, 3, 3], "the cells below the grand total do not add up"),
+        ([7.0, 4, 3], "the value of the grand total is not that of the data"),
+        ([6.0, np.nan, 2], "the value of sex m is not that of the data"),
+    ):
+        with pytest.raises(CaveatError, match=what):
+            check_published(cells, layout, codes, np.array(given), values)
+    with pytest.raises(CaveatError, match="row 1: no record is in this cell"):
+        check_published(cells, layout, [["x"]], np.array([1.0]), values)
 
 
 def test_layouts_that_make_no_table() -> None:

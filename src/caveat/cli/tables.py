@@ -57,6 +57,7 @@ def tables(
         table, told.layouts, told.parents, value=option("value"), weight=option("weight"),
         contributor=option("contributor"), every=told.rules.zeros, total=option("total", "Total"),
     )  # fmt: skip
+    told.check_published(inner)
     shown, why = _protected(told, inner)
     make_folder(folder)
     check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])

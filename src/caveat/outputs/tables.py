@@ -22,7 +22,7 @@ from caveat.errors import CaveatError
 from caveat.outputs.hierarchy import Hierarchy
 from caveat.table.cells import key_cells
 
-__all__ = ["Cells", "Layout", "cells_of", "check_totals"]
+__all__ = ["Cells", "Layout", "cells_of", "check_published", "check_totals"]
 
 Ints = NDArray[np.int64]
 MOST_INNER = 5_000_000
@@ -255,3 +255,46 @@ def check_totals(cells: Cells, values: NDArray[Any]) -> None:
                 where="tables",
                 do="correct the total or the cells",
             )
+
+
+def check_published(
+    cells: Cells,
+    layout: Layout,
+    codes: Sequence[Sequence[str]],
+    given: NDArray[Any],
+    values: NDArray[Any],
+) -> None:
+    """Refuse a table that somebody published if it does not add up or is not that of the data.
+
+    Parameters
+    ----------
+    cells, values
+        The cells, and what the data say about each.
+    layout
+        Which of the tables it is.
+    codes
+        The codes of its cells: for each column of the table those of all its rows.
+    given
+        The values that it has; NaN where none is shown.
+    """
+    names = list(cells.hierarchies)
+    place = {tuple(key): cell for cell, key in enumerate(cells.keys.tolist())}
+    known = np.full(cells.n_cells, np.nan)
+    nodes = [{code: i for i, code in enumerate(cells.hierarchies[n].codes)} for n in layout.by]
+    for row, texts in enumerate(zip(*codes, strict=True)):
+        key = [0] * len(names)
+        for name, node, text in zip(layout.by, nodes, texts, strict=True):
+            key[names.index(name)] = node.get(text, -1)
+        cell = place.get(tuple(key))
+        if cell is not None:
+            known[cell] = given[row]
+        elif given[row] != 0 and not np.isnan(given[row]):
+            raise CaveatError("no record is in this cell", where="the published table", row=row + 1)
+    check_totals(cells, known)
+    apart = np.abs(known - values) > RELATIVE * np.maximum(1.0, np.abs(values))
+    if apart.any():
+        raise CaveatError(
+            f"the value of {cells.words(int(np.argmax(apart)))} is not that of the data",
+            where="the published table",
+            do="find out which of them is right before anything else is published",
+        )

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from caveat.discreet import without_values
+from caveat.errors import CaveatError
 from caveat.outputs.hierarchy import TOTAL
 from caveat.outputs.primary import PrimaryRules
-from caveat.outputs.tables import Layout
+from caveat.outputs.publication import Inner
+from caveat.outputs.tables import Layout, check_published
 from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole
 from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
@@ -62,6 +64,12 @@ TABLE = Group(
             "1 is the level below the total.",
             otherwise="to the end",
         ),
+        "published": Key(
+            FILLED,
+            "The same table as it was published already: its columns, and last the value; it must "
+            "add up and be that of the data.",
+            otherwise="none",
+        ),
     }
 )
 FILE = Group(
@@ -97,8 +105,10 @@ class TablesSpec:
         The primary rules.
     options
         The other entries of ``[publication]``.
+    published
+        Files with tables that were published already, by the position of the table.
     files
-        The files that hold hierarchies.
+        These files, and those that hold hierarchies.
     document
         The file itself.
     """
@@ -108,6 +118,7 @@ class TablesSpec:
     parents: Mapping[str, Mapping[str, str]]
     rules: PrimaryRules
     options: Mapping[str, Any]
+    published: Mapping[int, Path]
     files: tuple[Path, ...]
     document: Document
 
@@ -127,7 +138,9 @@ class TablesSpec:
             names.add(entry["name"])
             layouts.append(Layout(entry["name"], tuple(entry["by"]), entry.get("depth", {})))
         used = {name for layout in layouts for name in layout.by}
-        parents, files = {}, []
+        tables = enumerate(content["table"])
+        published = {i: folder / one["published"] for i, one in tables if "published" in one}
+        parents, files = {}, [*published.values()]
         for name, given in content.get("hierarchies", {}).items():
             if name not in used:
                 document.fail(("hierarchies", name), f"no table has the column {name!r}", "drop it")
@@ -141,7 +154,24 @@ class TablesSpec:
         with document.at("publication"):
             rules = _rules(options)
         path = folder / content["data"]["path"]
-        return cls(path, tuple(layouts), parents, rules, options, tuple(files), document)
+        return cls(path, tuple(layouts), parents, rules, options, published, tuple(files), document)
+
+    def check_published(self, inner: Inner) -> None:
+        """Hold the tables that were published already against the data."""
+        for i, path in self.published.items():
+            entry = ("table", i, "published")
+            layout = self.layouts[i]
+            with self.document.reading(path, entry):
+                table = read(path)
+                *names, value = table.names
+                if set(names) != set(layout.by) or not table[value].kind.is_number:
+                    raise CaveatError(
+                        "its columns are not those of the table and last a number",
+                        do=f"give it the columns {', '.join(layout.by)} and the value",
+                    )
+                codes = [[str(code) for code in table[name].values] for name in layout.by]
+                given = table[value].cell_numbers
+                check_published(inner.cells, layout, codes, given, inner.values)
 
 
 def _rules(options: Mapping[str, Any]) -> PrimaryRules:
@@ -156,8 +186,6 @@ def _rules(options: Mapping[str, Any]) -> PrimaryRules:
 
 def _parents(path: Path) -> dict[str, str]:
     """Read a file of codes and the codes above them: its first two columns."""
-    from caveat.errors import CaveatError
-
     table = read(path)
     if len(table.names) < 2:
         raise CaveatError("a hierarchy has two columns", do="write code and code above it")

@@ -6,6 +6,7 @@ import csv
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -110,6 +111,18 @@ def test_negative_magnitudes_are_refused_and_nothing_is_written(here: Path) -> N
     with pytest.raises(CaveatError, match="some are negative") as error:
         call()
     assert "tables.toml, line 3" in str(error.value)
+    assert not (here / "out").exists()
+
+
+def test_nothing_is_written_while_somebody_learns_a_cell(here: Path, monkeypatch) -> None:
+    from caveat.outputs import publication
+
+    leak = publication.Leak(0, 1, np.zeros(1, np.int64))
+    monkeypatch.setattr(publication, "insiders", lambda *_: [leak])
+    monkeypatch.setattr(publication, "ROUNDS", 1)
+    (here / "tables.toml").write_text(SPEC.replace("least = 5", 'value = "income"'))
+    with pytest.raises(CaveatError, match="single contributors could still compute 1 hidden"):
+        call()
     assert not (here / "out").exists()
 
 

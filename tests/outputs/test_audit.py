@@ -77,6 +77,8 @@ def test_intervals_are_those_of_hand() -> None:
     found = bounds(matrix, values, hidden, [0, 3], whole=True)
     assert [(one.low, one.high) for one in found] == [(0, 4), (1, 5)]
     assert too_narrow(found, values, 0.1, whole=True) == []
+    found = bounds(matrix, values, hidden, [0, 3], whole=True, least=1)
+    assert [(one.low, one.high) for one in found] == [(1, 3), (2, 4)]
     # 0 + 0 = 0 is known without any rank: the interval says it.
     values = np.array([0, 0, 3, 2]) @ matrix
     found = bounds(matrix, values, hidden, [0, 1, 2], whole=True)

@@ -11,7 +11,7 @@ from tests.outputs.toys import is_spanned, table1, table3
 
 from caveat.errors import CaveatError
 from caveat.outputs import elimination
-from caveat.outputs.elimination import by_worth, suppress
+from caveat.outputs.elimination import Owners, by_worth, suppress
 
 
 def hidden(done, names) -> set[str]:
@@ -62,10 +62,13 @@ def table3_pattern(method: str, parallel: bool = True):
         dense = matrix.toarray()
         sums = [dense[:, names.index(a)] + dense[:, names.index(b)] for a, b in pairs]
         return suppress(matrix, primary, order, virtual=sums if method == "virtual" else ()), names
-    done = suppress(
-        matrix, primary, order, row_owner=row_owner, column_owner=column_owner,
-        parallel=parallel and method != "within", combinations=method == "combinations",
-    )  # fmt: skip
+    owners = Owners(
+        row_owner,
+        column_owner,
+        parallel=parallel and method != "within",
+        combinations=method == "combinations",
+    )
+    done = suppress(matrix, primary, order, owners=owners)
     return done, names
 
 
@@ -131,8 +134,8 @@ def test_the_compiled_loops_do_what_the_plain_ones_do(given_set, rule) -> None:
         known = [set(row_owner[column > 0]) for column in matrix.T]
         column_owner = np.array([next(iter(k)) if len(k) == 1 else -1 for k in known])
         primary = (column_owner >= 0) | (rng.random(len(cells)) < 0.1)
-        options |= {"row_owner": row_owner, "column_owner": column_owner}
-        options |= {name: bool(rng.integers(2)) for name in ("parallel", "combinations")}
+        rules = {name: bool(rng.integers(2)) for name in ("parallel", "combinations")}
+        options["owners"] = Owners(row_owner, column_owner, **rules)
     else:
         primary = cells == 0
         options |= {"zero_rows": values == 0, "zeros": rule} if rule else {}
@@ -171,8 +174,9 @@ def test_everything_primary_hides_everything_and_nothing_more() -> None:
 def test_zeros_and_owners_are_not_mixed_and_numbers_are_whole() -> None:
     matrix, values, _ = table1()
     order, primary = by_worth(values, matrix), np.zeros(12, bool)
+    owners = Owners(np.zeros(6, int), np.zeros(12, int))
     with pytest.raises(CaveatError, match="zeros and single contributors"):
-        suppress(matrix, primary, order, zero_rows=np.ones(6, bool), row_owner=np.zeros(6, int))
+        suppress(matrix, primary, order, zero_rows=np.ones(6, bool), owners=owners)
     with pytest.raises(CaveatError, match="whole numbers"):
         suppress(matrix * 0.5, primary, order)
     with pytest.raises(CaveatError, match="one mark for every cell"):

@@ -111,6 +111,12 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             inner, told.rules, share=told.options.get("share", 0.1),
             progress=lambda at, of: bar.update(task, completed=at, total=of),
         )  # fmt: skip
+    if done.leaks:
+        raise CaveatError(
+            f"single contributors could still compute {len(done.leaks)} hidden cells",
+            where=told.document.path.name,
+            do="use coarser codes or fewer tables; nothing was written",
+        )
     _say(done)
     return shown_tables(done.cells, done.values, done.done.hidden), reasons(done)
 
@@ -122,8 +128,7 @@ def _say(done: Publication) -> None:
         f"them, {done.cells.n_cells - primary - secondary:,} shown",
         markup=False,
     )
-    learn = f"{len(done.leaks)} by a single contributor" if done.leaks else "none"
-    console.out.print(f"hidden cells that can be computed: {learn}", markup=False)
+    console.out.print("hidden cells that can be computed: none", markup=False)
     if done.intervals:
         text = f"known too closely: {len(done.narrow):,} of {len(done.intervals):,} tried"
         console.out.print(text, markup=False)

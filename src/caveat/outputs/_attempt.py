@@ -67,6 +67,37 @@ def _is_one_contributors(mask, special, owner, mine):
 
 
 @kernel
+def _change(p, pivot_column, eager, held, rules, owners, open_):
+    """Take the new pivot away from a primary column, and store what is left.
+
+    Returns DEPENDS if nothing changes, FREE if what is left may be so, or why it may not; where
+    the store ends; and the topmost row.
+    """
+    rows, vals, start, length, pivot, _ = held
+    special, _, within, _ = rules
+    row_owner, column_owner, _ = owners
+    work, mask = open_
+    first, n, top, end = pivot_column
+    load(rows, vals, start[p], length[p], work, mask)
+    if not is_set(mask, top):
+        clear(work, mask)
+        return DEPENDS, end, top
+    if not subtract(work, mask, top, rows, vals, first, n, vals[first]):
+        return OVERFLOW, end, top
+    begin = 0 if eager else top + 1
+    new = reduce(work, mask, begin, special, pivot, start, length, rows, vals)
+    if new < 0:
+        return REVEALS if new == EMPTY else OVERFLOW, end, new
+    alone = within and new >= special and column_owner[p] != -2
+    if alone and _is_one_contributors(mask, special, row_owner, column_owner[p]):
+        clear(work, mask)
+        return WITHIN, end, new
+    end = store(work, mask, rows, vals, end)
+    clear(work, mask)
+    return ROOM if end == ROOM else FREE, end, new
+
+
+@kernel
 def attempt(j, held, primaries, rules, owners, open_, staged, found):
     """Say whether a column may be published; what follows is written to `staged`, not yet done.
 
@@ -76,9 +107,8 @@ def attempt(j, held, primaries, rules, owners, open_, staged, found):
     rows, vals, start, length, pivot, used = held
     head, following, _ = primaries
     special, zeros, within, combinations = rules
-    row_owner, column_owner, touched = owners
+    row_owner, _, touched = owners
     work, mask = open_
-    n_rows = len(pivot)
     found[0], found[1] = 0, -1
     load(rows, vals, start[j], length[j], work, mask)
     top = reduce(work, mask, 0, special, pivot, start, length, rows, vals)
@@ -89,42 +119,23 @@ def attempt(j, held, primaries, rules, owners, open_, staged, found):
         if rule != FREE:
             clear(work, mask)
             return rule
-    lead = work[top]
     end = store(work, mask, rows, vals, used)
     clear(work, mask)
     if end == ROOM:
         return ROOM
     staged[0, 0], staged[0, 1], staged[0, 2], staged[0, 3] = j, used, end - used, top
-    first, n, at = used, end - used, 1
+    n, at = end - used, 1
     eager = within and top >= special
-    p = head[n_rows] if eager else head[top]
+    p = head[len(pivot)] if eager else head[top]
     while p >= 0:
-        load(rows, vals, start[p], length[p], work, mask)
-        if not is_set(mask, top):
-            clear(work, mask)
-            p = following[p]
-            continue
-        new = OVERFLOW
-        if subtract(work, mask, top, rows, vals, first, n, lead):
-            begin = 0 if eager else top + 1
-            new = reduce(work, mask, begin, special, pivot, start, length, rows, vals)
-        if new == OVERFLOW:
-            return OVERFLOW
-        if new == EMPTY:
-            found[1] = p
-            return REVEALS
-        alone = within and new >= special and column_owner[p] != -2
-        if alone and _is_one_contributors(mask, special, row_owner, column_owner[p]):
-            clear(work, mask)
-            found[1] = p
-            return WITHIN
         here = end
-        end = store(work, mask, rows, vals, here)
-        clear(work, mask)
-        if end == ROOM:
-            return ROOM
-        staged[at, 0], staged[at, 1], staged[at, 2], staged[at, 3] = p, here, end - here, new
-        at += 1
+        status, end, new = _change(p, (used, n, top, end), eager, held, rules, owners, open_)
+        if status == FREE:
+            staged[at, 0], staged[at, 1], staged[at, 2], staged[at, 3] = p, here, end - here, new
+            at += 1
+        elif status != DEPENDS:
+            found[1] = p
+            return status
         p = following[p]
     found[0] = at
     return FREE

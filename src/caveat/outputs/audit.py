@@ -108,8 +108,9 @@ def insiders(
         if column:
             by_row.setdefault(min(column), []).append(i)
     leaks = []
-    for owner in np.unique(row_owner[rows]).tolist():
-        mine = np.flatnonzero(row_owner[rows] == owner).tolist()
+    order = np.argsort(row_owner[rows], kind="stable")
+    for mine in np.split(order, np.flatnonzero(np.diff(row_owner[rows][order])) + 1):
+        owner = int(row_owner[rows[mine[0]]])
         known = [of_row[i] for i in mine]
         seen = set().union(*known)
         near = [i for row in seen for i in by_row.get(row, ()) if of_cell[i].keys() <= seen]
@@ -134,7 +135,7 @@ def _implied(given: Any, cell: int, rows: Ints, shares: Sequence[Fraction]) -> I
 
 @dataclass(frozen=True)
 class Interval:
-    """What a hidden cell can be, for all that is published and no inner cell below 0."""
+    """What a hidden cell can be, for all that is published and no inner cell too small."""
 
     cell: int
     low: float
@@ -150,6 +151,7 @@ def bounds(
     cells: Sequence[int],
     *,
     whole: bool = False,
+    least: int = 0,
     seconds: float = np.inf,
 ) -> list[Interval]:
     """Bound hidden cells by linear programs (HiGHS).
@@ -159,11 +161,13 @@ def bounds(
     matrix, hidden
         As for :func:`recoverable`.
     values
-        The values of all cells; no inner cell may be negative.
+        The values of all cells; no inner cell may be below `least`.
     cells
         The hidden cells to bound.
     whole
         Whether values are counts: bounds are then whole numbers too.
+    least
+        What everybody knows each inner cell to have: 1 where it is known which cells are empty.
     seconds
         When to stop; cells that come later have no interval.
 
@@ -183,7 +187,7 @@ def bounds(
         if time.monotonic() > end:
             break
         rows = given.indices[given.indptr[cell] : given.indptr[cell + 1]]
-        low, high = _ends(equations, rows)
+        low, high = _ends(equations, rows, least)
         if whole:
             low = float(ceil(low - slack))
             high = float(floor(high + slack)) if np.isfinite(high) else high
@@ -224,7 +228,7 @@ def _loose(given: Any, values: NDArray[np.float64], published: Bools) -> _Loose:
     return _Loose(lines, shown, known, np.asarray(parts[lines.shape[0] :], np.int64))
 
 
-def _ends(given: _Loose, rows: Ints) -> tuple[float, float]:
+def _ends(given: _Loose, rows: Ints, least: int) -> tuple[float, float]:
     """Return the least and the largest sum of some inner cells."""
     from scipy.optimize import linprog
 
@@ -234,12 +238,16 @@ def _ends(given: _Loose, rows: Ints) -> tuple[float, float]:
     lines = given.lines[:, inside]
     used = np.diff(lines.indptr) > 0
     if not used.any():
-        return base, np.inf if len(open_) else base
+        return base + least * len(open_), np.inf if len(open_) else base
     cost = np.isin(inside, open_).astype(float)
     ends = []
     for sign in (1, -1):
         found = linprog(
-            sign * cost, A_eq=lines[used], b_eq=given.shown[used], bounds=(0, None), method="highs"
+            sign * cost,
+            A_eq=lines[used],
+            b_eq=given.shown[used],
+            bounds=(least, None),
+            method="highs",
         )
         ends.append(sign * float(found.fun) if found.status == 0 else -sign * np.inf)
     return max(base, base + ends[0]), base + ends[1]

@@ -9,7 +9,7 @@ hierarchical tables are protected together. All numbers are whole: nothing is ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from caveat.outputs._pattern import Ints, Problem, Refusal, Rule, Zeros
 from caveat.outputs.echelon import OVERFLOW, ROOM, Columns
 from caveat.stopping import stop_if_told
 
-__all__ = ["Suppressed", "by_worth", "suppress"]
+__all__ = ["Owners", "Suppressed", "by_worth", "suppress"]
 
 RULES: dict[Zeros, int] = {"": 0, "subspace": 1, "any-sum": 2}
 Progress = Callable[[int, int], None]
@@ -69,6 +69,32 @@ def by_worth(values: NDArray[Any], matrix: Any) -> Ints:
     return np.lexsort((np.arange(len(values)), -sizes, -np.asarray(values, float))).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """Who contributes alone and so knows the value, and how others are protected against it.
+
+    Parameters
+    ----------
+    rows, columns
+        The one contributor of each inner cell and of each cell, numbered from 0; -1 where there
+        are several.
+    within
+        None can compute a hidden cell of another.
+    parallel
+        This is tried in two orders of their inner cells.
+    combinations
+        No combination of values of one or two of them is published.
+    """
+
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    within: bool = True
+    parallel: bool = True
+    combinations: bool = True
+
+    __repr__ = without_values
+
+
 def suppress(
     matrix: Any,
     primary: NDArray[np.bool_],
@@ -76,11 +102,7 @@ def suppress(
     *,
     zero_rows: NDArray[np.bool_] | None = None,
     zeros: Zeros = "any-sum",
-    row_owner: NDArray[Any] | None = None,
-    column_owner: NDArray[Any] | None = None,
-    within: bool = True,
-    parallel: bool = True,
-    combinations: bool = True,
+    owners: Owners | None = None,
     virtual: Sequence[Any] = (),
     rows: Sequence[int] | Ints | None = None,
     progress: Progress | None = None,
@@ -100,12 +122,8 @@ def suppress(
         reveals them all. The same holds of ones where all zeros are known.
     zeros
         ``any-sum`` protects every sum of such inner cells; ``subspace`` every combination of them.
-    row_owner, column_owner
-        The one contributor of an inner cell and of a cell, numbered from 0; -1 where there are
-        several. Who contributes alone knows the value.
-    within, parallel, combinations
-        Rules for single contributors: none can compute a hidden cell of another; this is tried in
-        two orders of their rows; no combination of values of one or two of them is published.
+    owners
+        Single contributors; not together with `zero_rows`.
     virtual
         Further columns that may not be computed, such as sums of two cells.
     rows
@@ -115,55 +133,69 @@ def suppress(
 
     Examples
     --------
-    Two cells of a table of two by two with their totals; one more in each row and column follows.
-
-    >>> inner = np.eye(4, dtype=int)
     >>> sums = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
-    >>> matrix = sp.csc_array(np.hstack([inner, sums]))
+    >>> matrix = sp.csc_array(np.hstack([np.eye(4, dtype=int), sums]))  # two by two, with totals
     >>> primary = np.array([True] + [False] * 7)
-    >>> done = suppress(matrix, primary, by_worth(matrix.sum(axis=0), matrix))
-    >>> np.flatnonzero(done.secondary).tolist()
+    >>> np.flatnonzero(suppress(matrix, primary, [4, 5, 6, 7, 3, 2, 1]).secondary).tolist()
     [1, 2, 3]
     """
     primary = np.asarray(primary, bool)
-    matrix = _whole(matrix, len(primary))
+    problem = _problem(_whole(matrix, len(primary)), primary, zero_rows, owners, virtual)
+    problem = problem if zero_rows is None else replace(problem, zeros=zeros)
+    orders = _orders(problem, rows, zero_rows, owners)
+    candidates = np.asarray(order, np.int64)
+    why = _eliminate(problem, orders, candidates[~primary[candidates]], progress)
+    secondary = np.zeros(len(primary), bool)
+    secondary[list(why)] = True
+    return Suppressed(primary, secondary, why)
+
+
+def _problem(
+    matrix: Any,
+    primary: NDArray[np.bool_],
+    zero_rows: NDArray[np.bool_] | None,
+    owners: Owners | None,
+    virtual: Sequence[Any],
+) -> Problem:
     n_rows, n_cells = matrix.shape
-    extra = [_column(column, n_rows) for column in virtual]
-    whole = sp.csc_array(sp.hstack([matrix, *extra], format="csc")) if extra else matrix
-    row_owner = np.full(n_rows, -1) if row_owner is None else np.asarray(row_owner, np.int64)
-    column_owner = np.full(n_cells, -1) if column_owner is None else np.asarray(column_owner)
-    single = bool((row_owner >= 0).any())
-    if single and zero_rows is not None:
+    if owners is not None and zero_rows is not None:
         raise CaveatError(
             "zeros and single contributors cannot be protected in one elimination",
             where="tables",
             do="give zero_rows for counts and owners for magnitudes",
         )
-    special = row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
-    first = np.arange(n_rows) if rows is None else np.asarray(rows)
-    first = first[np.argsort(special[first], kind="stable")]
-    filled = np.diff(whole.indptr) > 0
+    extra = [_column(column, n_rows) for column in virtual]
+    whole = sp.csc_array(sp.hstack([matrix, *extra], format="csc")) if extra else matrix
     columns = np.append(np.flatnonzero(primary), np.arange(n_cells, whole.shape[1]))
-    problem = Problem(
+    filled = np.diff(whole.indptr) > 0
+    row_owner = np.full(n_rows, -1) if owners is None else np.asarray(owners.rows)
+    column_owner = np.full(n_cells, -1) if owners is None else np.asarray(owners.columns)
+    special = row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
+    return Problem(
         whole,
         columns[filled[columns]].astype(np.int64),
         int((~special).sum()),
-        row_owner,
+        row_owner.astype(np.int64),
         np.append(column_owner, np.full(len(virtual), Problem.VIRTUAL)).astype(np.int64),
-        zeros if zero_rows is not None else "",
-        within and single,
-        combinations and single,
+        within=owners is not None and owners.within,
+        combinations=owners is not None and owners.combinations,
     )
-    orders = [first]
-    if parallel and problem.within:
-        n = problem.n_ordinary
-        orders.append(np.append(first[:n], first[n:][::-1]))
-    candidates = np.asarray(order, np.int64)
-    candidates = candidates[~primary[candidates]]
-    why = _eliminate(problem, orders, candidates, progress)
-    secondary = np.zeros(n_cells, bool)
-    secondary[list(why)] = True
-    return Suppressed(primary, secondary, why)
+
+
+def _orders(
+    problem: Problem,
+    rows: Sequence[int] | Ints | None,
+    zero_rows: NDArray[np.bool_] | None,
+    owners: Owners | None,
+) -> list[Ints]:
+    """Return the order of the rows, and another one if two are to be tried."""
+    special = problem.row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
+    first = np.arange(len(special)) if rows is None else np.asarray(rows, np.int64)
+    first = first[np.argsort(special[first], kind="stable")]
+    if owners is None or not (owners.within and owners.parallel):
+        return [first]
+    n = problem.n_ordinary
+    return [first, np.append(first[:n], first[n:][::-1])]
 
 
 def _column(given: Any, n_rows: int) -> Any:

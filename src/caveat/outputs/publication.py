@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.audit import Interval, Leak, bounds, insiders, recoverable, too_narrow
-from caveat.outputs.elimination import Progress, Suppressed, by_worth, suppress
+from caveat.outputs.elimination import Owners, Progress, Suppressed, by_worth, suppress
 from caveat.outputs.hierarchy import TOTAL, Hierarchy
 from caveat.outputs.primary import (
     Contributors,
@@ -178,20 +178,24 @@ def publish(
     order = by_worth(values, cells.matrix)
     leaks: list[Leak] = []
     if inner.is_count:
-        alike = inner.counts == (0 if rules.zeros else 1)
+        # Zeros, or ones where zeros are known, protect each other in no sum; if they are hidden.
+        hides = rules.zeros or rules.singles or (rules.least or 0) > 1
+        alike = inner.counts == (0 if rules.zeros else 1) if hides else None
         done = suppress(cells.matrix, primary, order, zero_rows=alike, progress=progress)
     else:
         done, leaks = _magnitudes(cells, primary, order, owner, row_owner, progress)
     if (recoverable(cells.matrix, done.hidden) & primary).any():  # pragma: no cover
         raise AssertionError("the audit found a hidden cell that can be computed")
     intervals: list[Interval] = []
+    narrow: list[Interval] = []
     if (inner.amounts >= 0).all():
         first = np.flatnonzero(primary)[:MOST_INTERVALS].tolist()
         whole = inner.amounts.dtype.kind == "i"
-        intervals = bounds(cells.matrix, values, done.hidden, first, whole=whole, seconds=SECONDS)
+        intervals = bounds(
+            cells.matrix, values, done.hidden, first, whole=whole,
+            least=int(whole and not rules.zeros), seconds=SECONDS,
+        )  # fmt: skip
         narrow = too_narrow(intervals, values, share, whole=whole)
-    else:
-        narrow = []
     return Publication(cells, values, reasons, done, tuple(leaks), tuple(intervals), tuple(narrow))
 
 
@@ -208,7 +212,7 @@ def _magnitudes(
     leaks: list[Leak] = []
     for _ in range(ROUNDS):
         done = suppress(
-            cells.matrix, primary, order, row_owner=row_owner, column_owner=owner,
+            cells.matrix, primary, order, owners=Owners(row_owner, owner),
             virtual=virtual, progress=progress,
         )  # fmt: skip
         leaks = insiders(cells.matrix, done.hidden, primary, owner, row_owner)

@@ -126,6 +126,26 @@ def test_nothing_is_written_while_somebody_learns_a_cell(here: Path, monkeypatch
     assert not (here / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('["region", "marital"]', '["regoin"]', "line 12: table.by: there is no column 'regoin'"),
+        ("least = 5", 'weight = "w"', "line 7: publication.weight: there is no column 'w'"),
+        ('islands = "coast"', 'coast = "north"', "line 9: hierarchies.region: the codes stand "
+         "above each other in a circle: north → coast → north"),
+        ('islands = "coast"', 'east = "south"', "line 9: hierarchies.region: a code of the data "
+         "stands for others"),
+        ("least = 5", 'value = "marital"', "values must be numbers"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_their_line(here: Path, old: str, new: str, said: str) -> None:
+    (here / "tables.toml").write_text(SPEC.replace(old, new))
+    with pytest.raises(CaveatError) as error:
+        call()
+    assert said in str(error.value)
+    assert not (here / "out").exists()
+
+
 def test_files_are_not_replaced_without_force(here: Path) -> None:
     call()
     with pytest.raises(CaveatError, match="exists already"):

@@ -42,7 +42,6 @@ def tables(
     Example: caveat tables tables.toml --folder published
     """
     reader = Reader.of(spec)
-    from caveat.outputs.publication import inner_cells
     from caveat.outputs.shown import page
     from caveat.spec.tables_spec import TablesSpec
 
@@ -52,11 +51,8 @@ def tables(
     if folder.exists():
         check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
     table = reader.original(told.path)
-    option = told.options.get
-    inner = inner_cells(
-        table, told.layouts, told.parents, value=option("value"), weight=option("weight"),
-        contributor=option("contributor"), every=told.rules.zeros, total=option("total", "Total"),
-    )  # fmt: skip
+    told.check_columns(table.names)
+    inner = _laid_out(told, table)
     told.check_published(inner)
     shown, why = _protected(told, inner)
     make_folder(folder)
@@ -68,6 +64,18 @@ def tables(
         write(Table.from_frame(why), files[-1], force=force, escape_formulas=True)
         console.remark(f"CONFIDENTIAL: why cells are hidden is in {files[-1]}; not for release")
     console.remark(f"written: {folder}")
+
+
+def _laid_out(told: TablesSpec, table: Table) -> Inner:
+    from caveat.outputs.publication import inner_cells
+
+    option = told.options.get
+    named = {role: option(role) for role in ("value", "weight", "contributor")}
+    with told.document.at("hierarchies" if told.parents else "table"):
+        return inner_cells(
+            table, told.layouts, told.parents, every=told.rules.zeros,
+            total=option("total", "Total"), **named,
+        )  # fmt: skip
 
 
 def _files(told: TablesSpec, folder: Path) -> list[Path]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from caveat.discreet import without_values
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, hint
 from caveat.outputs.hierarchy import TOTAL
 from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
 from caveat.outputs.tables import Layout, check_published
-from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole
+from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
 from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
+from caveat.spec.lines import Entry
 from caveat.table import read
 
 __all__ = ["METHODS", "TablesSpec"]
@@ -155,6 +156,19 @@ class TablesSpec:
             rules = _rules(options)
         path = folder / content["data"]["path"]
         return cls(path, tuple(layouts), parents, rules, options, published, tuple(files), document)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns that the data do not have."""
+        roles = ("value", "weight", "contributor")
+        asked: list[tuple[Entry, str]] = [
+            (("publication", role), self.options[role]) for role in roles if role in self.options
+        ]
+        for i, layout in enumerate(self.layouts):
+            asked += [(("table", i, "by"), name) for name in layout.by]
+        for entry, name in asked:
+            if name not in names:
+                what = f"{dotted(entry)}: there is no column {name!r} in the data"
+                self.document.fail(entry, what, hint(name, names))
 
     def check_published(self, inner: Inner) -> None:
         """Hold the tables that were published already against the data."""

@@ -160,6 +160,13 @@ def _output_checking(names: dict[str, Any]) -> None:
     ]  # fmt: skip
 
 
+def _published(names: dict[str, Any]) -> None:
+    done = names["done"]
+    assert done.done.primary.any()
+    assert done.done.secondary.any()
+    assert (done.values[~done.done.hidden] >= 5).all()
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -171,6 +178,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "output-checking.md": _output_checking,
     "privacy.md": _privacy,
     "reconstruction.md": _reconstruction,
+    "published-tables.md": _published,
     "report.md": _report,
     "risk.md": _risk,
     "robin-hood.md": _robin_hood,

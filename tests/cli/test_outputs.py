@@ -51,6 +51,7 @@ INPUTS = {
     "safepub": ["data.csv", "--spec", "release.toml"],
     "study": ["buyer-beware", "--data", "folder"],
     "synth": ["data.csv", "--spec", "release.toml"],
+    "tables": ["release.toml"],
     "tune": ["release.toml", "--data", "data.csv"],
 }  # fmt: skip
 FILES = {
@@ -72,6 +73,7 @@ FOLDERS = {
     "compare": ("--charts",),
     "run": ("--folder",),
     "study": ("--out",),
+    "tables": ("--folder",),
 }
 NAMED = ("named.csv", "theirs.csv")  # by the specification
 EVERY = ("data.csv", "other.csv", "control.csv", "model.caveat", "evidence.json", *NAMED)

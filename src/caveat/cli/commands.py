@@ -22,6 +22,7 @@ from caveat.cli.run import run
 from caveat.cli.safepub import safepub
 from caveat.cli.study import study
 from caveat.cli.synth import model_app, synth
+from caveat.cli.tables import tables
 from caveat.cli.tune import tune
 
 __all__ = ["app"]
@@ -72,5 +73,6 @@ app.command()(run)
 app.command()(safepub)
 app.command()(study)
 app.command()(synth)
+app.command()(tables)
 app.command()(tune)
 app.add_typer(model_app, name="model")

@@ -13,9 +13,10 @@ import pytest
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.margins.published import MANIFEST, Published, write_tables
 
-pytestmark = pytest.mark.filterwarnings("ignore:born. the range was read off")
-
-pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning"),
+    pytest.mark.filterwarnings("ignore:born. the range was read off:caveat.errors.CaveatWarning"),
+]
 
 
 def people() -> pd.DataFrame:

@@ -1,0 +1,144 @@
+"""``caveat tables``: tables from microdata, with what must stay hidden hidden."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from caveat.cli import console
+from caveat.cli.reading import Reader
+from caveat.errors import CaveatError
+from caveat.table import Table
+from caveat.table.atomic import check_outputs, make_folder, write_text
+from caveat.table.files import write
+
+if TYPE_CHECKING:
+    from caveat.outputs.publication import Inner, Publication
+    from caveat.outputs.shown import Shown
+    from caveat.spec.tables_spec import TablesSpec
+
+__all__ = ["tables"]
+
+WHY = "CONFIDENTIAL-why-hidden.csv"
+
+
+def tables(
+    spec: Annotated[
+        Path, typer.Argument(help="A TOML file with [data] and one or more [[table]].")
+    ],
+    folder: Annotated[Path, typer.Option(help="Where the tables go.")] = Path("tables"),
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Make tables of counts or magnitudes in which no hidden cell can be computed.
+
+    All tables are protected together: cells with too few contributors, or dominated by one, are
+    hidden, and further ones from which these could be computed. Rounding and cell keys are
+    alternatives. Writes a CSV for each table and one HTML page, and for the office alone why each
+    cell is hidden.
+
+    Example: caveat tables tables.toml --folder published
+    """
+    reader = Reader.of(spec)
+    from caveat.outputs.shown import page
+    from caveat.spec.tables_spec import TablesSpec
+
+    assert reader.document is not None
+    told = TablesSpec.from_document(reader.document)
+    files = _files(told, folder)
+    if folder.exists():
+        check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
+    table = reader.original(told.path)
+    told.check_columns(table.names)
+    inner = _laid_out(told, table)
+    told.check_published(inner)
+    shown, why = _protected(told, inner)
+    make_folder(folder)
+    check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
+    for one, file in zip(shown, files, strict=False):
+        write(Table.from_frame(one.columns()), file, force=force, escape_formulas=True)
+    write_text(files[-2], page(shown), force=force)
+    if why is not None:
+        write(Table.from_frame(why), files[-1], force=force, escape_formulas=True)
+        console.remark(f"CONFIDENTIAL: why cells are hidden is in {files[-1]}; not for release")
+    console.remark(f"written: {folder}")
+
+
+def _laid_out(told: TablesSpec, table: Table) -> Inner:
+    from caveat.outputs.publication import inner_cells
+
+    option = told.options.get
+    named = {role: option(role) for role in ("value", "weight", "contributor")}
+    with told.document.at("hierarchies" if told.parents else "table"):
+        return inner_cells(
+            table, told.layouts, told.parents, every=told.rules.zeros,
+            total=option("total", "Total"), **named,
+        )  # fmt: skip
+
+
+def _files(told: TablesSpec, folder: Path) -> list[Path]:
+    names = [re.sub(r"\W+", "-", layout.name).strip("-").lower() for layout in told.layouts]
+    for i, name in enumerate(names):
+        if not name or name in names[:i]:
+            entry = ("table", i, "name")
+            told.document.fail(entry, "the name makes no file name of its own", "use other letters")
+    return [*(folder / f"{name}.csv" for name in names), folder / "tables.html", folder / WHY]
+
+
+def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, list[Any]] | None]:
+    """Return the tables as they are shown, and why cells are hidden."""
+    from caveat.outputs import rounding
+    from caveat.outputs.publication import publish
+    from caveat.outputs.shown import reasons, shown_tables
+
+    method = told.options.get("method", "suppress")
+    if method != "suppress":
+        if inner.amounts.dtype.kind != "i":
+            raise CaveatError(
+                f"{method} is for counts without weights",
+                where=told.document.where("publication", "method"),
+                do='use method = "suppress"',
+            )
+        base, seed = told.options.get("base", 5), told.options.get("seed", 0)
+        if method == "stochastic rounding":
+            from caveat.protect import stochastic_round
+
+            values = inner.cells.sums(stochastic_round(inner.amounts, base, seed=seed))
+        elif method == "controlled rounding":
+            values = rounding.controlled(inner.cells.matrix, inner.amounts, base)
+        else:
+            keys = rounding.record_keys(len(inner.cells.row_of), seed)
+            values = rounding.perturbed(inner.cells, keys, rounding.perturbations(base))
+        console.out.print(f"{inner.cells.n_cells:,} cells, {method}", markup=False)
+        return shown_tables(inner.cells, values, None, rounded=True), None
+    with told.document.at("publication"), console.progress() as bar:
+        task = bar.add_task("suppressing", total=None)
+        done = publish(
+            inner, told.rules, share=told.options.get("share", 0.1),
+            progress=lambda at, of: bar.update(task, completed=at, total=of),
+        )  # fmt: skip
+    if done.leaks:
+        raise CaveatError(
+            f"single contributors could still compute {len(done.leaks)} hidden cells",
+            where=told.document.path.name,
+            do="use coarser codes or fewer tables; nothing was written",
+        )
+    _say(done)
+    return shown_tables(done.cells, done.values, done.done.hidden), reasons(done)
+
+
+def _say(done: Publication) -> None:
+    primary, secondary = int(done.done.primary.sum()), int(done.done.secondary.sum())
+    console.out.print(
+        f"{done.cells.n_cells:,} cells: {primary:,} hidden by the rules, {secondary:,} to protect "
+        f"them, {done.cells.n_cells - primary - secondary:,} shown",
+        markup=False,
+    )
+    console.out.print("hidden cells that can be computed: none", markup=False)
+    if done.intervals:
+        text = f"known too closely: {len(done.narrow):,} of {len(done.intervals):,} tried"
+        console.out.print(text, markup=False)
+    if primary == done.cells.n_cells:
+        console.remark("note: every cell is hidden by the rules; use coarser codes")

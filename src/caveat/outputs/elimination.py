@@ -1,0 +1,303 @@
+"""Secondary suppression by Gaussian elimination (Langsrud 2024).
+
+Cells are sums of inner cells, z = X'y. A hidden cell can be computed if and only if its column of X
+depends linearly on columns of published cells. The cells are taken by their worth; one is published
+unless a hidden one could then be computed. All tables of the same data go into one X, so linked and
+hierarchical tables are protected together. All numbers are whole: nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError
+from caveat.outputs._attempt import DEPENDS, FREE, attempt, commit
+from caveat.outputs._eager import Eager
+from caveat.outputs._pattern import Ints, Problem, Refusal, Rule, Zeros
+from caveat.outputs.echelon import OVERFLOW, ROOM, Columns
+from caveat.stopping import stop_if_told
+
+__all__ = ["Owners", "Suppressed", "by_worth", "suppress"]
+
+RULES: dict[Zeros, int] = {"": 0, "subspace": 1, "any-sum": 2}
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Suppressed:
+    """Which cells stay hidden beside the primary ones.
+
+    Attributes
+    ----------
+    primary, secondary
+        Whether each cell is hidden by a rule about itself, or to protect others.
+    why
+        For each secondary cell the rule and the hidden cell that it protects (-1 if no single one).
+    """
+
+    primary: NDArray[np.bool_]
+    secondary: NDArray[np.bool_]
+    why: dict[int, Refusal]
+
+    __repr__ = without_values
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Whether each cell is hidden."""
+        return self.primary | self.secondary
+
+
+def by_worth(values: NDArray[Any], matrix: Any) -> Ints:
+    """Return the cells from the most to the least worth publishing.
+
+    The larger value comes first; of equal values the one with more inner cells, then the one that
+    stands first.
+
+    Examples
+    --------
+    >>> by_worth(np.array([3, 5, 5]), sp.csc_array([[1, 0, 1], [0, 1, 1]])).tolist()
+    [2, 1, 0]
+    """
+    sizes = np.diff(sp.csc_array(matrix).indptr)
+    return np.lexsort((np.arange(len(values)), -sizes, -np.asarray(values, float))).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """Who contributes alone and so knows the value, and how others are protected against it.
+
+    Parameters
+    ----------
+    rows, columns
+        The one contributor of each inner cell and of each cell, numbered from 0; -1 where there
+        are several.
+    within
+        None can compute a hidden cell of another.
+    parallel
+        This is tried in two orders of their inner cells.
+    combinations
+        No combination of values of one or two of them is published.
+    """
+
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    within: bool = True
+    parallel: bool = True
+    combinations: bool = True
+
+    __repr__ = without_values
+
+
+def suppress(
+    matrix: Any,
+    primary: NDArray[np.bool_],
+    order: Sequence[int] | Ints,
+    *,
+    zero_rows: NDArray[np.bool_] | None = None,
+    zeros: Zeros = "any-sum",
+    owners: Owners | None = None,
+    virtual: Sequence[Any] = (),
+    rows: Sequence[int] | Ints | None = None,
+    progress: Progress | None = None,
+) -> Suppressed:
+    """Hide further cells until no primary cell can be computed.
+
+    Parameters
+    ----------
+    matrix
+        Inner cells by cells, whole numbers: a scipy sparse array. Structural zeros have no row.
+    primary
+        The cells that must stay hidden.
+    order
+        The other cells from the most to the least worth publishing; primary ones in it are skipped.
+    zero_rows
+        The inner cells that cannot protect each other, as zeros cannot: a sum of them that is 0
+        reveals them all. The same holds of ones where all zeros are known.
+    zeros
+        ``any-sum`` protects every sum of such inner cells; ``subspace`` every combination of them.
+    owners
+        Single contributors; not together with `zero_rows`.
+    virtual
+        Further columns that may not be computed, such as sums of two cells.
+    rows
+        The order of the inner cells; those of zeros or single contributors come last in any case.
+    progress
+        Called with the number of cells done and of all.
+
+    Examples
+    --------
+    >>> sums = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
+    >>> matrix = sp.csc_array(np.hstack([np.eye(4, dtype=int), sums]))  # two by two, with totals
+    >>> primary = np.array([True] + [False] * 7)
+    >>> np.flatnonzero(suppress(matrix, primary, [4, 5, 6, 7, 3, 2, 1]).secondary).tolist()
+    [1, 2, 3]
+    """
+    primary = np.asarray(primary, bool)
+    problem = _problem(_whole(matrix, len(primary)), primary, zero_rows, owners, virtual)
+    problem = problem if zero_rows is None else replace(problem, zeros=zeros)
+    orders = _orders(problem, rows, zero_rows, owners)
+    candidates = np.asarray(order, np.int64)
+    why = _eliminate(problem, orders, candidates[~primary[candidates]], progress)
+    secondary = np.zeros(len(primary), bool)
+    secondary[list(why)] = True
+    return Suppressed(primary, secondary, why)
+
+
+def _problem(
+    matrix: Any,
+    primary: NDArray[np.bool_],
+    zero_rows: NDArray[np.bool_] | None,
+    owners: Owners | None,
+    virtual: Sequence[Any],
+) -> Problem:
+    n_rows, n_cells = matrix.shape
+    if owners is not None and zero_rows is not None:
+        raise CaveatError(
+            "zeros and single contributors cannot be protected in one elimination",
+            where="tables",
+            do="give zero_rows for counts and owners for magnitudes",
+        )
+    extra = [_column(column, n_rows) for column in virtual]
+    whole = sp.csc_array(sp.hstack([matrix, *extra], format="csc")) if extra else matrix
+    columns = np.append(np.flatnonzero(primary), np.arange(n_cells, whole.shape[1]))
+    filled = np.diff(whole.indptr) > 0
+    row_owner = np.full(n_rows, -1) if owners is None else np.asarray(owners.rows)
+    column_owner = np.full(n_cells, -1) if owners is None else np.asarray(owners.columns)
+    special = row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
+    return Problem(
+        whole,
+        columns[filled[columns]].astype(np.int64),
+        int((~special).sum()),
+        row_owner.astype(np.int64),
+        np.append(column_owner, np.full(len(virtual), Problem.VIRTUAL)).astype(np.int64),
+        within=owners is not None and owners.within,
+        combinations=owners is not None and owners.combinations,
+    )
+
+
+def _orders(
+    problem: Problem,
+    rows: Sequence[int] | Ints | None,
+    zero_rows: NDArray[np.bool_] | None,
+    owners: Owners | None,
+) -> list[Ints]:
+    """Return the order of the rows, and another one if two are to be tried."""
+    special = problem.row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
+    first = np.arange(len(special)) if rows is None else np.asarray(rows, np.int64)
+    first = first[np.argsort(special[first], kind="stable")]
+    if owners is None or not (owners.within and owners.parallel):
+        return [first]
+    n = problem.n_ordinary
+    return [first, np.append(first[:n], first[n:][::-1])]
+
+
+def _column(given: Any, n_rows: int) -> Any:
+    if sp.issparse(given):
+        return sp.csc_array(given, dtype=np.int64)
+    return sp.csc_array(np.asarray(given, np.int64).reshape(n_rows, 1))
+
+
+def _whole(matrix: Any, n_cells: int) -> Any:
+    given = sp.csc_array(matrix)
+    if given.shape[1] != n_cells:
+        raise CaveatError("there must be one mark for every cell", where="tables")
+    if given.dtype.kind not in "biu":
+        raise CaveatError("the model matrix must hold whole numbers", where="tables")
+    return given.astype(np.int64)
+
+
+def _eliminate(
+    problem: Problem, orders: list[Ints], candidates: Ints, progress: Progress | None
+) -> dict[int, Refusal]:
+    """Take the candidates one after the other; return those that are refused, and why."""
+    try:
+        return _through([_Compiled(problem, o) for o in orders], candidates, progress)
+    except OverflowError:
+        return _through([Eager(problem, o.tolist()) for o in orders], candidates, progress)
+
+
+def _through(
+    runs: Sequence[Eager | _Compiled], candidates: Ints, progress: Progress | None
+) -> dict[int, Refusal]:
+    why: dict[int, Refusal] = {}
+    for done, j in enumerate(candidates.tolist()):
+        if done % 1000 == 0:
+            stop_if_told()
+            if progress is not None:
+                progress(done, len(candidates))
+        answers = [run.attempt(j) for run in runs]
+        refused = next((answer for answer in answers if isinstance(answer, Refusal)), None)
+        if refused is not None:
+            why[j] = refused
+        else:
+            for run in runs:
+                run.publish(j)
+    return why
+
+
+class _Compiled:
+    """One elimination in 64 bits; raises OverflowError where they are not enough."""
+
+    def __init__(self, problem: Problem, rows: Ints) -> None:
+        places = np.empty(len(rows), np.int64)
+        places[rows] = np.arange(len(rows))
+        self.columns = Columns(problem.matrix, places)
+        n_rows = len(rows)
+        special = np.zeros(problem.n_columns, bool)
+        self.primaries = (
+            np.full(n_rows + 1, -1, np.int64),
+            np.full(problem.n_columns, -1, np.int64),
+            special,
+        )
+        self.rules = (
+            problem.n_ordinary,
+            RULES[problem.zeros],
+            int(problem.within),
+            int(problem.combinations),
+        )
+        self.owners = (problem.row_owner[rows], problem.column_owner, np.zeros(n_rows, bool))
+        self.staged = np.zeros((len(problem.primary) + 1, 4), np.int64)
+        self.found = np.zeros(2, np.int64)
+        self.state = DEPENDS
+        head, following, _ = self.primaries
+        for p in problem.primary.tolist():
+            row = int(self.columns.rows[self.columns.start[p]])
+            if problem.within and row >= problem.n_ordinary:
+                row, special[p] = n_rows, True
+            following[p], head[row] = head[row], p
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        c = self.columns
+        return c.rows, c.vals, c.start, c.length, c.pivot, c.used
+
+    def attempt(self, j: int) -> Refusal | bool | None:
+        """Say whether a column may be published: None if it depends, False if it may be."""
+        while True:
+            open_ = (self.columns.work, self.columns.mask)
+            self.state = attempt(
+                j, self.held, self.primaries, self.rules, self.owners, open_, self.staged,
+                self.found,
+            )  # fmt: skip
+            if self.state != ROOM:
+                break
+            self.columns.grow()
+        if self.state == OVERFLOW:
+            raise OverflowError
+        if self.state in (FREE, DEPENDS):
+            return None if self.state == DEPENDS else False
+        return Refusal(Rule(self.state), int(self.found[1]))
+
+    def publish(self, _j: int) -> None:
+        """Eliminate by the column that was tried last."""
+        if self.state == FREE:
+            self.columns.used = commit(
+                self.held, self.primaries, self.rules, self.owners[2], self.staged, self.found
+            )

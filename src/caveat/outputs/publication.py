@@ -1,0 +1,261 @@
+"""From microdata to tables of which some cells are hidden, audited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError
+from caveat.outputs.audit import Interval, Leak, bounds, insiders, recoverable, too_narrow
+from caveat.outputs.elimination import Owners, Progress, Suppressed, by_worth, suppress
+from caveat.outputs.hierarchy import TOTAL, Hierarchy
+from caveat.outputs.primary import (
+    Contributors,
+    PrimaryRules,
+    contributors_of,
+    primary_cells,
+)
+from caveat.outputs.tables import Cells, Layout, cells_of
+from caveat.table import Column, Table
+from caveat.table.weights import survey_weights
+
+__all__ = ["Inner", "Publication", "inner_cells", "publish"]
+
+ROUNDS = 10
+MOST_INTERVALS, SECONDS = 200, 60.0
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Inner:
+    """The cells of tables with what the records say about their inner cells.
+
+    Attributes
+    ----------
+    cells
+        The cells.
+    amounts
+        The sum of each inner cell: records or weights, or weighted values.
+    counts
+        The number of records of each inner cell.
+    given
+        Who contributes how much.
+    is_count
+        Whether the tables count records.
+    """
+
+    cells: Cells
+    amounts: NDArray[Any]
+    counts: NDArray[np.int64]
+    given: Contributors
+    is_count: bool
+
+    __repr__ = without_values
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The value of each cell."""
+        return self.cells.sums(self.amounts)
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """Tables with hidden cells.
+
+    Attributes
+    ----------
+    cells, values
+        The cells and their values; confidential.
+    reasons
+        Why a cell is hidden by itself; None where it is not.
+    done
+        The pattern.
+    leaks
+        What single contributors could still compute; empty unless the rules could not prevent it.
+    intervals, narrow
+        What hidden cells are known to lie in, of the first primary cells, and those of them that
+        are known too closely.
+    """
+
+    cells: Cells
+    values: NDArray[Any]
+    reasons: NDArray[Any]
+    done: Suppressed
+    leaks: tuple[Leak, ...]
+    intervals: tuple[Interval, ...]
+    narrow: tuple[Interval, ...]
+
+    __repr__ = without_values
+
+
+def inner_cells(
+    table: Table,
+    layouts: Sequence[Layout],
+    parents: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    value: str | None = None,
+    weight: str | None = None,
+    contributor: str | None = None,
+    every: bool = False,
+    total: str = TOTAL,
+) -> Inner:
+    """Lay tables over microdata.
+
+    Parameters
+    ----------
+    table
+        The microdata.
+    layouts
+        The tables.
+    parents
+        For columns with a hierarchy: for each code the code above it.
+    value
+        The column that is added up; records are counted if not given. Records without a value
+        contribute nothing.
+    weight
+        The column that says how many each record stands for.
+    contributor
+        The column that says to whom a record belongs; each record is its own if not given.
+    every
+        Whether combinations that no record has may be shown as zeros, and be hidden.
+    total
+        What totals are called.
+    """
+    if not table.n_rows:
+        raise CaveatError("the data have no rows", where="tables", do="give a file with records")
+    names = tuple(dict.fromkeys(name for layout in layouts for name in layout.by))
+    trees, codes = {}, {}
+    for name in names:
+        labels, codes[name] = _labels(table[name])
+        trees[name] = Hierarchy.of(labels, (parents or {}).get(name), total=total, column=name)
+    cells = cells_of(codes, trees, layouts, every=every)
+    amounts = None if value is None else _numbers(table[value], value)
+    weights = None if weight is None else survey_weights(table[weight], weight)
+    who = None if contributor is None else table[contributor].codes.astype(np.int64)
+    given = contributors_of(cells.row_of, who, weights, amounts)
+    n = len(cells.inner)
+    each = np.ones(table.n_rows) if amounts is None else np.nan_to_num(amounts)
+    sums = np.bincount(cells.row_of, each if weights is None else each * weights, n)
+    is_count = value is None
+    if is_count and weights is None:
+        sums = sums.astype(np.int64)
+    there = np.ones(table.n_rows) if amounts is None else ~np.isnan(amounts)
+    counts = np.bincount(cells.row_of, there, n).astype(np.int64)
+    return Inner(cells, sums, counts, given, is_count)
+
+
+def publish(
+    inner: Inner,
+    rules: PrimaryRules | None = None,
+    *,
+    share: float = 0.1,
+    progress: Progress | None = None,
+) -> Publication:
+    """Hide the cells that tell too much, and those from which they could be computed.
+
+    Parameters
+    ----------
+    inner
+        The tables, from :func:`inner_cells`.
+    rules
+        The primary rules.
+    share
+        A hidden cell that is known to within less than this share of its value is known too
+        closely.
+    progress
+        Called with the number of cells done and of all.
+    """
+    rules = rules or PrimaryRules()
+    cells, values = inner.cells, inner.values
+    reasons, owner, row_owner = primary_cells(cells, inner.given, rules)
+    primary = np.array([reason is not None for reason in reasons], bool)
+    order = by_worth(values, cells.matrix)
+    leaks: list[Leak] = []
+    if inner.is_count:
+        # Zeros, or ones where zeros are known, protect each other in no sum; if they are hidden.
+        hides = rules.zeros or rules.singles or (rules.least or 0) > 1
+        alike = inner.counts == (0 if rules.zeros else 1) if hides else None
+        done = suppress(cells.matrix, primary, order, zero_rows=alike, progress=progress)
+    else:
+        done, leaks = _magnitudes(cells, primary, order, owner, row_owner, progress)
+    if (recoverable(cells.matrix, done.hidden) & primary).any():  # pragma: no cover
+        raise AssertionError("the audit found a hidden cell that can be computed")
+    intervals: list[Interval] = []
+    narrow: list[Interval] = []
+    if (inner.amounts >= 0).all():
+        first = np.flatnonzero(primary)[:MOST_INTERVALS].tolist()
+        whole = inner.amounts.dtype.kind == "i"
+        intervals = bounds(
+            cells.matrix, values, done.hidden, first, whole=whole,
+            least=int(whole and not rules.zeros), seconds=SECONDS,
+        )  # fmt: skip
+        narrow = too_narrow(intervals, values, share, whole=whole)
+    return Publication(cells, values, reasons, done, tuple(leaks), tuple(intervals), tuple(narrow))
+
+
+def _magnitudes(
+    cells: Cells,
+    primary: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    row_owner: NDArray[np.int64],
+    progress: Progress | None,
+) -> tuple[Suppressed, list[Leak]]:
+    """Protect against single contributors too, again as long as the audit finds one who learns."""
+    virtual = _virtual(cells, primary, owner, row_owner)
+    leaks: list[Leak] = []
+    for _ in range(ROUNDS):
+        done = suppress(
+            cells.matrix, primary, order, owners=Owners(row_owner, owner),
+            virtual=virtual, progress=progress,
+        )  # fmt: skip
+        leaks = insiders(cells.matrix, done.hidden, primary, owner, row_owner)
+        if not leaks:
+            break
+        virtual += [leak.column for leak in leaks]
+    return done, leaks
+
+
+def _virtual(
+    cells: Cells,
+    primary: NDArray[np.bool_],
+    owner: NDArray[np.int64],
+    row_owner: NDArray[np.int64],
+) -> list[Any]:
+    """Return further columns to protect.
+
+    Sums of two primary cells of which one has a single contributor, where they are the only primary
+    ones that add up to a total; and inner cells of single contributors who have no cell themselves.
+    """
+    columns: list[Any] = []
+    for _, below in cells.families():
+        two = below[primary[below]]
+        if len(two) == 2 and (owner[two] >= 0).any():
+            columns.append(cells.matrix[:, two].sum(axis=1))
+    shown = set(owner[primary].tolist())
+    n = len(cells.inner)
+    alone = [row for row in np.flatnonzero(row_owner >= 0) if row_owner[row] not in shown]
+    return columns + [sp.csc_array(([1], ([row], [0])), shape=(n, 1)) for row in alone]
+
+
+def _labels(column: Column) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the codes that occur as text, and which of them each record has."""
+    compact = column.compact()
+    names = [str(level) for level in compact.levels.tolist()]
+    names += [MISSING if way.code in (None, "") else str(way) for way in compact.missing]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({i + 1})" if names.count(name) > 1 else name
+                 for i, name in enumerate(names)]  # fmt: skip
+    return names, compact.codes.astype(np.int64)
+
+
+def _numbers(column: Column, name: str) -> NDArray[np.float64]:
+    if not column.kind.is_number:
+        raise CaveatError("values must be numbers", column=name, do="choose another column")
+    return column.cell_numbers

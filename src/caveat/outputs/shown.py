@@ -1,0 +1,129 @@
+"""Tables as they are shown: what is hidden has a mark, and the mark has a legend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.discreet import without_values
+from caveat.outputs.publication import Publication
+from caveat.outputs.tables import Cells
+
+__all__ = ["HIDDEN", "Shown", "page", "reasons", "shown_tables"]
+
+HIDDEN = "×"
+STYLE = (
+    "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse}"
+    "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:right}th{text-align:left}"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One table: its columns, the codes of its cells, and their values (None where hidden)."""
+
+    name: str
+    by: tuple[str, ...]
+    codes: tuple[tuple[str, ...], ...]
+    values: tuple[Any, ...]
+    rounded: bool = False
+
+    __repr__ = without_values
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return it as columns: the codes, the value, and whether it is hidden."""
+        out: dict[str, list[Any]] = {
+            name: [code[i] for code in self.codes] for i, name in enumerate(self.by)
+        }
+        name = "value" if "value" not in out else "cell value"
+        out[name] = list(self.values)
+        mark = "status" if "status" not in out else "cell status"
+        out[mark] = ["hidden" if value is None else "shown" for value in self.values]
+        return out
+
+
+def shown_tables(
+    cells: Cells, values: NDArray[Any], hidden: NDArray[np.bool_] | None, *, rounded: bool = False
+) -> list[Shown]:
+    """Return each table with the values that may be seen."""
+    out = []
+    names = list(cells.hierarchies)
+    for layout, members in zip(cells.layouts, cells.members, strict=True):
+        at = [names.index(name) for name in layout.by]
+        trees = [cells.hierarchies[name] for name in layout.by]
+        keys = cells.keys[members][:, at]
+        order = np.lexsort(keys.T[::-1])
+        codes = tuple(
+            tuple(tree.codes[node] for tree, node in zip(trees, key, strict=True))
+            for key in keys[order].tolist()
+        )
+        seen = tuple(
+            None if hidden is not None and hidden[cell] else values[cell].item()
+            for cell in members[order]
+        )
+        out.append(Shown(layout.name, layout.by, codes, seen, rounded))
+    return out
+
+
+def reasons(done: Publication) -> dict[str, list[Any]]:
+    """Return for every hidden cell of every table why it is hidden; confidential."""
+    known = {one.cell: one for one in done.intervals}
+    narrow = {one.cell for one in done.narrow}
+    rows = []
+    for layout, members in zip(done.cells.layouts, done.cells.members, strict=True):
+        for cell in members[done.done.hidden[members]].tolist():
+            why = done.done.why.get(cell)
+            near = known.get(cell)
+            protects = why.column if why is not None else -1
+            rows.append({
+                "CONFIDENTIAL": "confidential",
+                "table": layout.name,
+                "cell": done.cells.words(cell),
+                "value": float(done.values[cell]),
+                "hidden": "secondary" if why is not None else "primary",
+                "why": str(done.reasons[cell]) if why is None else why.rule.words,
+                "protects": done.cells.words(protects)
+                if 0 <= protects < done.cells.n_cells
+                else "",
+                "low": None if near is None else near.low,
+                "high": None if near is None or np.isinf(near.high) else near.high,
+                "too close": "yes" if cell in narrow else "",
+            })  # fmt: skip
+    names = ("CONFIDENTIAL", "table", "cell", "value", "hidden", "why", "protects", "low", "high",
+             "too close")  # fmt: skip
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def page(tables: list[Shown]) -> str:
+    """Return one HTML page with all tables and a legend."""
+    parts = ["<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Tables</title>"]
+    parts.append(f"<style>{STYLE}</style></head><body>")
+    parts += [_html(one) for one in tables]
+    if tables and tables[0].rounded:
+        parts.append(
+            "<p>All numbers are rounded or perturbed to protect those who are counted.</p>"
+        )
+    else:
+        parts.append(f"<p>{HIDDEN} hidden, to protect those who contribute; – no such cell.</p>")
+    return "".join(parts) + "</body></html>\n"
+
+
+def _html(one: Shown) -> str:
+    """Return a table with the codes of its last column across."""
+    across = list(dict.fromkeys(code[-1] for code in one.codes))
+    by_row: dict[tuple[str, ...], dict[str, Any]] = {}
+    for code, value in zip(one.codes, one.values, strict=True):
+        by_row.setdefault(code[:-1], {})[code[-1]] = HIDDEN if value is None else f"{value:,}"
+    head = "".join(f"<th>{escape(text)}</th>" for text in [*one.by[:-1], *across])
+    lines = []
+    for codes, found in by_row.items():
+        cells = "".join(f"<td>{found.get(code, '–')}</td>" for code in across)
+        lines.append(
+            "<tr>" + "".join(f"<th>{escape(code)}</th>" for code in codes) + cells + "</tr>"
+        )
+    title = f"{escape(one.name)}, by {escape(', '.join(one.by))}"
+    return f"<h2>{title}</h2><table><tr>{head}</tr>{''.join(lines)}</table>"

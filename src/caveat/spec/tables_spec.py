@@ -1,0 +1,211 @@
+"""What ``caveat tables`` takes from a specification: the tables, the rules and the hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caveat.discreet import without_values
+from caveat.errors import CaveatError, hint
+from caveat.outputs.hierarchy import TOTAL
+from caveat.outputs.primary import PrimaryRules
+from caveat.outputs.publication import Inner
+from caveat.outputs.tables import Layout, check_published
+from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
+from caveat.spec.data_entries import COLUMN, DATA
+from caveat.spec.document import Document
+from caveat.spec.lines import Entry
+from caveat.table import read
+
+__all__ = ["METHODS", "TablesSpec"]
+
+FILLED = Text(filled=True)
+METHODS = ("suppress", "stochastic rounding", "controlled rounding", "cell keys")
+
+PUBLICATION = Group(
+    {
+        "method": Key(Choice(METHODS, "method"), "How cells are protected.", "suppress"),
+        "value": Key(FILLED, "The column that is added up.", otherwise="records are counted"),
+        "weight": Key(FILLED, "The column with survey weights.", otherwise="every record counts 1"),
+        "contributor": Key(
+            FILLED, "To whom a record belongs.", otherwise="every record is its own"
+        ),
+        "least": Key(Whole(1), "The fewest contributors that are shown.", 3),
+        "dominance": Key(
+            Many(Number(0, above=True), "numbers", exactly=2),
+            "n and k: hidden if the n largest have more than the share k.",
+            otherwise="no such rule",
+        ),
+        "p_percent": Key(
+            Number(0, above=True),
+            "Hidden if the second largest can estimate the largest to within p per cent.",
+            otherwise="no such rule",
+        ),
+        "zeros": Key(
+            Choice(("public", "hidden"), "treatment of zeros"),
+            "Whether everybody knows which cells are empty, or they are hidden.",
+            "public",
+        ),
+        "share": Key(
+            Number(share=True), "Narrower than this share of the value is too narrow.", 0.1
+        ),
+        "base": Key(Whole(2), "Of rounding: the base.", 5),
+        "seed": Key(Whole(0), "Of rounding and cell keys: the seed; keep it secret.", 0),
+        "total": Key(FILLED, "What totals are called.", TOTAL),
+    }
+)
+TABLE = Group(
+    {
+        "name": Key(FILLED, "What the table is called.", required=True),
+        "by": Key(Many(FILLED, "columns", least=1), "Its columns.", required=True),
+        "depth": Key(
+            Named(Whole(1), "columns with how far down their codes are shown"),
+            "1 is the level below the total.",
+            otherwise="to the end",
+        ),
+        "published": Key(
+            FILLED,
+            "The same table as it was published already: its columns, and last the value; it must "
+            "add up and be that of the data.",
+            otherwise="none",
+        ),
+    }
+)
+FILE = Group(
+    {
+        "data": Key(DATA, "The confidential file.", required=True),
+        "columns": Key(Named(COLUMN, "columns with what is known about them"), "As elsewhere."),
+        "publication": Key(PUBLICATION, "The rules for all tables."),
+        "hierarchies": Key(
+            Named(
+                Either((FILLED, Named(FILLED, "codes with the code above each"))),
+                "columns with their hierarchy",
+            ),
+            "For a column, codes with the code above each; or a file with both in two columns.",
+        ),
+        "table": Key(Many(TABLE, "tables", least=1), "The tables.", required=True),
+    }
+)
+
+
+@dataclass(frozen=True)
+class TablesSpec:
+    """Tables to be published together.
+
+    Parameters
+    ----------
+    path
+        The confidential file.
+    layouts
+        The tables.
+    parents
+        For each column with a hierarchy: for each code the code above it.
+    rules
+        The primary rules.
+    options
+        The other entries of ``[publication]``.
+    published
+        Files with tables that were published already, by the position of the table.
+    files
+        These files, and those that hold hierarchies.
+    document
+        The file itself.
+    """
+
+    path: Path
+    layouts: tuple[Layout, ...]
+    parents: Mapping[str, Mapping[str, str]]
+    rules: PrimaryRules
+    options: Mapping[str, Any]
+    published: Mapping[int, Path]
+    files: tuple[Path, ...]
+    document: Document
+
+    __repr__ = without_values
+
+    @classmethod
+    def from_document(cls, document: Document) -> TablesSpec:
+        """Read a specification; what is wrong is named with its line."""
+        document.refuse(FILE.problem(document.content, ()))
+        content = document.content
+        folder = document.path.parent
+        names: set[str] = set()
+        layouts = []
+        for i, entry in enumerate(content["table"]):
+            if entry["name"] in names:
+                document.fail(("table", i), "two tables have the same name", "rename one")
+            names.add(entry["name"])
+            layouts.append(Layout(entry["name"], tuple(entry["by"]), entry.get("depth", {})))
+        used = {name for layout in layouts for name in layout.by}
+        tables = enumerate(content["table"])
+        published = {i: folder / one["published"] for i, one in tables if "published" in one}
+        parents, files = {}, [*published.values()]
+        for name, given in content.get("hierarchies", {}).items():
+            if name not in used:
+                document.fail(("hierarchies", name), f"no table has the column {name!r}", "drop it")
+            if isinstance(given, str):
+                files.append(folder / given)
+                with document.reading(files[-1], ("hierarchies", name)):
+                    parents[name] = _parents(files[-1])
+            else:
+                parents[name] = given
+        options = dict(content.get("publication", {}))
+        with document.at("publication"):
+            rules = _rules(options)
+        path = folder / content["data"]["path"]
+        return cls(path, tuple(layouts), parents, rules, options, published, tuple(files), document)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns that the data do not have."""
+        roles = ("value", "weight", "contributor")
+        asked: list[tuple[Entry, str]] = [
+            (("publication", role), self.options[role]) for role in roles if role in self.options
+        ]
+        for i, layout in enumerate(self.layouts):
+            asked += [(("table", i, "by"), name) for name in layout.by]
+        for entry, name in asked:
+            if name not in names:
+                what = f"{dotted(entry)}: there is no column {name!r} in the data"
+                self.document.fail(entry, what, hint(name, names))
+
+    def check_published(self, inner: Inner) -> None:
+        """Hold the tables that were published already against the data."""
+        for i, path in self.published.items():
+            entry = ("table", i, "published")
+            layout = self.layouts[i]
+            with self.document.reading(path, entry):
+                table = read(path)
+                *names, value = table.names
+                if set(names) != set(layout.by) or not table[value].kind.is_number:
+                    raise CaveatError(
+                        "its columns are not those of the table and last a number",
+                        do=f"give it the columns {', '.join(layout.by)} and the value",
+                    )
+                codes = [[str(code) for code in table[name].values] for name in layout.by]
+                given = table[value].cell_numbers
+                check_published(inner.cells, layout, codes, given, inner.values)
+
+
+def _rules(options: Mapping[str, Any]) -> PrimaryRules:
+    dominance = options.get("dominance")
+    return PrimaryRules(
+        least=options.get("least", 3),
+        dominance=None if dominance is None else (int(dominance[0]), float(dominance[1])),
+        p_percent=options.get("p_percent"),
+        zeros=options.get("zeros", "public") == "hidden",
+    )
+
+
+def _parents(path: Path) -> dict[str, str]:
+    """Read a file of codes and the codes above them: its first two columns."""
+    table = read(path)
+    if len(table.names) < 2:
+        raise CaveatError("a hierarchy has two columns", do="write code and code above it")
+    child, parent = (table[name].values.tolist() for name in table.names[:2])
+    out: dict[str, str] = {}
+    for row, (one, above) in enumerate(zip(child, parent, strict=True), 1):
+        if out.setdefault(str(one), str(above)) != str(above):
+            raise CaveatError("a code stands below two codes", row=row, do="keep one")
+    return out

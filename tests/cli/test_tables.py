@@ -1,0 +1,189 @@
+"""``caveat tables`` as it is met at the terminal."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from caveat import datasets, write
+from caveat.cli import app
+from caveat.errors import CaveatError
+
+SPEC = """
+[data]
+path = "survey.csv"
+[columns]
+income.missing = [-8]
+[publication]
+least = 5
+[hierarchies]
+region = { north = "coast", west = "coast", islands = "coast" }
+[[table]]
+name = "Region and marital status"
+by = ["region", "marital"]
+[[table]]
+name = "Education"
+by = ["education", "marital", "region"]
+depth = { region = 1 }
+"""
+FILES = {"region-and-marital-status.csv", "education.csv", "tables.html"}
+WHY = "CONFIDENTIAL-why-hidden.csv"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(datasets.survey(rows=600), tmp_path / "survey.csv")
+    (tmp_path / "tables.toml").write_text(SPEC)
+    return tmp_path
+
+
+def call(*more: str) -> str:
+    result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "out", *more])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_tables_are_written_with_hidden_cells_and_why_for_the_office(here: Path) -> None:
+    said = call()
+    assert "hidden cells that can be computed: none" in said
+    assert {path.name for path in (here / "out").iterdir()} == {*FILES, WHY}
+    shown = rows(here / "out/region-and-marital-status.csv")
+    total = next(row for row in shown if row["region"] == row["marital"] == "Total")
+    assert total["value"] == "600"
+    coast = {r["marital"]: r for r in shown if r["region"] == "coast"}
+    assert coast["Total"]["status"] == "shown"
+    hidden = [row for row in shown if row["status"] == "hidden"]
+    assert hidden
+    assert all(row["value"] == "" for row in hidden)
+    assert all(int(row["value"]) >= 5 for row in shown if row["status"] == "shown")
+    why = rows(here / "out" / WHY)
+    assert {row["hidden"] for row in why} == {"primary", "secondary"}
+    assert all(int(float(row["value"])) < 5 for row in why if row["hidden"] == "primary")
+    html = (here / "out/tables.html").read_text("utf-8")
+    assert "× hidden" in html
+    assert "<h2>Education, by education, marital, region</h2>" in html
+
+
+def test_magnitudes_with_contributors(here: Path) -> None:
+    rules = 'value = "income"\np_percent = 10\ndominance = [2, 0.9]\ncontributor = "person"\n'
+    (here / "tables.toml").write_text(SPEC.replace("least = 5\n", rules))
+    assert "hidden cells that can be computed: none" in call()
+    assert any(row["why"] == "single contributor" for row in rows(here / "out" / WHY))
+
+
+@pytest.mark.parametrize("method", ["stochastic rounding", "controlled rounding", "cell keys"])
+def test_rounding_hides_nothing(here: Path, method: str) -> None:
+    text = SPEC.replace("least = 5", f'method = "{method}"\nbase = 3\nseed = 4')
+    (here / "tables.toml").write_text(text[: text.index('[[table]]\nname = "Edu')])
+    assert method in call()
+    shown = rows(here / "out/region-and-marital-status.csv")
+    assert all(row["status"] == "shown" for row in shown)
+    numbers = [int(row["value"]) for row in shown]
+    assert not {1, 2} & set(numbers)
+    if method == "controlled rounding":
+        assert all(number % 3 == 0 for number in numbers)
+    assert not (here / "out" / WHY).exists()
+
+
+def test_rounding_is_for_counts(here: Path) -> None:
+    rules = 'value = "income"\nmethod = "cell keys"\n'
+    (here / "tables.toml").write_text(SPEC.replace("least = 5\n", rules))
+    with pytest.raises(CaveatError, match="cell keys is for counts without weights"):
+        call()
+
+
+def test_negative_magnitudes_are_refused_and_nothing_is_written(here: Path) -> None:
+    (here / "survey.csv").write_text("region,profit\n" + "north,5\nwest,-2\n" * 30)
+    text = '[data]\npath = "survey.csv"\n[publication]\nvalue = "profit"\np_percent = 5\n'
+    (here / "tables.toml").write_text(text + '[[table]]\nname = "t"\nby = ["region"]\n')
+    with pytest.raises(CaveatError, match="some are negative") as error:
+        call()
+    assert "tables.toml, line 3" in str(error.value)
+    assert not (here / "out").exists()
+
+
+def test_nothing_is_written_while_somebody_learns_a_cell(here: Path, monkeypatch) -> None:
+    from caveat.outputs import publication
+
+    leak = publication.Leak(0, 1, np.zeros(1, np.int64))
+    monkeypatch.setattr(publication, "insiders", lambda *_: [leak])
+    monkeypatch.setattr(publication, "ROUNDS", 1)
+    (here / "tables.toml").write_text(SPEC.replace("least = 5", 'value = "income"'))
+    with pytest.raises(CaveatError, match="single contributors could still compute 1 hidden"):
+        call()
+    assert not (here / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('["region", "marital"]', '["regoin"]', "line 12: table.by: there is no column 'regoin'"),
+        ("least = 5", 'weight = "w"', "line 7: publication.weight: there is no column 'w'"),
+        ('islands = "coast"', 'coast = "north"', "line 9: hierarchies.region: the codes stand "
+         "above each other in a circle: north → coast → north"),
+        ('islands = "coast"', 'east = "south"', "line 9: hierarchies.region: a code of the data "
+         "stands for others"),
+        ("least = 5", 'value = "marital"', "values must be numbers"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_their_line(here: Path, old: str, new: str, said: str) -> None:
+    (here / "tables.toml").write_text(SPEC.replace(old, new))
+    with pytest.raises(CaveatError) as error:
+        call()
+    assert said in str(error.value)
+    assert not (here / "out").exists()
+
+
+def test_files_are_not_replaced_without_force(here: Path) -> None:
+    call()
+    with pytest.raises(CaveatError, match="exists already"):
+        call()
+    call("--force")
+
+
+def test_everything_primary_is_said(here: Path) -> None:
+    (here / "tables.toml").write_text(SPEC.replace("least = 5", "least = 5000"))
+    result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "out"])
+    assert "every cell is hidden by the rules" in result.output
+    assert " 0 shown" in result.output
+
+
+def test_no_output_is_an_input(here: Path) -> None:
+    (here / "out").mkdir()
+    os.link("survey.csv", "out/tables.html")
+    with pytest.raises(CaveatError, match="this command reads it"):
+        call("--force")
+    (here / "out/tables.html").unlink()
+    (here / "out" / WHY).write_text("code,above\nnorth,coast\n")
+    text = SPEC.replace(SPEC[SPEC.index("region = {") : SPEC.index("[[table]]")],
+                        f'region = "out/{WHY}"\n')  # fmt: skip
+    (here / "tables.toml").write_text(text)
+    with pytest.raises(CaveatError, match="this command reads it"):
+        call("--force")
+
+
+def test_a_published_table_that_does_not_add_up_names_the_cell(here: Path) -> None:
+    (here / "survey.csv").write_text("sex\n" + "f\n" * 6 + "m\n" * 9)
+    text = '[data]\npath = "survey.csv"\n[[table]]\nname = "t"\nby = ["sex"]\n'
+    (here / "tables.toml").write_text(text + 'published = "old.csv"\n')
+    (here / "old.csv").write_text("sex,value\nTotal,16\nf,6\nm,9\n")
+    with pytest.raises(CaveatError, match="the cells below the grand total do not add up") as error:
+        call()
+    assert "tables.toml, line 6: table.published" in str(error.value)
+    (here / "old.csv").write_text("sex,value\nTotal,15\nf,6\nm,9\n")
+    assert "3 shown" in call()
+    (here / "old.csv").write_text("age,value\nTotal,15\n")
+    with pytest.raises(CaveatError, match="its columns are not those of the table"):
+        call("--force")

@@ -1,0 +1,87 @@
+"""From microdata to protected tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.outputs.toys import is_spanned
+
+from caveat import Table
+from caveat.errors import CaveatError
+from caveat.outputs.audit import insiders
+from caveat.outputs.primary import PrimaryRules, primary_cells
+from caveat.outputs.publication import inner_cells, publish
+from caveat.outputs.tables import Layout
+
+LAYOUTS = [Layout("a", ("sex", "place")), Layout("b", ("place", "job"))]
+
+
+def people(n: int = 60, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    return Table.from_frame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "place": rng.choice(["n1", "n2", "s1", "s2"], n, p=[0.4, 0.3, 0.2, 0.1]),
+            "job": rng.choice(["x", "y", "z"], n, p=[0.7, 0.2, 0.1]),
+            "pay": rng.gamma(1, 1000, n).round(1),
+            "firm": rng.integers(0, n // 3, n).astype(str),
+            "weight": rng.integers(1, 4, n),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("zeros", [False, True])
+def test_counts_nobody_learns_a_cell(seed: int, zeros: bool) -> None:
+    inner = inner_cells(people(seed=seed), LAYOUTS, {"place": {"n1": "N", "n2": "N"}}, every=zeros)
+    done = publish(inner, PrimaryRules(zeros=zeros))
+    dense = inner.cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    assert not any(is_spanned(c, published) for c in dense[done.done.primary])
+    assert (done.values[done.done.primary] < 3).all()
+    assert (done.values[~done.done.hidden] >= 3).all()
+    assert len(done.intervals) == done.done.primary.sum()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
+    table = people(seed=seed)
+    inner = inner_cells(table, LAYOUTS, value="pay", weight="weight", contributor="firm")
+    rules = PrimaryRules(least=2, p_percent=10)
+    done = publish(inner, rules)
+    assert done.leaks == ()
+    _, owner, row_owner = primary_cells(inner.cells, inner.given, rules)
+    cells = inner.cells
+    assert insiders(cells.matrix, done.done.hidden, done.done.primary, owner, row_owner) == []
+    dense = cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    rows = np.eye(len(cells.inner), dtype=int)
+    for firm in np.unique(row_owner[row_owner >= 0]):
+        known = [*published, *rows[row_owner == firm]]
+        others = done.done.primary & (owner != firm)
+        assert not any(is_spanned(c, known) for c in dense[others])
+
+
+def test_weights_are_summed_and_contributors_counted() -> None:
+    table = Table.from_frame({"k": ["a", "a", "b"], "w": [2, 3, 10], "v": [1.0, 2.0, 5.0]})
+    inner = inner_cells(table, [Layout("t", ("k",))], weight="w")
+    assert inner.values.tolist() == [15, 5, 10]
+    inner = inner_cells(table, [Layout("t", ("k",))], weight="w", value="v")
+    assert inner.values.tolist() == [58, 8, 50]
+    assert inner.counts.tolist() == [2, 1]
+
+
+def test_missing_codes_are_codes_and_missing_values_none() -> None:
+    table = Table.from_frame({"k": ["a", None, "b"], "v": [1.0, 2.0, None]})
+    inner = inner_cells(table, [Layout("t", ("k",))], value="v")
+    assert inner.cells.hierarchies["k"].codes == ("Total", "a", "b", "(missing)")
+    assert inner.values.tolist() == [3, 1, 0, 2]
+
+
+def test_wrong_columns_are_one_sentence() -> None:
+    with pytest.raises(CaveatError, match="values must be numbers"):
+        inner_cells(people(), LAYOUTS, value="job")
+    with pytest.raises(CaveatError, match="there is no column 'town'"):
+        inner_cells(people(), [Layout("t", ("town",))])
+    with pytest.raises(CaveatError, match="no rows"):
+        inner_cells(people().take(slice(0, 0)), LAYOUTS)

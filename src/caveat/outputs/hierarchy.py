@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 
 __all__ = ["TOTAL", "Hierarchy"]
@@ -34,6 +35,8 @@ class Hierarchy:
     codes: tuple[str, ...]
     parent: Ints
     leaves: Ints
+
+    __repr__ = without_values
 
     @classmethod
     def of(

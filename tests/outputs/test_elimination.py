@@ -11,6 +11,7 @@ from tests.outputs.toys import is_spanned, table1, table3
 
 from caveat.errors import CaveatError
 from caveat.outputs import elimination
+from caveat.outputs._eager import Eager
 from caveat.outputs.elimination import Owners, by_worth, suppress
 
 
@@ -183,12 +184,16 @@ def test_zeros_and_owners_are_not_mixed_and_numbers_are_whole() -> None:
         suppress(matrix, primary[:3], order)
 
 
-def test_numbers_beyond_64_bits_go_the_plain_way() -> None:
-    big = 2**30 + np.arange(16).reshape(4, 4) ** 3
+@pytest.mark.parametrize("size", [2**28, 2**40])
+def test_numbers_beyond_64_bits_go_the_plain_way(size, monkeypatch) -> None:
+    plain = []
+    monkeypatch.setattr(elimination, "Eager", lambda *a: plain.append(1) or Eager(*a))
+    big = np.random.default_rng(1).integers(size // 2, size, (4, 4))
     matrix = np.hstack([big, big.sum(axis=1, keepdims=True)])
     primary = np.array([False] * 4 + [True])
     done = suppress(matrix, primary, [0, 1, 2, 3])
     assert np.flatnonzero(done.secondary).tolist() == [3]
+    assert plain
 
 
 def test_the_store_grows_while_it_works(monkeypatch) -> None:

@@ -64,6 +64,8 @@ def test_records_without_a_value_contribute_nothing() -> None:
 def test_negative_magnitudes_are_refused_under_rules_that_compare_them() -> None:
     with pytest.raises(CaveatError, match="some are negative"):
         reasons([0, 1], [5, -1], PrimaryRules(dominance=(1, 0.5)))
+    with pytest.raises(CaveatError, match="some are negative"):  # though the sum of the two is not
+        reasons([0, 0, 0], [5, -1, 2], PrimaryRules(p_percent=5), who=np.array([1, 1, 2]))
     assert reasons([0, 0, 0], [5, -1, 2], PrimaryRules())[0]["a"] is None
 
 

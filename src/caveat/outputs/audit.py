@@ -272,7 +272,10 @@ def _pivots(given: Any, hidden: Bools) -> Columns | None:
     sizes = np.diff(given.indptr)
     published = np.flatnonzero(~hidden)
     order = published[np.argsort(sizes[published], kind="stable")]
-    columns = Columns(given, np.arange(given.shape[0]))
+    try:
+        columns = Columns(given, np.arange(given.shape[0]))
+    except OverflowError:
+        return None
     depends = np.zeros(given.shape[1], bool)
     return columns if _done(dependent, columns, order, depends) else None
 

@@ -220,11 +220,18 @@ class Columns:
         Whole numbers as a ``scipy.sparse.csc_array``.
     places
         The place of each row: the topmost is 0.
+
+    Raises
+    ------
+    OverflowError
+        If an entry is too large to begin with.
     """
 
     def __init__(self, matrix, places: NDArray[np.int64]) -> None:
         import scipy.sparse as sp
 
+        if np.abs(matrix.data).max(initial=0) > LARGEST:
+            raise OverflowError
         moved = sp.csc_array(
             (matrix.data, places[matrix.indices], matrix.indptr), shape=matrix.shape
         )

@@ -83,12 +83,15 @@ class Contributors:
     row, who, weight, amount
         For each inner cell and contributor in it: the contributor's number, how many it stands
         for, and the value of one of them.
+    negative
+        Whether a record has a negative value, even where the contributor's sum has none.
     """
 
     row: Ints
     who: Ints
     weight: Floats
     amount: Floats
+    negative: bool = False
 
     __repr__ = without_values
 
@@ -123,7 +126,8 @@ def contributors_of(
     weight = np.zeros(len(pairs))
     np.maximum.at(weight, inverse, weights[there])
     amount = np.divide(total, weight, out=np.zeros(len(pairs)), where=weight > 0)
-    return Contributors(pairs // base, pairs % base, weight, amount)
+    negative = bool((amounts[there] < 0).any())
+    return Contributors(pairs // base, pairs % base, weight, amount, negative)
 
 
 def primary_cells(
@@ -136,7 +140,7 @@ def primary_cells(
     The reason of each cell (None where it may be shown), and the single contributor of each cell
     and of each inner cell (-1 where there are several or none).
     """
-    if rules.of_magnitudes and (given.amount < 0).any():
+    if rules.of_magnitudes and given.negative:
         raise CaveatError(
             "dominance and p per cent rules compare contributions, and some are negative",
             where="tables",

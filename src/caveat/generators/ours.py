@@ -88,7 +88,7 @@ class Setting:
         parts = [
             f"{name} {_short(used[name])}" if name != "method" else self.method
             for name in (used if self.shown is None else self.shown)
-            if name in used and name != "groups"
+            if name in used and name not in ("groups", "budget")
         ]
         parts += [step["name"].replace("_", " ") for step in self.protect]
         return ", ".join(parts) or "as it is"

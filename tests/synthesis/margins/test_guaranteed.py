@@ -302,3 +302,12 @@ def test_noise_is_drawn_anew_whatever_the_seed():
     one, other = fitted(seed=1), fitted(seed=1)
     tables = [m.plan.margins.promise.measured.tables for m in (one, other)]
     assert not np.array_equal(tables[0]["age",], tables[1]["age",])
+
+
+def test_special_values_can_stand_apart_from_the_columns():
+    declared = {"x": {"range": [0, 9, 1], "bins": 3}}
+    _, one = plan_private(["x"], {"epsilon": 1.0, "columns": declared, "special": {"x": [0]}})
+    within = {"x": {**declared["x"], "special": [0]}}
+    _, other = plan_private(["x"], {"epsilon": 1.0, "columns": within})
+    assert one.columns["x"] == other.columns["x"]
+    assert one.columns["x"].special == (0,)

@@ -72,6 +72,8 @@ def plan_private(
             )
     dropped, derived = _dropped(names, options), set(options.get("derived", {}))
     single = {n: dict(e) for n, e in options.get("columns", {}).items() if n not in dropped}
+    for name, values in options.get("special", {}).items():
+        single.setdefault(name, {})["special"] = values
     _refuse_others(options, single)
     drawn = [name for name in names if name not in dropped | derived]
     declared = {name: single[name] for name in drawn if name in single}

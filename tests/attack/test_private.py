@@ -132,3 +132,19 @@ def test_a_fitted_model_is_attacked_by_its_tables():
     # An empty cell is a third candidate: the declaration has one, so that the release may.
     assert truth.candidates.n_rows == 3
     assert truth.log_likelihood[1] - truth.log_likelihood[0] == pytest.approx(change[0], abs=1e-12)
+
+
+def test_a_model_of_other_data_is_refused():
+    pytest.importorskip("opendp")
+    columns = {"a": {"levels": [0, 1]}}
+    table = Table.from_frame({"a": [0, 1] * 500})
+    model = Synthesizer(seed=1, epsilon=5.0, delta=1e-6, columns=columns).fit(table)
+    release = model.tables()[0]
+    assert len(membership(table, release, generator=model).records) == 1000
+    with pytest.raises(CaveatError, match="not of these data"):
+        membership(Table.from_frame({"a": [0, 1] * 250}), release, generator=model)
+    alike = Measured({"a": 2}, {("a",): np.array([503, 499])}, {}, alpha=1.0)
+    other = Measured({"a": 2}, {("a",): np.array([503, 999])}, {}, alpha=1.0)
+    cells = {"a": np.array([0, 1] * 500)}
+    assert not TableChanges(alike, cells).is_foreign
+    assert TableChanges(other, cells).is_foreign

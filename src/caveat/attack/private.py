@@ -29,6 +29,8 @@ __all__ = ["TableChanges"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+FAR = 12
+"""Standard deviations that noise never moves a count by."""
 BLOCK = 4_096
 """Worlds whose choices are compared at a time."""
 
@@ -62,7 +64,14 @@ class TableChanges:
                 do="give the fitted model (--model)",
             )
         codings = declared_codings(plan)
-        return cls(promise.measured, cells_in(codings, original), codings)
+        changes = cls(promise.measured, cells_in(codings, original), codings)
+        if changes.is_foreign:
+            raise CaveatError(
+                "the noisy tables are not of these data: no noise is so far from their counts",
+                where="generator",
+                do="give the table that the model was measured on",
+            )
+        return changes
 
     def __init__(
         self,
@@ -78,6 +87,16 @@ class TableChanges:
         counted = count_tables(cells, measured.sizes, wanted)
         self._counts = {n: np.rint(t).astype(np.int64).ravel() for n, t in counted.items()}
         self._expected = {pair: counts.ravel() for pair, counts in pairs.items()}
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a count is further from what was seen than noise ever is."""
+        for names, seen in self.measured.tables.items():
+            off = np.abs(seen.ravel() - self._counts[names] - self.measured.alpha)
+            wide = self.measured.sigmas.get(names) or np.sqrt(self._counts[names] + 1.0)
+            if np.any(off > FAR * wide + FAR * bool(self.measured.alpha)):
+                return True
+        return False
 
     def logs(
         self,

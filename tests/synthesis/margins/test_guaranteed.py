@@ -311,3 +311,12 @@ def test_special_values_can_stand_apart_from_the_columns():
     _, other = plan_private(["x"], {"epsilon": 1.0, "columns": within})
     assert one.columns["x"] == other.columns["x"]
     assert one.columns["x"].special == (0,)
+
+
+def test_a_declaration_that_hardly_anybody_fits_costs_nothing(tmp_path):
+    table = Table.from_frame({"x": ["a"] * 40 + ["b"] * 20})
+    budget = Budget(tmp_path / "ledger.jsonl", "survey")
+    wrong = Synthesizer(epsilon=1.0, columns={"x": {"levels": ["A", "b"]}}, budget=budget)
+    with pytest.raises(CaveatError, match="most values are not in the declared domain"):
+        wrong.fit(table)
+    assert not (tmp_path / "ledger.jsonl").exists()

@@ -226,8 +226,18 @@ def fit_private(
 
 
 def _say_strangers(codings: Mapping[str, Coding], table: Table, promise: Promise) -> None:
-    """Tell who declared the domain what does not fit it, and who chose δ if it is too large."""
+    """Tell who declared the domain what does not fit it, and who chose δ if it is too large.
+
+    A declaration that hardly anybody fits is a mistake, and is refused before anything is spent.
+    """
     for name, many in outside(codings, table):
+        if 2 * many > table.n_rows:
+            raise CaveatError(
+                "most values are not in the declared domain: noise would be paid for nothing",
+                where="synthesis",
+                column=name,
+                do="mend the declaration, or drop the column",
+            )
         warnings.warn(
             f"{name}: {many:,} values are not in the declared domain and are counted as its end or "
             "as empty cells (say so nowhere outside)",

@@ -80,7 +80,11 @@ def test_survival_tables() -> None:
     assert found.form == "survival table"
     assert [one.cells for one in found.findings] == [((3, "at_risk"),)]
     few = check_table(frame.assign(at_risk=[100, 98, 97, 60], events=[2, 1, 37, 0]))
-    assert [one.cells for one in few.findings] == [((0, "events"), (1, "events"))]
+    assert [one.cells for one in few.findings] == [
+        ((1, "at_risk"), (2, "at_risk")), ((0, "events"), (1, "events")),
+    ]  # fmt: skip
+    censored = check_table(frame.assign(at_risk=[100, 97, 70, 50], events=[0, 15, 12, 0]))
+    assert [one.cells for one in censored.findings] == [((1, "at_risk"),)]
     (unsaid,) = check_table(frame[["time", "at_risk"]].head(3)).findings
     assert unsaid.verdict is Verdict.REVIEW
     with pytest.raises(CaveatError, match="column at_risk, row 2: a count is below 0"):
@@ -133,3 +137,9 @@ def test_whatever_is_in_a_table_there_is_a_verdict_or_a_sentence(data: st.DataOb
     if found.counts is not None:
         again = Counts.from_entry(json.loads(json.dumps(found.counts.entry(), allow_nan=False)))
         assert compare_counts(found.counts, again, 10) == []
+
+
+def test_what_is_called_confidential_is_refused(tmp_path: Path) -> None:
+    path = file(tmp_path, "out-CONFIDENTIAL-why-hidden.csv", "sex,count\nf,20\nm,40\n")
+    (found,) = check_files([path])
+    assert found.verdict is Verdict.REFUSE

@@ -116,6 +116,7 @@ def test_magnitudes_are_held_to_dominance() -> None:
     tops = {"largest_1": [60, 50], "largest_2": [35, 30]}
     assert said(check(**columns, **tops)) == {
         "nk-rule": (Verdict.REFUSE, [0]), "p-ratio": (Verdict.REFUSE, [0]),
+        "largest": (Verdict.REVIEW, []),  # these columns must not leave
     }  # fmt: skip
     means = {"branch": ["food"], "count": [50], "mean": [2.0], "largest_1": [60], "largest_2": [35]}
     assert said(check(**means))["nk-rule"] == (Verdict.REFUSE, [0])

@@ -73,7 +73,8 @@ def _laid_out(told: TablesSpec, table: Table) -> Inner:
     named = {role: option(role) for role in ("value", "weight", "contributor")}
     with told.document.at("hierarchies" if told.parents else "table"):
         return inner_cells(
-            table, told.layouts, told.parents, every=told.rules.zeros,
+            # A rounded count may be 0: which combinations have nobody must not show beside it.
+            table, told.layouts, told.parents, every=told.rules.zeros or not told.suppresses,
             total=option("total", "Total"), **named,
         )  # fmt: skip
 
@@ -84,7 +85,9 @@ def _files(told: TablesSpec, folder: Path) -> list[Path]:
         if not name or name in names[:i]:
             entry = ("table", i, "name")
             told.document.fail(entry, "the name makes no file name of its own", "use other letters")
-    return [*(folder / f"{name}.csv" for name in names), folder / "tables.html", folder / WHY]
+    # Beside the folder, not in it: what is in it may be copied to where it is published.
+    why = folder.with_name(f"{folder.name}-{WHY}")
+    return [*(folder / f"{name}.csv" for name in names), folder / "tables.html", why]
 
 
 def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, list[Any]] | None]:
@@ -94,14 +97,14 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
     from caveat.outputs.shown import reasons, shown_tables
 
     method = told.options.get("method", "suppress")
-    if method != "suppress":
+    if not told.suppresses:
         if inner.amounts.dtype.kind != "i":
             raise CaveatError(
                 f"{method} is for counts without weights",
                 where=told.document.where("publication", "method"),
                 do='use method = "suppress"',
             )
-        base, seed = told.options.get("base", 5), told.options.get("seed", 0)
+        base, seed = told.options.get("base", 5), told.seed
         if method == "stochastic rounding":
             from caveat.protect import stochastic_round
 
@@ -125,6 +128,13 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             where=told.document.path.name,
             do="use coarser codes or fewer tables; nothing was written",
         )
+    exact = [one for one in done.intervals if one.low == one.high]
+    if exact:
+        raise CaveatError(
+            f"{len(exact)} hidden cells are known exactly: no other value fits what is shown",
+            where=told.document.path.name,
+            do='use coarser codes, fewer tables or zeros = "public"; nothing was written',
+        )
     _say(done)
     return shown_tables(done.cells, done.values, done.done.hidden), reasons(done)
 
@@ -136,9 +146,13 @@ def _say(done: Publication) -> None:
         f"them, {done.cells.n_cells - primary - secondary:,} shown",
         markup=False,
     )
-    console.out.print("hidden cells that can be computed: none", markup=False)
+    console.out.print("cells hidden by the rules that follow from others: none", markup=False)
     if done.intervals:
+        left = primary - len(done.intervals)
         text = f"known too closely: {len(done.narrow):,} of {len(done.intervals):,} tried"
+        text += f" ({left:,} not tried, for time)" if left > 0 else ""
         console.out.print(text, markup=False)
+    elif primary:
+        console.out.print("bounds of hidden cells: not tried", markup=False)
     if primary == done.cells.n_cells:
         console.remark("note: every cell is hidden by the rules; use coarser codes")

@@ -120,6 +120,10 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
         raise CaveatError("there is no such file", where=str(path), do="check the name")
     if path.stat().st_size == 0:
         raise CaveatError("the file is empty", where=str(path), do="check how it was made")
+    if "confidential" in name.lower():
+        refused = _custom(name, "it is called confidential")
+        reason = Finding("name", Verdict.REFUSE, "it is called confidential", "keep it inside")
+        return replace(refused, findings=(reason,))
     try:
         if path.suffix.lower() == ".json":
             return _of_document(path, rules)
@@ -184,11 +188,17 @@ def _of_table(
     barns = {one.barn.name: None for one in output.statistics.values()}
     if output.counts is not None:
         barns = {"frequencies": None} | barns
+    findings = [*table_findings(output, rules)]
+    if output.largest:
+        findings.append(
+            Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",
+                    "remove these columns before the table leaves: they are for this check alone")
+        )  # fmt: skip
     return Checked(
         name,
         "table",
         tuple(barns),
-        tuple(table_findings(output, rules)),
+        tuple(findings),
         table.names,
         Counts.of(name, output, rules, checksum),
     )
@@ -212,6 +222,15 @@ def _survival(name: str, table: Table, at_risk: str, rules: Rules) -> Checked:
             row = int(np.flatnonzero(values < 0)[0]) + 1
             raise CaveatError("a count is below 0", column=column, row=row)
         low = np.flatnonzero((values > 0) & (values < rules.survival_threshold))
+        if column == at_risk:
+            gone = np.append(0.0, -np.diff(values))
+            left = np.flatnonzero((gone > 0) & (gone < rules.survival_threshold))
+            few_gone = tuple((int(row), column) for row in left)
+            if few_gone:
+                reason = f"{cells_in_words(few_gone)}: {few} less than in the line before"
+                findings.append(
+                    Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, few_gone)
+                )
         cells = tuple((int(row), column) for row in low)
         if cells:
             reason = f"{cells_in_words(cells)}: {what}"

@@ -22,10 +22,12 @@ __all__ = ["Described", "OutputTable", "Statistic", "numbers", "rounded_to"]
 
 Floats = NDArray[np.float64]
 
-HIDDEN = frozenset({"", "-", "*", ".", "..", ":", "x", "c", "[c]", "(c)", "suppressed", "hidden"})
+HIDDEN = frozenset(
+    {"", "-", "*", ".", "..", ":", "x", "c", "[c]", "(c)", "suppressed", "hidden", "×"}
+)
 """What stands in a cell that is hidden; also whatever begins with <."""
 
-LARGEST = re.compile(r"(?:largest|max|top)[ _-]?(\d+)", re.IGNORECASE)
+LARGEST = re.compile(r"largest[ _-]?(\d+)", re.IGNORECASE)
 # Fewer counts, or even ones, are multiples of a number by chance.
 FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
 FREQUENCIES = STATBARNS["frequencies"]
@@ -303,10 +305,10 @@ def rounded_to(counts: Floats) -> int:
 
     Examples
     --------
-    >>> rounded_to(np.array([15, 20, 35, 0, 70, 45])), rounded_to(np.array([15, 20, 36, 0, 71, 45]))
+    >>> rounded_to(np.array([15, 20, 35, 5, 70, 45])), rounded_to(np.array([15, 20, 36, 5, 71, 45]))
     (5, 0)
     """
-    whole = counts[np.isfinite(counts)]
+    whole = counts[np.isfinite(counts) & (counts != 0)]  # zero is a multiple of everything
     if len(whole) < FEWEST_ROUNDED or np.any(whole % 1 != 0):
         return 0
     base = reduce(math.gcd, whole.astype(np.int64).tolist(), 0)

@@ -119,7 +119,7 @@ def contributors_of(
     who = np.arange(n) if who is None else np.asarray(who, np.int64)
     weights = np.ones(n) if weights is None else np.asarray(weights, float)
     amounts = np.ones(n) if amounts is None else np.asarray(amounts, float)
-    there = np.flatnonzero(~np.isnan(amounts))
+    there = np.flatnonzero(~np.isnan(amounts) & (weights > 0))  # no weight, nobody
     base = int(who.max(initial=0)) + 1
     pairs, inverse = np.unique(rows[there] * base + who[there], return_inverse=True)
     total = np.bincount(inverse, (weights * amounts)[there], len(pairs))

@@ -52,7 +52,12 @@ PUBLICATION = Group(
             Number(share=True), "Narrower than this share of the value is too narrow.", 0.1
         ),
         "base": Key(Whole(2), "Of rounding: the base.", 5),
-        "seed": Key(Whole(0), "Of rounding and cell keys: the seed; keep it secret.", 0),
+        "seed": Key(
+            Whole(0),
+            "Of stochastic rounding and cell keys: the seed. Who has it can undo them: take a long "
+            "one and keep it secret.",
+            otherwise="must be there for these methods",
+        ),
         "total": Key(FILLED, "What totals are called.", TOTAL),
     }
 )
@@ -156,6 +161,23 @@ class TablesSpec:
             rules = _rules(options)
         path = folder / content["data"]["path"]
         return cls(path, tuple(layouts), parents, rules, options, published, tuple(files), document)
+
+    @property
+    def suppresses(self) -> bool:
+        """Whether cells are hidden; else all are shown, rounded or perturbed."""
+        return bool(self.options.get("method", "suppress") == "suppress")
+
+    @property
+    def seed(self) -> int:
+        """The seed of rounding or cell keys; controlled rounding draws nothing."""
+        method = self.options.get("method")
+        if "seed" not in self.options and method != "controlled rounding":
+            self.document.fail(
+                ("publication",),
+                f"{method} needs a seed, which nobody else may know",
+                "add seed = …, a long number that you keep",
+            )
+        return int(self.options.get("seed", 0))
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns that the data do not have."""

@@ -141,6 +141,10 @@ def _reconstruction(names: dict[str, Any]) -> None:
         assert [round(share, 2) for share in both] == [right, 0.56]
     assert names["told"] == {0.1: 0.0011, 4.2: 0.0626, 39.91: 1}
     assert names["unknowns"] == 161_109_592_812
+    # Of tables with hidden cells; the last hide counts below 10.
+    assert names["done"].done.hidden.sum() == 109
+    both = names["attacked"].published.agreement, names["attacked"].chance.agreement
+    assert both == (pytest.approx(0.84, abs=0.01), pytest.approx(0.76, abs=0.01))
 
 
 def _robin_hood(names: dict[str, Any]) -> None:

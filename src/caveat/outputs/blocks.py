@@ -65,7 +65,7 @@ class System(NamedTuple):
     cells
         The combination of values of each cell.
     matrix
-        One row per figure: 1 where it counts the cell.
+        One row per figure: 1 where it counts the cell. An array, or a scipy sparse one.
     counts
         The figures.
     at_most
@@ -73,7 +73,7 @@ class System(NamedTuple):
     """
 
     cells: tuple[tuple[Any, ...], ...]
-    matrix: Ints
+    matrix: Any
     counts: Ints
     at_most: NDArray[np.bool_]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.outputs.dominance import few_have_most, largest_can_be_told
 from caveat.outputs.tables import Cells
 
 __all__ = ["Contributors", "PrimaryRules", "Reason", "contributors_of", "primary_cells"]
@@ -165,10 +166,12 @@ def primary_cells(
         total = _sum(merged.row, merged.weight * merged.amount, cells.n_cells)
         if rules.dominance is not None:
             n, k = rules.dominance
-            _set(reasons, largest(merged, starts, n) > k * total, Reason.DOMINANCE)
+            much = few_have_most(total, largest(merged, starts, n), k)
+            _set(reasons, much, Reason.DOMINANCE)
         if rules.p_percent is not None:
             one, two = largest(merged, starts, 1), largest(merged, starts, 2)
-            _set(reasons, total - two < rules.p_percent / 100 * one, Reason.P_PERCENT)
+            near = largest_can_be_told(total, one, two, rules.p_percent / 100)
+            _set(reasons, near, Reason.P_PERCENT)
     in_row = np.bincount(given.row, minlength=len(cells.inner))
     row_owner = np.full(len(cells.inner), -1, np.int64)
     alone = in_row[given.row] == 1

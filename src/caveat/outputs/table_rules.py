@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.outputs.dominance import few_have_most, largest_can_be_told
 from caveat.outputs.finding import Finding, cells_in_words
 from caveat.outputs.output_table import OutputTable, Statistic, rounded_to
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
@@ -255,14 +256,11 @@ def dominates(
     if any(one < other for one, other in pairwise(largest)):
         raise CaveatError("the largest contributions are not in order", row=where,
                           do="give the largest first")  # fmt: skip
-    slack = SLACK * total
-    if sum(largest) > total + slack:
+    if sum(largest) > total + SLACK * total:
         raise CaveatError("the largest contributions are more than the sum", row=where,
                           do="check how the table was made")  # fmt: skip
-    if total == 0:
-        return False, False
-    share = sum(largest[: rules.dominance_n]) / total
-    rest = total - largest[0] - largest[1]
+    top = sum(largest[: rules.dominance_n])
     # A cell of exactly k is refused, as in ACRO; of exactly p it is not.
-    too_many = bool(share >= rules.dominance_share - SLACK)
-    return too_many, bool(rest < rules.p * largest[0] - slack)
+    many = few_have_most(total, top, rules.dominance_share, SLACK)
+    near = largest_can_be_told(total, largest[0], sum(largest[:2]), rules.p, SLACK)
+    return bool(many), bool(near)

@@ -75,3 +75,13 @@ def test_negative_magnitudes_are_refused_under_rules_that_compare_them() -> None
 def test_rules_that_are_none(wrong) -> None:
     with pytest.raises(CaveatError):
         PrimaryRules(**wrong)
+
+
+def test_who_has_no_weight_is_no_contributor():
+    """One firm with 1000 and two of weight 0: the cell is that firm's value."""
+    codes, amounts = [0, 0, 0, 1, 1, 1], [1000, 5, 5, 10, 20, 30]
+    weights = np.array([1.0, 0, 0, 1, 1, 1])
+    found, _, _ = reasons(codes, amounts, PrimaryRules(least=3), weights=weights)
+    assert found["a"] != found["b"]
+    unweighted, _, _ = reasons(codes, amounts, PrimaryRules(least=3))
+    assert unweighted["a"] == unweighted["b"]

@@ -157,10 +157,10 @@ def _robin_hood(names: dict[str, Any]) -> None:
 
 def _output_checking(names: dict[str, Any]) -> None:
     assert [finding.rule for finding in names["found"].findings] == [
-        "threshold", "nk-rule", "p-ratio",
+        "threshold", "nk-rule", "p-ratio", "largest",
     ]  # fmt: skip
     assert [names[n].verdict for n in ("found", "lenient", "model", "table_in_disguise")] == [
-        "refuse", "safe", "safe", "needs review",
+        "refuse", "needs review", "safe", "needs review",
     ]  # fmt: skip
 
 

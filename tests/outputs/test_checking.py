@@ -143,3 +143,23 @@ def test_what_is_called_confidential_is_refused(tmp_path: Path) -> None:
     path = file(tmp_path, "out-CONFIDENTIAL-why-hidden.csv", "sex,count\nf,20\nm,40\n")
     (found,) = check_files([path])
     assert found.verdict is Verdict.REFUSE
+
+
+def test_what_stands_beside_a_model_is_looked_at(tmp_path: Path) -> None:
+    model = '"coefficients": [{"term": "age", "estimate": 1.0}], "n": 1000'
+    (plain,) = check_files([file(tmp_path, "a.json", "{" + model + "}")])
+    (more,) = check_files([file(tmp_path, "b.json", "{" + model + ', "residuals": [1, 2]}')])
+    assert plain.verdict is not Verdict.REFUSE
+    assert "what residuals holds is not known" in [one.reason for one in more.findings]
+    assert not any("residuals" in one.reason for one in plain.findings)
+
+
+def test_lines_that_cross_may_tell_what_none_tells() -> None:
+    frame = pd.DataFrame(
+        {
+            "a": ["x", "x", "y", "y", "Total", "Total"],
+            "b": ["p", "q", "p", "q", "p", "q"],
+            "count": ["*", "20", "*", "30", "40", "50"],
+        }
+    )
+    assert [one.rule for one in check_table(frame).findings] == ["pattern"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,12 @@ from caveat.outputs.differencing import Counts, differencing_findings
 from caveat.outputs.finding import Checked, Finding, cells_in_words
 from caveat.outputs.output_table import Described, OutputTable, numbers
 from caveat.outputs.own import check_evidence, evidence_findings, report_findings, version_of
-from caveat.outputs.regression import Regression, is_regression, regression_findings
+from caveat.outputs.regression import (
+    OF_MODELS,
+    Regression,
+    is_regression,
+    regression_findings,
+)
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
 from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
@@ -159,9 +164,20 @@ def _of_document(path: Path, rules: Rules) -> Checked:
         barns = ("frequencies",)
         return Checked(path.name, "evidence", barns, tuple(evidence_findings(content, rules)))
     if "coefficients" in content:
-        model = Regression.from_document(content)
-        return replace(check_model(model, rules, name=path.name), name=path.name)
+        done = check_model(Regression.from_document(content), rules, name=path.name)
+        inside = {key for row in content["coefficients"] for key in row}
+        more = [key for key in (*content, *sorted(inside)) if key.lower() not in OF_MODELS]
+        return replace(done, name=path.name, findings=(*done.findings, *_beside(more)))
     return _custom(path.name, "its form is not known, and nothing about it was checked")
+
+
+def _beside(names: Sequence[str]) -> Iterator[Finding]:
+    """Say that something stands beside a model that is none of it."""
+    if names:
+        yield Finding(
+            "unknown", Verdict.REVIEW, f"what {' and '.join(names[:3])} holds is not known",
+            "leave it out of the file, or hand it in as a table of its own",
+        )  # fmt: skip
 
 
 def _of_page(path: Path, rules: Rules) -> Checked:
@@ -177,7 +193,8 @@ def _of_table(
 ) -> Checked:
     if described is None and is_regression(table):
         done = check_model(Regression.from_table(table), rules, name=name)
-        return replace(done, columns=table.names)
+        more = [n for n in table.names if n.lower() not in OF_MODELS]
+        return replace(done, columns=table.names, findings=(*done.findings, *_beside(more)))
     at_risk = _named(table, AT_RISK)
     if described is None and at_risk is not None:
         return _survival(name, table, at_risk, rules)

@@ -16,10 +16,17 @@ from caveat.outputs.output_table import numbers
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
 from caveat.table import Table
 
-__all__ = ["Regression", "is_regression", "regression_findings"]
+__all__ = ["OF_MODELS", "Regression", "is_regression", "regression_findings"]
 
 ESTIMATES = ("estimate", "coef", "coefficient")
 TERM, PERSONS, FREEDOM = "term", ("n", "nobs"), ("df_resid", "df", "degrees_of_freedom")
+_ABOUT = "kind saturated coefficients title formula outcome r2 r_squared"
+_NUMBERS = "se std_error standard_error t z p p_value statistic"
+_BOUNDS = "low high conf_low conf_high lower upper"
+OF_MODELS = frozenset(
+    (TERM, *ESTIMATES, *PERSONS, *FREEDOM, *f"{_ABOUT} {_NUMBERS} {_BOUNDS}".split())
+)
+"""What belongs to a model; whatever else stands beside it has to be looked at."""
 CONSTANTS = ("intercept", "const", "(intercept)", "_cons")
 DUMMY = re.compile(r"(?P<factor>.+?)\[(?:T\.)?(?P<level>.*)\]")
 

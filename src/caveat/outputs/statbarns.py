@@ -152,7 +152,9 @@ class Rules:
     empty: Verdict = Verdict.REVIEW
     full: Verdict = Verdict.REFUSE
     structural: tuple[Mapping[str, str], ...] = ()
-    totals: frozenset[str] = frozenset({"total", "all", "sum"})
+    totals: frozenset[str] = frozenset(
+        {"total", "totals", "grand total", "overall", "all", "sum", "gesamt", "insgesamt"}
+    )
 
     def __post_init__(self) -> None:
         for name in ("threshold", "dominance_n", "degrees_of_freedom", "survival_threshold"):

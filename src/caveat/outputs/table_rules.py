@@ -84,7 +84,7 @@ def _lines(table: OutputTable, rules: Rules) -> list[Rows]:
 
 def _totals_in(table: OutputTable, row: int, rules: Rules) -> list[int]:
     """Return the places of the keys at which a row is a total."""
-    return [i for i, value in enumerate(table.cells[row]) if value.lower() in rules.totals]
+    return [i for i, value in enumerate(table.cells[row]) if value.strip().lower() in rules.totals]
 
 
 def _empty_and_full(
@@ -120,7 +120,7 @@ def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Findin
         for i in set(range(len(cell))) - set(_totals_in(table, row, rules)):
             parts[i, cell[:i] + cell[i + 1 :]].append(row)
     base = rounded_to(counts)
-    wrong, told = set(), set()
+    wrong, told, rested = set(), set(), False
     for cell, row in where.items():
         for i in _totals_in(table, row, rules):
             rows = parts.get((i, cell[:i] + cell[i + 1 :]), [])
@@ -128,6 +128,7 @@ def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Findin
             left = counts[row] - np.nansum(counts[rows])
             if not rows or math.isnan(left):
                 continue
+            rested |= bool(hidden)
             slack = base * (len(rows) + 1) / 2 if base else SLACK * abs(counts[row])
             if left < -slack or (not hidden and left > slack):
                 wrong.add(row)
@@ -138,6 +139,14 @@ def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Findin
         "the hidden cell is its total less the other cells",
         "hide a second cell in each row and column with a hidden one",
     )  # fmt: skip
+    # In one line two hidden cells are enough; lines that cross can tell together what none does.
+    if rested and not told and len(table.cells[0]) > 1:
+        yield Finding(
+            "pattern", Verdict.REVIEW,
+            "hidden cells stand beside totals: that none follows from several of them was not "
+            "computed",
+            "make the table with caveat tables, which audits its pattern",
+        )  # fmt: skip
     yield from _found(
         table, sorted(wrong), "totals", Verdict.REVIEW,
         "the total is not the sum of its cells",

@@ -14,9 +14,9 @@ from caveat.studies import (
     three_generators,
     weights,
 )
-from caveat.studies.study import Grid, Study, StudyResult
+from caveat.studies.study import Grid, Number, Study, StudyResult
 
-__all__ = ["STUDIES", "Grid", "Study", "StudyResult"]
+__all__ = ["STUDIES", "Grid", "Number", "Study", "StudyResult"]
 
 STUDIES: dict[str, Study] = {
     study.name: study

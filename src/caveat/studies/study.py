@@ -10,7 +10,7 @@ from typing import Any
 from caveat.charts import FORMATS, save
 from caveat.table.atomic import check_outputs, make_folder
 
-__all__ = ["Grid", "Output", "Study", "StudyResult"]
+__all__ = ["Grid", "Number", "Output", "Study", "StudyResult"]
 
 BESIDE = ("printed", "reference", "sd", "±", "off")
 """Headings that say nothing without the column before them."""
@@ -56,12 +56,38 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A number that a paper prints, and ours.
+
+    Parameters
+    ----------
+    what
+        What is counted or estimated.
+    where
+        Where it is printed: "Table 2", "Sect. 4.1".
+    printed
+        The printed number.
+    ours
+        What the study computed; None when it cannot be computed here, and then *why* says why.
+    why
+        Why the two differ, or how near they have to be.
+    """
+
+    what: str
+    where: str
+    printed: float
+    ours: float | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class StudyResult:
-    """Tables to print and the pictures that were saved."""
+    """Tables to print, the pictures that were saved, and the printed numbers beside ours."""
 
     grids: tuple[Grid, ...]
     pictures: tuple[Path, ...] = ()
     remarks: tuple[str, ...] = ()
+    numbers: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,8 +139,17 @@ class Study:
         What it shows, in one line.
     run
         Takes where pictures go and the folder of data sets (or None); returns the result.
+    paper
+        Whose experiment it is: "Perkonoja and Virta (2024)".
+    takes
+        How long it runs on two cores: "20 s".
+    needs
+        Files or extras that it needs: "nist_ma2019.csv"; empty when everything is built in.
     """
 
     name: str
     says: str
     run: Callable[[Output, Path | None], StudyResult]
+    paper: str = ""
+    takes: str = ""
+    needs: str = ""

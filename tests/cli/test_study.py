@@ -75,3 +75,17 @@ def test_a_single_row_has_no_name_to_repeat(monkeypatch, width, pieces):
     found = [cells(line) for line in lines if line.startswith("│")]
     assert len(found) == pieces
     assert [value for piece in found for value in piece] == ["0.9970", "1.0000"]
+
+
+@pytest.mark.parametrize("words", [["--list"], []])
+def test_the_list_says_paper_time_and_data(monkeypatch, words):
+    study = Study(
+        "wide", "tables", lambda *_: StudyResult(()), paper="Us (2024)", takes="2 s", needs="a.csv"
+    )
+    monkeypatch.setattr(studies, "STUDIES", {"wide": study})
+    result = CliRunner().invoke(app, ["study", *words])
+    assert [line.strip() for line in result.stdout.splitlines()] == [
+        "wide",
+        "tables",
+        "Us (2024); takes 2 s; needs a.csv",
+    ]

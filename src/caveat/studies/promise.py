@@ -221,4 +221,7 @@ STUDY = Study(
     "promise",
     "the promise beside the loss: claimed ε, the strong attacker's, and what can be proven",
     run,
+    paper="our own",
+    takes="about 15 minutes",
+    needs="caveat[dp]; sd2011.csv for SD2011",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,9 @@ from caveat.table.atomic import check_outputs, make_folder
 
 __all__ = ["Grid", "Number", "Output", "Study", "StudyResult"]
 
-BESIDE = ("printed", "reference", "sd", "±", "off")
+THEIRS = ("printed", "reference")
+SPREAD = {"sd": "sd over releases {}", "±": "standard error {}", "off": "{} sd off"}
+BESIDE = (*THEIRS, *SPREAD)
 """Headings that say nothing without the column before them."""
 
 
@@ -54,6 +57,46 @@ class Grid:
                 found.append((i,))
         return tuple(found)
 
+    @property
+    def where(self) -> str:
+        """What its title begins with: the printed table."""
+        return self.title.split(":")[0]
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """Every cell that stands together with a printed one, or with that of a reference.
+
+        Examples
+        --------
+        >>> rows = (("NB", "47.4±2.8", "47.4±2.8", "0"), ("SVM", "", "49.9", ""))
+        >>> grid = Grid("", ("", "R", "printed", "off"), rows)
+        >>> [(number.what, number.printed, number.ours) for number in grid.numbers]
+        [('NB, R', 47.4, 47.4), ('SVM, R', 49.9, None)]
+        """
+        found = []
+        for row in self.rows:
+            for first, *others in self.groups:
+                beside = {self.header[i]: row[i] for i in others if row[i]}
+                theirs = next((_leading(beside[head]) for head in THEIRS if head in beside), None)
+                if theirs is not None:
+                    why = ", ".join(SPREAD[head].format(beside[head]) for head in SPREAD if
+                                    head in beside)  # fmt: skip
+                    what = f"{row[0]}, {self.header[first]}"
+                    found.append(Number(what, self.where, theirs, _leading(row[first]), why))
+        return tuple(found)
+
+
+def _leading(cell: str) -> float | None:
+    """Return the number that a cell begins with.
+
+    Examples
+    --------
+    >>> _leading("−1,473 ± 2"), _leading("< 0.2")
+    (-1473.0, None)
+    """
+    found = re.match(r"[-+−]?[\d,]*\.?\d+", cell)
+    return None if found is None else float(found[0].replace("−", "-").replace(",", ""))
+
 
 @dataclass(frozen=True)
 class Number:
@@ -88,6 +131,11 @@ class StudyResult:
     pictures: tuple[Path, ...] = ()
     remarks: tuple[str, ...] = ()
     numbers: tuple[Number, ...] = ()
+
+    @property
+    def beside(self) -> tuple[Number, ...]:
+        """The printed numbers beside ours: named one by one, else those of the tables."""
+        return self.numbers or tuple(number for grid in self.grids for number in grid.numbers)
 
 
 @dataclass(frozen=True)

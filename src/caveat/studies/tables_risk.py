@@ -222,6 +222,9 @@ def _by_setting(every: Mapping[str, Sequence[PlanRisk]], targets: Sequence[str])
 
 STUDY = Study(
     "tables-risk",
-    "tables from synthetic data: TCAP ratio and the risk of 52 tables by level (21 settings)",
+    "tables from synthetic data: TCAP ratio and the risk of 52 tables by level, 21 settings",
     run,
+    paper="Kolb, Tang and Giessing (2024)",
+    takes="30 s",
+    needs="sd2011.csv, else the built-in survey",
 )

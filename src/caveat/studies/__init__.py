@@ -3,6 +3,7 @@
 from caveat.studies import (
     attribute_baseline,
     buyer_beware,
+    census,
     distance_filter,
     dp_quantiles,
     explanations,
@@ -26,6 +27,7 @@ STUDIES: dict[str, Study] = {
     for study in (
         attribute_baseline.STUDY,
         buyer_beware.STUDY,
+        census.STUDY,
         distance_filter.STUDY,
         dp_quantiles.STUDY,
         explanations.STUDY,

@@ -82,7 +82,7 @@ def test_days_on_benefits_depend_on_the_year_of_birth_unless_columns_are_indepen
 
 def test_numbers_of_the_paper(result):
     numbers = {(n.what, n.where): n for n in result.numbers}
-    assert len(numbers) == len(result.numbers) == 24 + 8 + 24 + 4 + 1 + 24
+    assert len(numbers) == len(result.numbers) == 24 + 16 + 36 + 4 + 1 + 24
     rules = [n for n in result.numbers if n.where == "Table 2" and "CART" in n.what]
     assert [(n.printed, n.ours) for n in rules] == [(100, 100)] * 6
     apart = [n for n in result.numbers if n.where == "Table 3, computed elsewhere"]

@@ -2,7 +2,7 @@
 
 from caveat.protect.area import Area
 from caveat.protect.by_group import Burden, OddsRatio, burdens, odds_ratios
-from caveat.protect.counts import stochastic_round
+from caveat.protect.counts import rounded_table, stochastic_round
 from caveat.protect.distance import distance_filter, too_close
 from caveat.protect.donut import donut
 from caveat.protect.ecap import Population, add_noise, ecap, scale_for
@@ -65,6 +65,7 @@ __all__ = [
     "remove_replicated_uniques",
     "robin_hood",
     "round_numbers",
+    "rounded_table",
     "safepub",
     "scale_for",
     "smallest_k",

@@ -68,7 +68,7 @@ def test_many_corners_are_as_the_formula():
         ([[1, 2], [3]], "this is no area"),
         ("area.geojson", "this is no area"),
         (7, "this is no area"),
-        ([[0, 0], [1, float("nan")], [2, 2]], "a corner of the area is not finite"),
+        ([[0, 0], [1, float("nan")], [2, 2]], "a corner of the area is beyond any map"),
     ],
 )
 def test_no_area(told, says):
@@ -88,6 +88,7 @@ def test_no_area(told, says):
         ('{"type": "Polygon", "coordinates": {"a": 1}}', "no outline"),
         ('{"type": "MultiPolygon", "coordinates": 7}', "no outline"),
         ('{"type": "FeatureCollection", "features": 7}', "no outline"),
+        ('{"type": "GeometryCollection", "geometries": [' * 900 + "]}" * 900, "no|nested"),
     ],
 )
 def test_bad_files(tmp_path, text, says):

@@ -54,7 +54,7 @@ def test_people_of_a_cell_are_spread_over_it():
     assert k.std() / k.mean() < 0.1
     whole = people_within(true, moved, middles, np.full(100, 1e4))
     assert whole.min() == 1  # no middle of a cell is as near as that
-    with pytest.raises(CaveatError, match="the side of a cell is not above 0"):
+    with pytest.raises(CaveatError, match="cell: the side of a square is no number"):
         people_within(true, moved, middles, cell=0)
 
 

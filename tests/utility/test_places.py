@@ -127,7 +127,7 @@ def test_what_cannot_be_measured():
         measure_places(people, moved.take(slice(0, 9)), "e", "n")
     with pytest.raises(CaveatError, match="column ill: no record has the value"):
         measure_places(people, moved, "e", "n", zones=Zones("ill", "perhaps", cell=100))
-    with pytest.raises(CaveatError, match="the side of a zone is not above 0"):
+    with pytest.raises(CaveatError, match="cell: the side of a square is no number"):
         measure_places(people, moved, "e", "n", zones=Zones("ill", "yes", cell=0))
     nowhere = Table.from_frame({"e": [None, 1.5], "n": [None, 2.5]}).take(slice(0, 1))
     with pytest.raises(CaveatError, match="no record has a place before and after"):

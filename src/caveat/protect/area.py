@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from caveat.compiling import kernel
 from caveat.documents import parse
 from caveat.errors import CaveatError
+from caveat.table.coordinates import LARGEST, Floats
 
 __all__ = ["Area"]
 
-Floats = NDArray[np.float64]
 BANDS = 4096  # at most so many horizontal bands, each with a list of the edges in it
 DO = "give a box of four numbers, a list of three points or more, or a file of polygons"
 
@@ -78,7 +78,7 @@ class Area:
                 tuple(_ring(np.asarray(ring, dtype=np.float64)) for ring in rings)
                 for rings in _polygons(content)
             ]
-        except (TypeError, ValueError, CaveatError):
+        except (TypeError, ValueError, RecursionError, CaveatError):
             raise CaveatError(
                 "a polygon has no outline of points", where=str(path), do="mend the file"
             ) from None
@@ -126,8 +126,8 @@ def _ring(corners: Floats) -> Floats:
     if corners.ndim != 2 or corners.shape[1] < 2 or len(corners) < 3:
         raise CaveatError("this is no area", where="inside", do=DO)
     corners = corners[:, :2]
-    if not np.isfinite(corners).all():
-        raise CaveatError("a corner of the area is not finite", where="inside", do="mend it")
+    if not (np.abs(corners) <= LARGEST).all():
+        raise CaveatError("a corner of the area is beyond any map", where="inside", do="mend it")
     return corners[:-1] if len(corners) > 3 and (corners[0] == corners[-1]).all() else corners
 
 

@@ -68,12 +68,11 @@ def donut(
     together
         A column of households or persons: same value, same way, in all releases of a seed.
     degrees
-        True for longitude and latitude (``caveat[geo]``), False for metres; None for metres, and
-        an error if the numbers look like degrees.
+        Whether they are longitude and latitude; None: an error if they look so, else metres.
     epsg
         Of degrees: the metric system to move them in. Without one, a local projection.
     seed
-        Seed of the draws. Who knows it moves the places back.
+        Who knows it moves the places back.
 
     Examples
     --------
@@ -94,8 +93,9 @@ def donut(
     told = {"x": x, "y": y, "r_min": r_min, "r_max": r_max, "radial": radial, "epsg": epsg}
     told |= {"inside": area and area.says, "together": together, "degrees": plane.degrees}
     counts = {"moved": len(there), "missing": len(points) - len(there), "redrawn": redrawn}
+    step = Step("donut", {k: v for k, v in told.items() if v is not None}, counts, seed)
     out = {name: with_numbers(synthetic[name], points[:, j]) for j, name in enumerate((x, y))}
-    return Protected(synthetic.with_columns(out), Step("donut", told, counts, seed))
+    return Protected(synthetic.with_columns(out), step)
 
 
 def _check_radii(r_min: float, r_max: float, radial: str) -> None:

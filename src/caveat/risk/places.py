@@ -19,7 +19,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table.coordinates import Floats
 
-__all__ = ["CRITICAL", "TOLERABLE", "SpatialAnonymity", "people_within", "spatial_k"]
+__all__ = ["CRITICAL", "TOLERABLE", "SpatialAnonymity", "check_side", "people_within", "spatial_k"]
 
 CRITICAL = 3
 """Fewer than so many are critical: the attacker may be one of them."""
@@ -27,7 +27,8 @@ TOLERABLE = 0.1
 """Up to so many critical points are tolerable in a file for research, say Cremer et al."""
 
 CHUNK = 1 << 14
-FINEST = 16  # parts of a cell's side
+SIDES = (0.1, 1e7)
+FINEST = 10  # parts of a cell's side
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,7 @@ def people_within(
     if not np.isfinite(known).all() or (known < 0).any():
         raise CaveatError("a number of people is below 0 or missing", where="population")
     if cell is not None:
-        if not cell > 0:
-            raise CaveatError("the side of a cell is not above 0", where="cell", do="give metres")
+        check_side(cell)
         places, known = _spread(places, known, cell, moved, radius)
     used = known > 0
     places, known = places[used], known[used]
@@ -181,6 +181,14 @@ def people_within(
         who = np.concatenate([*near, []]).astype(np.int64)
         out[part] = np.bincount(np.repeat(np.arange(len(near)), sizes), known[who], len(near))
     return np.maximum(out, 1.0)
+
+
+def check_side(cell: float) -> None:
+    """Refuse squares that are no squares on a map."""
+    if not SIDES[0] <= cell <= SIDES[1]:
+        raise CaveatError(
+            "the side of a square is no number of metres", where="cell", do="give 100 or 1000, say"
+        )
 
 
 def _spread(

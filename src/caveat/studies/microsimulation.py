@@ -72,8 +72,8 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
         "Deaths by age: one run and the mean of 1,000 (Fig. 3)",
         ("age", "expected", "one run", "rounded", "mean of runs", "mean rounded"),
         rows,
-        f"Margins are those of rounded cells: {table[-1, -1]} deaths in the first run, and {true} "
-        "of them were simulated. True margins beside rounded cells would give the cells away.",
+        f"Margins come from the rounded cells: those of the first run add up to {table[-1, -1]:,} "
+        f"deaths, and {true:,} were simulated. True margins beside them would give cells away.",
     )
     made_up = "the town is made up; a count of 1 or 2 cannot be shown, whatever the town"
     numbers = (

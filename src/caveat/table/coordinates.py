@@ -14,13 +14,14 @@ from caveat.errors import CaveatError
 from caveat.table.column import Kind
 from caveat.table.table import Table
 
-__all__ = ["Floats", "Plane", "plane_of", "points_of"]
+__all__ = ["LARGEST", "Floats", "Plane", "plane_of", "points_of"]
 
 Floats = NDArray[np.float64]
 
 OFF = 0.01
 """So much may a metre of a map differ from a metre on the ground."""
 TRIED = 500  # places at which it is looked up
+LARGEST = 1e9
 LATITUDE, LONGITUDE = ("lat", "breite", "nord"), ("lon", "lng", "laenge", "länge", "ost")
 
 
@@ -92,8 +93,8 @@ def plane_of(
         azimuthal equidistant projection around the middle of the points.
     """
     known = points[~np.isnan(points).any(axis=1)]
-    if not np.isfinite(known).all():
-        raise CaveatError("a coordinate is infinite", where=_where(names), do="mend it")
+    if not (np.abs(known) <= LARGEST).all():
+        raise CaveatError("a coordinate is beyond any map", where=_where(names), do="mend it")
     if not degrees:
         if epsg is not None:
             raise CaveatError(

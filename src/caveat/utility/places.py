@@ -12,7 +12,14 @@ from scipy.spatial import cKDTree
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.risk.places import CRITICAL, TOLERABLE, SpatialAnonymity, people_within, spatial_k
+from caveat.risk.places import (
+    CRITICAL,
+    TOLERABLE,
+    SpatialAnonymity,
+    check_side,
+    people_within,
+    spatial_k,
+)
 from caveat.table import Table
 from caveat.table.align import common_levels
 from caveat.table.cells import key_cells
@@ -274,8 +281,7 @@ def _zone_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
     """Return the zone of each place before and after, -1 where nobody knows, and the names."""
     if told.cell is not None:
-        if not told.cell > 0:
-            raise CaveatError("the side of a zone is not above 0", where="cell", do="give metres")
+        check_side(told.cell)
         squares = np.floor(np.concatenate([true, new]) / told.cell).astype(np.int64)
         corners, number = np.unique(squares, axis=0, return_inverse=True)
         before, after = np.split(number.reshape(-1).astype(np.int64), 2)

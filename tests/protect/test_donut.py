@@ -168,6 +168,23 @@ def test_files_keep_their_decimal_places(tmp_path):
     assert ((d >= 10) & (d <= 11)).all()
 
 
+def test_degrees_of_a_file_keep_their_decimal_places(tmp_path):
+    pyproj = pytest.importorskip("pyproj")
+    rng = np.random.default_rng(1)
+    lines = [f"{6.8 + 0.3 * a:.4f},{50.8 + 0.3 * b:.4f}" for a, b in rng.random((300, 2))]
+    (tmp_path / "a.csv").write_text("\n".join(["lon,lat", *lines]))
+    people = read(tmp_path / "a.csv")
+    done = donut(people, "lon", "lat", 100, 140, degrees=True, seed=1)
+    assert done.step.counts["redrawn"] > 10  # four places are 11 m: some leave the ring
+    old, new = (points_of(table, "lon", "lat") for table in (people, done.table))
+    assert (new == new.round(4)).all()
+    d = pyproj.Geod(ellps="WGS84").inv(*old.T, *new.T)[2]
+    assert 99.9 < d.min() < d.max() < 140.2
+    (tmp_path / "a.csv").write_text("lon,lat\n6.81,50.92\n6.82,50.93\n")
+    with pytest.raises(CaveatError, match="the ring is narrower than the numbers are written"):
+        donut(read(tmp_path / "a.csv"), "lon", "lat", 100, 200, degrees=True)
+
+
 def test_longitude_and_latitude_move_by_metres():
     pyproj = pytest.importorskip("pyproj")
     rng = np.random.default_rng(1)

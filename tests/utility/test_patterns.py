@@ -50,4 +50,6 @@ def test_prevalence_by_zone_by_hand():
     assert np.isnan(found.shares[:, 2]).all()
     assert found.changed == 0.2
     assert found.mean_difference == pytest.approx((3 * (1 / 6) + 2 * (1 / 3)) / 5)
+    gone = zone_shares(np.array([0]), np.array([1]), (ill[:1], ill[:1]), "ab")
+    assert gone.mean_difference is None
     assert found.to_dict()["share after"] == [0.5, 1 / 3, None]

@@ -110,6 +110,15 @@ def test_neighbours_that_were_moved_apart_are_told():
     assert "WARNING: 30 places were not moved at all" in same.sentences()
 
 
+def test_records_in_another_order_are_suspected():
+    people = town(300)
+    moved = donut(people, "e", "n", 100, 200).table
+    mixed = measure_places(people, moved.take(np.random.default_rng(1).permutation(300)), "e", "n")
+    assert mixed.reordered == ("sex", "home", "ill", "side")
+    assert any("nothing of this is true" in line for line in mixed.sentences())
+    assert measure_places(people, moved, "e", "n").reordered == ()
+
+
 def test_missing_places_are_left_out():
     people = Table.from_frame({"e": [1e5, 2e5, None], "n": [1e5, 2e5, None]})
     moved = Table.from_frame({"e": [1e5 + 100, None, None], "n": [1e5, None, None]})
@@ -137,4 +146,4 @@ def test_what_cannot_be_measured():
 def test_the_repr_says_no_place():
     people = town(30)
     found = measure_places(people, people, "e", "n")
-    assert repr(found) == "<Places: missing 0, distance of 30, apart 0>"
+    assert repr(found) == "<Places: missing 0, distance of 30, apart 0, reordered of 0>"

@@ -145,9 +145,11 @@ class ZoneShares:
         return np.asarray(self.shares[1] - self.shares[0])
 
     @property
-    def mean_difference(self) -> float:
-        """Mean absolute difference, each zone weighted by its records before."""
+    def mean_difference(self) -> float | None:
+        """Mean absolute difference, weighted by the records before; None if none is known."""
         known = ~np.isnan(self.differences)
+        if not known.any():
+            return None
         weights = self.n[0][known]
         return float(np.average(np.abs(self.differences[known]), weights=weights))
 

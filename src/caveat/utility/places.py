@@ -104,6 +104,8 @@ class Places:
         Prevalences by zone, if asked for.
     apart
         Records that share their true place with others and were moved elsewhere than these.
+    reordered
+        Columns with the same values in another order: perhaps the records are.
     """
 
     missing: int
@@ -114,6 +116,7 @@ class Places:
     after: NearestNeighbours | None
     zones: ZoneShares | None
     apart: int
+    reordered: tuple[str, ...] = ()
 
     __repr__ = without_values
 
@@ -140,10 +143,11 @@ class Places:
         told += [_hidden(one, k) for one in (self.anonymity, self.people) if one is not None]
         told.append(_pattern(self.before, self.after))
         if self.zones is not None:
+            told.append(_moved_zones(self.zones))
+        if self.reordered:
             told.append(
-                f"{_percent(self.zones.changed)} of the records are in another zone; the "
-                f"prevalence of a zone changes by {100 * self.zones.mean_difference:.1f} points "
-                "on average"
+                f"WARNING: {', '.join(self.reordered)}: the same values in another order; if the "
+                "records are not in the order of the original, nothing of this is true"
             )
         unmoved = int((self.distance == 0).sum())
         if unmoved:
@@ -171,6 +175,14 @@ def _hidden(found: SpatialAnonymity, k: int) -> str:
         return told
     kept = "below" if share < TOLERABLE else "NOT below"
     return f"{told}, {kept} the {100 * TOLERABLE:.0f} % that are tolerable in a file for research"
+
+
+def _moved_zones(found: ZoneShares) -> str:
+    told = f"{_percent(found.changed)} of the records are in another zone; "
+    if found.mean_difference is None:
+        return told + "no zone has records before and after"
+    points = 100 * found.mean_difference
+    return told + f"the prevalence of a zone changes by {points:.1f} points on average"
 
 
 def _pattern(before: NearestNeighbours | None, after: NearestNeighbours | None) -> str:
@@ -238,7 +250,20 @@ def measure_places(
         after=nearest_neighbours(new),
         zones=None if zones is None else _zones(zones, original, moved, rows, true, new, plane),
         apart=_moved_apart(true, new),
+        reordered=_reordered(original, moved, (x, y)),
     )
+
+
+def _reordered(original: Table, moved: Table, places: tuple[str, str]) -> tuple[str, ...]:
+    """Return the columns that hold the same values, but not row by row."""
+    found = []
+    for name in original:
+        if name not in moved or name in places or original[name].kind != moved[name].kind:
+            continue
+        one, two = common_levels([original[name], moved[name]], name)
+        if (one.codes != two.codes).any() and np.array_equal(one.counts, two.counts):
+            found.append(name)
+    return tuple(found)
 
 
 def _moved_apart(true: Floats, new: Floats) -> int:

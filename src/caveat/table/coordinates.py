@@ -106,7 +106,7 @@ def plane_of(
             raise CaveatError(
                 "the coordinates look like degrees, and radii are metres",
                 where=_where(names),
-                do="say that they are degrees, or that they are metres all the same",
+                do="say so (degrees = true, --degrees), or that they are metres (--metres)",
             )
         return Plane(lambda told: told, lambda metres: metres)
     _check_degrees(known, names)

@@ -171,6 +171,16 @@ def _published(names: dict[str, Any]) -> None:
     assert (done.values[~done.done.hidden] >= 5).all()
 
 
+def _places(names: dict[str, Any]) -> None:
+    found = names["found"]
+    assert 100 <= found.distance.min() <= found.distance.max() <= 200
+    assert found.apart == 0
+    assert "12.1 % among fewer than 3, NOT below" in found.sentences()[1]
+    assert found.before.ratio < found.after.ratio < 1
+    assert found.zones.zones == ("east", "west")
+    assert names["again"].true.mean() >= 0.5
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "generators.md": _generators,
     "groups.md": _groups,
@@ -178,6 +188,7 @@ SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
     "guarded-trees.md": _guarded,
     "margins.md": _margins,
     "ordinary-attackers.md": _ordinary,
+    "places.md": _places,
     "plan-risk.md": _plan_risk,
     "output-checking.md": _output_checking,
     "privacy.md": _privacy,

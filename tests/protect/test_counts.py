@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.protect import (
-    stochastic_round,
-)
+from caveat.protect import rounded_table, stochastic_round
 
 
 @pytest.mark.parametrize(("z", "k"), [(1, 3), (2, 3), (3, 10), (7, 10)])
@@ -30,3 +28,23 @@ def test_large_and_empty_counts_stay():
     assert np.array_equal(stochastic_round(counts, 3), counts)
     with pytest.raises(CaveatError, match="whole numbers, 0 or more"):
         stochastic_round(np.array([-1, 2]))
+
+
+def test_margins_come_from_the_rounded_cells():
+    """They add up, and over many tables have the true mean and the sum of the variances."""
+    counts, k, runs = np.array([[1, 2, 0], [4, 1, 2], [30, 9, 1]]), 5, 4000
+    tables = np.stack([rounded_table(counts, k, seed=seed) for seed in range(runs)])
+    inner = tables[:, :3, :3]
+    assert ((inner == 0) | (inner >= k)).all()
+    assert (tables[:, 3, :3] == inner.sum(axis=1)).all()
+    assert (tables[:, :3, 3] == inner.sum(axis=2)).all()
+    assert (tables[:, 3, 3] == inner.sum(axis=(1, 2))).all()
+    variance = np.where(counts < k, counts * (k - counts), 0)
+    for axis, shown in ((0, tables[:, 3, :3]), (1, tables[:, :3, 3])):
+        spread = variance.sum(axis=axis)
+        assert shown.mean(axis=0) == pytest.approx(
+            counts.sum(axis=axis), abs=4 * np.sqrt(spread.max() / runs)
+        )
+        assert shown.var(axis=0) == pytest.approx(spread, rel=0.12)
+    # True margins of the same table differ: they are what must not stand beside it.
+    assert (tables[:, 3, 3] != counts.sum()).mean() > 0.5

@@ -16,6 +16,7 @@ STEPS = {
     "add_noise": {"population": {"age": 200}, "limit": 0.3, "shape": "laplace"},
     "code_extremes": {"top": {"age": 60}, "bottom": {"age": 20}},
     "distance_filter": {"metric": "gower", "columns": ["sex", "age", "region"]},
+    "donut": {"x": "age", "y": "height", "r_min": 5, "r_max": 20},
     "group_rare_levels": {"columns": ["occupation"], "fewest": 6},
     "label": {},
     "microaggregate": {"columns": ["age"], "k": 4},
@@ -45,7 +46,7 @@ def test_each_protection(name):
     assert table != RELEASE  # it does something
     assert record.name == name
     assert record.counts
-    draws = name in ("add_noise", "pram", "robin_hood", "smooth", "spectral")
+    draws = name in ("add_noise", "donut", "pram", "robin_hood", "smooth", "spectral")
     assert record.seed == (7 if draws else None)
     looks = ("add_noise", "distance_filter", "remove_replicated_uniques")
     assert record.reads_original == (name in looks)

@@ -17,6 +17,8 @@ from caveat.cli.generator import generator_app
 from caveat.cli.init import init
 from caveat.cli.look import look
 from caveat.cli.measures import measures
+from caveat.cli.places import places
+from caveat.cli.replication import replication
 from caveat.cli.report import report
 from caveat.cli.run import run
 from caveat.cli.safepub import safepub
@@ -68,6 +70,8 @@ app.add_typer(generator_app, name="generator")
 app.command()(init)
 app.command()(look)
 app.command()(measures)
+app.command()(places)
+app.command()(replication)
 app.command()(report)
 app.command()(run)
 app.command()(safepub)

@@ -1,8 +1,10 @@
 """Protections: what lowers the risk of a synthetic table, one function each."""
 
+from caveat.protect.area import Area
 from caveat.protect.by_group import Burden, OddsRatio, burdens, odds_ratios
-from caveat.protect.counts import stochastic_round
+from caveat.protect.counts import rounded_table, stochastic_round
 from caveat.protect.distance import distance_filter, too_close
+from caveat.protect.donut import donut
 from caveat.protect.ecap import Population, add_noise, ecap, scale_for
 from caveat.protect.lattice import Hierarchy, Lattice, Levels
 from caveat.protect.levels import group_rare_levels, label
@@ -29,6 +31,7 @@ from caveat.protect.spectral import spectral
 from caveat.protect.uniques import remove_replicated_uniques
 
 __all__ = [
+    "Area",
     "Burden",
     "Hierarchy",
     "Lattice",
@@ -45,6 +48,7 @@ __all__ = [
     "code_extremes",
     "delta_of",
     "distance_filter",
+    "donut",
     "ecap",
     "effective_k",
     "epsilon0",
@@ -61,6 +65,7 @@ __all__ = [
     "remove_replicated_uniques",
     "robin_hood",
     "round_numbers",
+    "rounded_table",
     "safepub",
     "scale_for",
     "smallest_k",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.seeds import rng_of
 
-__all__ = ["stochastic_round"]
+__all__ = ["rounded_table", "stochastic_round"]
 
 
 def stochastic_round(counts: NDArray[Any], k: int = 3, *, seed: int = 0) -> NDArray[np.int64]:
@@ -46,3 +46,26 @@ def stochastic_round(counts: NDArray[Any], k: int = 3, *, seed: int = 0) -> NDAr
         raise CaveatError("the threshold must be 1 or more", where="stochastic rounding")
     up = rng_of(seed).random(table.shape) * k < table
     return np.where(table < k, np.where(up, k, 0), table).astype(np.int64)
+
+
+def rounded_table(counts: NDArray[Any], k: int = 3, *, seed: int = 0) -> NDArray[np.int64]:
+    """Round the small cells of a table at random, with all margins from the rounded cells.
+
+    The table has one more place on each axis, its total. Totals of true counts beside rounded cells
+    would give the cells away; these add up, have the true totals as their means, and their
+    variances are the sums of z (k − z) over the small cells.
+
+    Parameters
+    ----------
+    counts, k, seed
+        As for :func:`stochastic_round`.
+
+    Examples
+    --------
+    >>> rounded_table(np.array([[0, 1, 9], [2, 2, 40]]), 3, seed=1).tolist()
+    [[0, 0, 9, 9], [0, 3, 40, 43], [0, 3, 49, 52]]
+    """
+    table = stochastic_round(counts, k, seed=seed)
+    for axis in range(table.ndim):
+        table = np.concatenate([table, table.sum(axis=axis, keepdims=True)], axis=axis)
+    return table

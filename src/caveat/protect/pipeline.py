@@ -10,6 +10,7 @@ from typing import Any
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.protect.distance import Refill, distance_filter
+from caveat.protect.donut import donut
 from caveat.protect.ecap import Population, add_noise
 from caveat.protect.lattice import Levels
 from caveat.protect.levels import group_rare_levels, label
@@ -105,6 +106,7 @@ PROTECTIONS: Mapping[str, Callable[..., Protected]] = {
     "add_noise": _noise,
     "code_extremes": code_extremes,
     "distance_filter": distance_filter,
+    "donut": donut,
     "group_rare_levels": group_rare_levels,
     "label": label,
     "microaggregate": microaggregate,

@@ -1,0 +1,249 @@
+"""``caveat places``: move coordinates into a ring, and say what hides them."""
+
+from __future__ import annotations
+
+import json as text_format
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from rich.table import Table as Sheet
+
+from caveat.cli import console
+from caveat.cli.reading import Reader
+from caveat.errors import CaveatError
+from caveat.table.atomic import check_outputs, write_text
+from caveat.table.files import check_target, write
+
+if TYPE_CHECKING:
+    from caveat.table.coordinates import Floats
+    from caveat.utility.patterns import ZoneShares
+    from caveat.utility.places import Population, Zones
+
+__all__ = ["places"]
+
+MOST_ZONES = 20  # are printed
+
+
+def places(
+    original: Annotated[Path, typer.Argument(help="The table with the true places.")],
+    moved: Annotated[
+        Path | None, typer.Argument(help="The same records with moved places; or use --move.")
+    ] = None,
+    x: Annotated[str, typer.Option(help="The column east, or longitude.")] = "x",
+    y: Annotated[str, typer.Option(help="The column north, or latitude.")] = "y",
+    move: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Move each place by a distance between these radii in metres."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="With --move: where the table goes.")
+    ] = None,
+    radial: Annotated[
+        str, typer.Option(help="With --move: what is uniform, 'distance' or 'area'.")
+    ] = "distance",
+    inside: Annotated[
+        Path | None, typer.Option(help="With --move: a GeoJSON file that no place may leave.")
+    ] = None,
+    box: Annotated[
+        tuple[float, float, float, float] | None,
+        typer.Option(help="With --move: west, south, east, north that no place may leave."),
+    ] = None,
+    together: Annotated[
+        str | None,
+        typer.Option(help="With --move: a column; records with the same value move alike."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="With --move: keep it secret; drawn if not given.")
+    ] = None,
+    degrees: Annotated[
+        bool | None,
+        typer.Option("--degrees/--metres", help="What the columns are; degrees need caveat[geo]."),
+    ] = None,
+    epsg: Annotated[
+        int | None, typer.Option(help="Of degrees: the metric system to measure in [a local one].")
+    ] = None,
+    same: Annotated[
+        list[str] | None,
+        typer.Option(help="A column that an attacker knows beside the place. Repeat it."),
+    ] = None,
+    k: Annotated[int, typer.Option(min=2, help="Hiding among fewer than this is critical.")] = 3,
+    population: Annotated[
+        Path | None, typer.Option(help="Where people live: a table with the same two columns.")
+    ] = None,
+    count: Annotated[
+        str | None, typer.Option(help="With --population: the column with how many [1].")
+    ] = None,
+    grid: Annotated[
+        float | None, typer.Option(help="With --population: it is a grid with cells this wide.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Compare a prevalence by zone: COLUMN=VALUE.")
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="With --target: the column with the zone.")
+    ] = None,
+    zones: Annotated[
+        Path | None,
+        typer.Option(help="With --zone: points with zones, the nearest decides [the original]."),
+    ] = None,
+    cell: Annotated[
+        float | None, typer.Option(help="With --target: square zones this wide, in metres.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option(help="Write the results to this file, or '-': to the screen.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="A TOML file that declares kinds and missing codes.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Move places into a ring around the true ones, or measure places that were moved.
+
+    Says among how many each place hides, whether the points still cluster, and how a prevalence by
+    zone changes.
+
+    Example: caveat places people.csv --x east --y north --move 100 400 --out moved.csv
+    """
+    json_path = Path(json) if json not in (None, "-") else None
+    inputs = [original, moved, inside, population, zones, schema]
+    check_outputs([out, json_path], force=force, inputs=inputs)
+    if out is not None:
+        check_target(out, force=force)
+    reader = Reader.of(schema)
+    check_outputs([out, json_path], force=force, inputs=reader.inputs)
+    _check_together(moved, move, out, target, zone, cell)
+    before = reader.original(original)
+    from caveat.protect import Area, donut
+    from caveat.utility.places import measure_places
+
+    if moved is not None:
+        after = reader.release(moved)
+    else:
+        assert move is not None
+        area = Area.read(inside) if inside is not None else box
+        drawn = secrets.randbits(128) if seed is None else seed
+        after = donut(
+            before, x, y, *move, radial=radial, inside=area, together=together, degrees=degrees,
+            epsg=epsg, seed=drawn,
+        ).table  # fmt: skip
+    found = measure_places(
+        before, after, x, y, same=same or (), degrees=degrees, epsg=epsg,
+        population=_population(reader, population, x, y, count, grid),
+        zones=_zones(reader, target, zone, zones, cell, x, y),
+    )  # fmt: skip
+    content = text_format.dumps(found.to_dict(k), indent=2, ensure_ascii=False, allow_nan=False)
+    if out is not None:
+        write(after, out, force=force)
+    if json_path is not None:
+        write_text(json_path, content + "\n", force=force)
+    if json == "-":
+        console.document(content)
+    else:
+        for sentence in found.sentences(k):
+            console.out.print(sentence, markup=False, soft_wrap=True)
+        if found.zones is not None:
+            _show(found.zones)
+    if together is not None and seed is None:
+        console.remark("note: the seed is not kept; to move them alike again, give a secret --seed")
+    for path in (out, json_path):
+        if path is not None:
+            console.remark(f"written: {path}")
+
+
+def _check_together(
+    moved: Path | None,
+    move: tuple[float, float] | None,
+    out: Path | None,
+    target: str | None,
+    zone: str | None,
+    cell: float | None,
+) -> None:
+    """Refuse options that do not go together."""
+    if (moved is None) == (move is None):
+        raise CaveatError(
+            "either a table of moved places is measured, or places are moved now",
+            where="MOVED, --move",
+            do="give one of them",
+        )
+    if (move is None) != (out is None):
+        raise CaveatError(
+            "moving places and a file for them belong together",
+            where="--move, --out",
+            do="give both, or neither",
+        )
+    if (target is None) != (zone is None and cell is None) or (zone and cell):
+        raise CaveatError(
+            "a prevalence needs a target, and zones by a column or by squares",
+            where="--target, --zone, --cell",
+            do="give --target COLUMN=VALUE and one of the other two",
+        )
+
+
+def _population(
+    reader: Reader, path: Path | None, x: str, y: str, count: str | None, grid: float | None
+) -> Population | None:
+    from caveat.table.coordinates import points_of
+    from caveat.utility.places import Population
+
+    if path is None:
+        if count is not None or grid is not None:
+            raise CaveatError("there is no population", where="--count, --grid", do="name its file")
+        return None
+    table = reader.release(path)
+    points = _complete(points_of(table, x, y), path)
+    if count is None:
+        return Population(points, None, grid)
+    if not table[count].kind.is_number:
+        raise CaveatError("how many people must be numbers", where=str(path), column=count)
+    return Population(points, table[count].cell_numbers, grid)
+
+
+def _zones(
+    reader: Reader, target: str | None, zone: str | None, path: Path | None, cell: float | None,
+    x: str, y: str,
+) -> Zones | None:  # fmt: skip
+    from caveat.table.coordinates import points_of
+    from caveat.utility.places import Zones
+
+    if target is None:
+        return None
+    column, equals, value = target.partition("=")
+    if not equals:
+        raise CaveatError(f"{target!r} is not of the form COLUMN=VALUE", where="--target")
+    if path is None:
+        return Zones(column, value, cell, zone or "")
+    if zone is None:
+        raise CaveatError(
+            "points with zones need the column that names them", where="--zones", do="add --zone"
+        )
+    table = reader.release(path)
+    points = _complete(points_of(table, x, y), path)
+    return Zones(column, value, places=points, names=table[zone].values)
+
+
+def _complete(points: Floats, path: Path) -> Floats:
+    missing = np.isnan(points[:, 0])
+    if missing.any():
+        raise CaveatError(
+            "a place is missing", where=str(path), row=int(missing.argmax()) + 1, do="take it out"
+        )
+    return points
+
+
+def _show(found: ZoneShares) -> None:
+    """Print the zones, those with most records first."""
+    sheet = Sheet()
+    sheet.add_column("zone")
+    for head in ("records", "afterwards", "prevalence", "afterwards"):
+        sheet.add_column(head, justify="right")
+    order = (-found.n[0]).argsort(kind="stable")
+    shown = order if len(order) <= MOST_ZONES else order[:MOST_ZONES]
+    for i in shown.tolist():
+        cells = ["–" if s != s else f"{100 * s:.1f} %" for s in found.shares[:, i].tolist()]
+        sheet.add_row(found.zones[i], *(f"{n:,}" for n in found.n[:, i].tolist()), *cells)
+    console.out.print(sheet)
+    if len(order) > MOST_ZONES:
+        console.out.print(f"… and {len(order) - MOST_ZONES:,} smaller zones", markup=False)

@@ -1,0 +1,262 @@
+"""Donut masking: every place is moved in a random direction by a distance between two radii.
+
+The distance is uniform between the radii. Cremer, Jehmlich and Lenz (2024) do not say so, but their
+mean numbers of points within the distance moved fit it, and not one that is uniform in area. Whole
+numbers stay whole, and text files keep their decimal places: a spot counts as it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError, hint
+from caveat.protect.area import Area
+from caveat.protect.record import Protected, Step
+from caveat.protect.values import Floats, with_numbers
+from caveat.seeds import rng_of
+from caveat.table import Column, Kind, Table
+from caveat.table.coordinates import Plane, plane_of, points_of
+
+__all__ = ["donut"]
+
+RADIAL = ("distance", "area")
+# Draws that are tried together: first one at a time for all rows, in the end very many for a few.
+STAGES = ((1, 64, 1 << 20), (1024, 1, 1 << 12), (32768, 1, 1 << 7))
+SLACK = 1e-6  # metres that floating-point numbers may be off
+DEGREE = 111_320.0  # metres
+GOLDEN, ONE, TWO = (
+    np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB),
+)  # fmt: skip
+Keys = NDArray[np.uint64]
+
+
+def donut(
+    synthetic: Table,
+    x: str,
+    y: str,
+    r_min: float,
+    r_max: float,
+    *,
+    radial: str = "distance",
+    inside: Area | Sequence[Any] | None = None,
+    together: str | None = None,
+    degrees: bool | None = None,
+    epsg: int | None = None,
+    seed: int = 0,
+) -> Protected:
+    """Move every place by a random distance between two radii, in a random direction.
+
+    Parameters
+    ----------
+    synthetic
+        The table; places that are missing stay missing.
+    x, y
+        The two columns: metres of a projected system, or longitude and latitude.
+    r_min, r_max
+        The radii in metres.
+    radial
+        What is uniform: ``"distance"``, or ``"area"``.
+    inside
+        Where moved places must lie, in the coordinates of the columns: a box ``[west, south, east,
+        north]``, a list of points, or an :class:`Area`. Draws outside are repeated.
+    together
+        A column of households or persons: same value, same way, in all releases of a seed.
+    degrees
+        Whether they are longitude and latitude; None: an error if they look so, else metres.
+    epsg
+        Of degrees: the metric system to move them in. Without one, a local projection.
+    seed
+        Who knows it moves the places back.
+
+    Examples
+    --------
+    >>> people = Table.from_frame({"east": [356000.0, 357000.0], "north": [5645000.0, 5646000.0]})
+    >>> moved = donut(people, "east", "north", 100, 200, seed=1).table
+    >>> way = points_of(moved, "east", "north") - points_of(people, "east", "north")
+    >>> np.hypot(*way.T).round(1).tolist()
+    [182.6, 198.1]
+    """
+    _check_radii(r_min, r_max, radial)
+    points = points_of(synthetic, x, y)
+    plane = plane_of(points, (x, y), degrees=degrees, epsg=epsg)
+    area = None if inside is None else Area.of(inside)
+    ring = _Ring(r_min, r_max, radial == "area", plane, area, (synthetic[x], synthetic[y]), (x, y))
+    there = np.flatnonzero(~np.isnan(points[:, 0]))
+    keys = _keys(synthetic, together, seed)
+    points[there], redrawn = ring.moved(points[there], keys[there], there)
+    told = {"x": x, "y": y, "r_min": r_min, "r_max": r_max, "radial": radial, "epsg": epsg}
+    told |= {"inside": area and area.says, "together": together, "degrees": plane.degrees}
+    counts = {"moved": len(there), "missing": len(points) - len(there), "redrawn": redrawn}
+    step = Step("donut", {k: v for k, v in told.items() if v is not None}, counts, seed)
+    out = {name: with_numbers(synthetic[name], points[:, j]) for j, name in enumerate((x, y))}
+    return Protected(synthetic.with_columns(out), step)
+
+
+def _check_radii(r_min: float, r_max: float, radial: str) -> None:
+    for name, value in (("r_min", r_min), ("r_max", r_max)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+            raise CaveatError(
+                "a radius must be a number of metres, 0 or more", where=name, do="give 100, say"
+            )
+    if r_min > r_max or r_max == 0:
+        raise CaveatError(
+            "the inner radius is above the outer one" if r_max else "the outer radius is 0",
+            where="r_min, r_max",
+            do="give the smaller first, such as 100 and 200",
+        )
+    if radial not in RADIAL:
+        raise CaveatError(
+            f"there is no way {radial!r} to draw distances", where="radial", do=hint(radial, RADIAL)
+        )
+
+
+def _keys(table: Table, together: str | None, seed: int) -> Keys:
+    """Return a secret number for each row: the same for all rows that belong together."""
+    own = rng_of(seed).integers(2**64, size=table.n_rows, dtype=np.uint64)
+    if together is None:
+        return own
+    column = table[together]
+    secret = hashlib.blake2b(str(seed).encode()).digest()
+    shared = np.array(
+        [_hashed(value, secret) for value in column.levels.tolist()] + [0] * len(column.missing),
+        dtype=np.uint64,
+    )[column.codes]
+    return np.where(column.is_missing, own, shared)
+
+
+def _hashed(value: Any, secret: bytes) -> int:
+    # 7 and 7.0 are the same person, whatever else stands in the column.
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=secret).digest(), "big")
+
+
+def _uniform(keys: Keys, counter: NDArray[np.integer[Any]] | int) -> Floats:
+    """Return numbers from 0 to 1, each made of a key and a counter alone (splitmix64)."""
+    with np.errstate(over="ignore"):
+        z = keys + (np.asarray(counter).astype(np.uint64) + np.uint64(1)) * GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * ONE
+        z = (z ^ (z >> np.uint64(27))) * TWO
+        z ^= z >> np.uint64(31)
+    return np.asarray((z >> np.uint64(11)) * 2.0**-53)
+
+
+@dataclass(frozen=True)
+class _Ring:
+    """The spots that a place may move to."""
+
+    r_min: float
+    r_max: float
+    by_area: bool
+    plane: Plane
+    area: Area | None
+    columns: tuple[Column, Column]
+    names: tuple[str, str]
+
+    def moved(self, points: Floats, keys: Keys, rows: NDArray[np.intp]) -> tuple[Floats, int]:
+        """Return where the points go, and how many of them needed a second draw."""
+        places = [_decimal_places(column) for column in self.columns]
+        self._check_width(places)
+        metres = self.plane.forward(points)
+        self._check_reach(metres, rows)
+        new = points.copy()
+        left = np.arange(len(points))
+        tried, redrawn = 0, 0
+        for tries, times, size in STAGES:
+            for _ in range(times):
+                still = []
+                for start in range(0, len(left), size):
+                    part = left[start : start + size]
+                    found = self._draw(metres, keys, part, tried, tries, places, new)
+                    still.append(part[~found])
+                    if tries == STAGES[-1][0] and not found.all():
+                        raise self._nowhere(int(rows[part[~found][0]]))
+                left = np.concatenate([*still, left[:0]])
+                if not tried:
+                    redrawn = len(left)
+                tried += tries
+                if not len(left):
+                    return new, redrawn
+        return new, redrawn
+
+    def _draw(
+        self, metres: Floats, keys: Keys, part: NDArray[np.intp], tried: int, tries: int,
+        places: Sequence[int | None], new: Floats,
+    ) -> NDArray[np.bool_]:  # fmt: skip
+        """Try some spots for some points, keep the first that is allowed, say for whom."""
+        counter = np.tile(np.arange(tried, tried + tries), len(part))
+        whose = np.repeat(part, tries)
+        spots = self._spots(metres[whose], keys[whose], counter)
+        written = self.plane.back(spots)
+        for j, decimals in enumerate(places):
+            if decimals is not None:
+                written[:, j] = np.round(written[:, j], decimals)
+        good = np.isfinite(written).all(axis=1)
+        if any(decimals is not None for decimals in places):
+            d = np.hypot(*(self.plane.forward(written) - metres[whose]).T)
+            good &= (d >= self.r_min - SLACK) & (d <= self.r_max + SLACK)
+        for j, column in enumerate(self.columns):
+            codes = [m.code for m in column.missing if isinstance(m.code, int | float)]
+            good &= ~np.isin(written[:, j], codes)
+        if self.area is not None:
+            good &= self.area.contains(written)
+        by_point = good.reshape(len(part), tries)
+        found = by_point.any(axis=1)
+        first = np.argmax(by_point, axis=1) + tries * np.arange(len(part))
+        new[part[found]] = written[first[found]]
+        return np.asarray(found)
+
+    def _spots(self, metres: Floats, keys: Keys, counter: NDArray[np.int64]) -> Floats:
+        u = _uniform(keys, 2 * counter)
+        angle = 2 * np.pi * _uniform(keys, 2 * counter + 1)
+        low, high = self.r_min, self.r_max
+        d = np.sqrt(low**2 + u * (high**2 - low**2)) if self.by_area else low + u * (high - low)
+        return np.asarray(metres + np.stack([d * np.cos(angle), d * np.sin(angle)], axis=1))
+
+    def _check_width(self, places: Sequence[int | None]) -> None:
+        known = [decimals for decimals in places if decimals is not None]
+        if not known:
+            return
+        grain = 10.0 ** -min(known) * (DEGREE if self.plane.degrees else 1.0)
+        if self.r_max - self.r_min < 2 * grain:
+            raise CaveatError(
+                "the ring is narrower than the numbers are written",
+                where=f"columns {self.names[0]} and {self.names[1]}",
+                do="widen it, or give coordinates with more decimal places",
+            )
+
+    def _check_reach(self, metres: Floats, rows: NDArray[np.intp]) -> None:
+        """Refuse points whose ring cannot touch the area, without trying spots for each."""
+        if self.area is None or not len(metres):
+            return
+        corners = self.plane.forward(self.area.corners)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        slack = 0.01 * np.hypot(*(high - low)) if self.plane.degrees else SLACK
+        nearest = np.hypot(*np.maximum(np.maximum(low - metres, metres - high), 0).T)
+        farthest = np.hypot(*np.maximum(np.abs(metres - low), np.abs(metres - high)).T)
+        gone = (nearest > self.r_max + slack) | (farthest < self.r_min - slack)
+        if gone.any():
+            raise self._nowhere(int(rows[np.argmax(gone)]))
+
+    def _nowhere(self, row: int) -> CaveatError:
+        return CaveatError(
+            "no spot of its ring lies inside the area"
+            if self.area is not None
+            else "no spot of its ring can be written",
+            where=f"columns {self.names[0]} and {self.names[1]}",
+            row=row + 1,
+            do="use other radii or a larger area, or take the record out",
+        )
+
+
+def _decimal_places(column: Column) -> int | None:
+    """Return how many decimal places a column is written with; None if with all."""
+    if column.kind is Kind.INTEGER:
+        return 0
+    form = column.storage.removeprefix("text:decimals=")
+    return int(form) if form != column.storage and form.isdigit() else None

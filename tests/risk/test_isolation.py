@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from caveat.errors import CaveatError
 from caveat.risk import MEASURES, Scenario, pair
 from caveat.risk.identity import margin_probability
 from caveat.risk.isolation import (
@@ -139,3 +140,10 @@ def test_the_cuts_of_numbers_are_common():
     found = isolation_chances(people, release, scenario, release)["control"]
     assert (found.success, found.chance) == (pytest.approx(2 / 3), 1.0)
     assert isolation_chances(people, {"k": [1.0, 1.0]}, Scenario(("k",))) == {}
+
+
+def test_no_rows_no_chances():
+    with pytest.raises(CaveatError, match="a table has no rows"):
+        isolation_chances({"k": ["a"]}, {"k": ["a"]}, Scenario(("k",)), {"k": []})
+    with pytest.raises(CaveatError, match="lacks a column"):
+        isolation_chances({"k": ["a"]}, {"k": ["a"]}, Scenario(("k",)), {"j": ["a"]})

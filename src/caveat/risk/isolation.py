@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
+from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.risk.identity import margin_probability
 from caveat.risk.measure import Measure, Property
@@ -178,6 +179,8 @@ def isolation_chances(
     """
     given = [original, synthetic, *([] if control is None else [control])]
     tables = [Table.from_frame(table) for table in given]
+    if not all(map(len, tables)):
+        raise CaveatError("a table has no rows", where="isolation", do="check the files")
     ours, theirs, *outside = select_common(tables, scenario.keys)
     common = align_copies(ours, [theirs], *outside)[0]
     (theirs, *people), _ = group([common.synthetic, *common.people], scenario.groups)

@@ -6,8 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from caveat.errors import CaveatError
 from caveat.risk import MEASURES, Scenario, pair
-from caveat.risk.isolation import best_isolations, isolation_probability, population_uniqueness
+from caveat.risk.identity import margin_probability
+from caveat.risk.isolation import (
+    best_isolations,
+    count_gain,
+    isolation_chances,
+    isolation_probability,
+    population_uniqueness,
+    tree_probability,
+)
 
 
 def test_best_single_guess():
@@ -67,3 +76,74 @@ def test_no_unique_no_number():
     found = MEASURES["isolation"](pair(frame, frame, Scenario(("k",))))
     assert found.value is None
     assert found.notes == ("no synthetic record is unique on these keys",)
+
+
+def test_gain_from_a_count():
+    """Equation 2: a count of 1 is certain; (1 - 1/m)^(m-1) over n p/m (1 - p/m)^(n-1)."""
+    assert count_gain(1e-6, 1, 1000) == pytest.approx(1 / (1e-3 * (1 - 1e-6) ** 999))
+    assert count_gain(0.1, 10, 100) == pytest.approx(0.9**9 / (100 * 0.01 * 0.99**99))
+
+
+def test_a_tree_knows_keys_that_go_together():
+    """b follows from a: the product of the margins is a tenth of what the cell is worth."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 10, 5000)
+    frame = pl.DataFrame({"a": a, "b": (a + 3) % 10, "c": rng.integers(0, 4, 5000)})
+    both = pair(frame, frame, Scenario(("a", "b", "c")))
+    truth = both.cells.d / 5000
+    assert tree_probability(both) == pytest.approx(truth, rel=0.3)
+    assert margin_probability(both) == pytest.approx(truth / 10, rel=0.3)
+
+
+def test_a_tree_of_independent_keys_is_their_product():
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({"a": rng.integers(0, 3, 9000), "b": rng.integers(0, 3, 9000)})
+    both = pair(frame, frame, Scenario(("a", "b")))
+    assert tree_probability(both) == pytest.approx(margin_probability(both), rel=0.1)
+
+
+def test_what_was_seen_once_is_not_rare_for_that():
+    """One key: nothing to hang on. Two: of the parent's other records none has it."""
+    frame = pl.DataFrame({"a": list("xxxy"), "b": list("pppq")})
+    both = pair(frame, frame, Scenario(("a", "b")))
+    # y: its only record is left out, so the share of q is that in the whole release, 1/4.
+    assert tree_probability(both).tolist() == pytest.approx([3 / 4 * (2 + 3 / 4) / 3, 1 / 16])
+
+
+def test_chances_by_hand():
+    """The descriptions are b and c; the original has one b and two c, the control one b, one c."""
+    people = {"k": list("aabcc")}
+    release = {"k": list("aabc")}
+    found = isolation_chances(people, release, Scenario(("k",)), {"k": list("aaabc")})
+    assert found["independent"].chance == pytest.approx(5 * 0.25 * 0.75**4)
+    assert found["tree"].chance == found["independent"].chance
+    assert (found["control"].success, found["control"].chance) == (0.5, 1.0)
+    assert found["control"].gain == 0.5
+
+
+def test_a_smaller_control_is_compared_with_a_part():
+    """Three of five: one b is among them with 3/5, exactly one of two c as often."""
+    people = {"k": list("aabcc")}
+    found = isolation_chances(people, {"k": list("aabc")}, Scenario(("k",)), {"k": list("aab")})
+    assert found["control"].success == pytest.approx((3 / 5 + 3 / 5) / 2)
+    assert found["control"].chance == 0.5
+    nobody = isolation_chances(people, {"k": list("aabc")}, Scenario(("k",)), {"k": list("aaa")})
+    assert nobody["control"].gain is None
+    assert nobody["control"].interval[0] > 0
+    assert nobody["control"].interval[1] == np.inf
+
+
+def test_the_cuts_of_numbers_are_common():
+    """Low and high: two of four people each, of whom a half has exactly one with 2/3."""
+    people, release = {"k": [1.0, 2.0, 8.0, 9.0]}, {"k": [1.0, 9.0]}
+    scenario = Scenario(("k",), groups={"k": 2})
+    found = isolation_chances(people, release, scenario, release)["control"]
+    assert (found.success, found.chance) == (pytest.approx(2 / 3), 1.0)
+    assert isolation_chances(people, {"k": [1.0, 1.0]}, Scenario(("k",))) == {}
+
+
+def test_no_rows_no_chances():
+    with pytest.raises(CaveatError, match="a table has no rows"):
+        isolation_chances({"k": ["a"]}, {"k": ["a"]}, Scenario(("k",)), {"k": []})
+    with pytest.raises(CaveatError, match="lacks a column"):
+        isolation_chances({"k": ["a"]}, {"k": ["a"]}, Scenario(("k",)), {"j": ["a"]})

@@ -13,6 +13,7 @@ from caveat.risk import (
 )
 from caveat.risk.audit import audit, audit_pairs
 from caveat.risk.disclosure import Disclosure, disclosure, disclosure_of_codes
+from caveat.risk.isolation import Chance, isolation_chances
 from caveat.risk.measure import MEASURES, Measure, Property, register
 from caveat.risk.measurement import Measurement, beyond_control, rate, undefined, wilson
 from caveat.risk.pair import ScenarioPair, pair
@@ -37,6 +38,7 @@ __all__ = [
     "ENTRIES",
     "MEASURES",
     "Audit",
+    "Chance",
     "Disclosure",
     "Joint",
     "Measure",
@@ -50,6 +52,7 @@ __all__ = [
     "cross",
     "disclosure",
     "disclosure_of_codes",
+    "isolation_chances",
     "key_cells",
     "pair",
     "rate",

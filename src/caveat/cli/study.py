@@ -11,6 +11,7 @@ from rich.console import JustifyMethod
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table as Sheet
+from rich.text import Text
 
 from caveat.cli import console
 from caveat.errors import CaveatError
@@ -40,9 +41,8 @@ def study(
         for entry in STUDIES.values():
             needs = f"; needs {entry.needs}" if entry.needs else ""
             console.out.print(entry.name, style="bold", markup=False)
-            console.out.print(
-                Padding(f"{entry.says}\n{entry.paper}; takes {entry.takes}{needs}", (0, 0, 0, 2)),
-            )
+            told = Text(f"{entry.says}\n{entry.paper}; takes {entry.takes}{needs}")
+            console.out.print(Padding(told, (0, 0, 0, 2)))
         return
     if name not in STUDIES:
         raise CaveatError(f"there is no study {name!r}", do=f"choose among {', '.join(STUDIES)}")

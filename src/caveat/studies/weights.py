@@ -354,5 +354,5 @@ STUDY = Study(
     "survey weights in the synthesis: coverage of intervals, and negative variances (Table 1)",
     run,
     paper="Oganian, Drechsler and Iqbal (2024)",
-    takes="2 min",
+    takes="2 minutes",
 )

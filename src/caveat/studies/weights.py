@@ -307,8 +307,9 @@ def run(output: Output, data: Path | None, repetitions: int = REPETITIONS) -> St
         )
     )
     remarks = (
-        "the printed shares of negative variances are those of models whose parameters are not "
-        "drawn anew for each copy; with draws it is half as many",
+        "the paper does not say whether parameters are drawn for each copy, nor which degrees of "
+        "freedom a replaced variance has: the readings here were chosen because they give the "
+        "printed shares of negative variances (with draws half as many) and the printed coverage",
         f"PWeights, nonlinear: {UNBIASED}",
         "the under-coverage of PL comes from the first variable: with its shares drawn too it goes",
     )

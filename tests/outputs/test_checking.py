@@ -163,3 +163,18 @@ def test_lines_that_cross_may_tell_what_none_tells() -> None:
         }
     )
     assert [one.rule for one in check_table(frame).findings] == ["pattern"]
+
+
+def test_a_file_with_decimal_commas_is_read_by_them(tmp_path: Path) -> None:
+    text = "region;count;mean\nn;1.500;1.767,26\ns;12.000;2.100,10\nw;9;3,5\n"
+    (found,) = check_files([file(tmp_path, "de.csv", text)])
+    assert found.counts is not None
+    assert found.counts.cells == {("n",): 1500, ("s",): 12000, ("w",): 9}
+    assert found.findings[0].reason == "row 3: fewer than 10 persons"
+    (declared,) = check_files(
+        [file(tmp_path, "n.csv", "region;count\nn;1.500\ns;12.000\n")],
+        described={"n.csv": Described(decimal=",")},
+    )
+    assert declared.verdict is Verdict.SAFE
+    assert declared.counts is not None
+    assert declared.counts.cells == {("n",): 1500, ("s",): 12000}

@@ -14,7 +14,7 @@ from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.outputs.differencing import Counts, differencing_findings
 from caveat.outputs.finding import Checked, Finding, cells_in_words
-from caveat.outputs.output_table import Described, OutputTable, numbers
+from caveat.outputs.output_table import Described, OutputTable, numbers, written_decimal
 from caveat.outputs.own import check_evidence, evidence_findings, report_findings, version_of
 from caveat.outputs.regression import (
     OF_MODELS,
@@ -25,7 +25,7 @@ from caveat.outputs.regression import (
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
 from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
-from caveat.table.files import readable
+from caveat.table.files import is_text, readable
 
 __all__ = ["check_files", "check_model", "check_table"]
 
@@ -136,7 +136,8 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
             return _of_page(path, rules)
         if ending.endswith(readable()):
             checksum = sha256(path.read_bytes()).hexdigest()
-            return _of_table(name, read(path), rules, described, checksum)
+            table, decimal = _read(path, described)
+            return _of_table(name, table, rules, described, checksum, decimal)
     except CaveatError as error:
         if error.where and str(path) in error.where:
             raise
@@ -145,6 +146,16 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
             error.what, where=where, do=error.do, column=error.column, row=error.row
         ) from None
     return _custom(name, "its form is not known, and nothing about it was checked")
+
+
+def _read(path: Path, described: Described | None) -> tuple[Table, str | None]:
+    """Read a table; one whose text shows decimal commas again, by them."""
+    decimal = None if described is None else described.decimal
+    table = read(path, decimal=decimal or ".")
+    if decimal is None and is_text(path) and written_decimal(table) == ",":
+        decimal = ","  # 1.500 was 1.5, and is fifteen hundred
+        table = read(path, decimal=decimal)
+    return table, decimal
 
 
 def _custom(name: str, reason: str) -> Checked:
@@ -189,7 +200,12 @@ def _of_page(path: Path, rules: Rules) -> Checked:
 
 
 def _of_table(
-    name: str, table: Table, rules: Rules, described: Described | None, checksum: str = ""
+    name: str,
+    table: Table,
+    rules: Rules,
+    described: Described | None,
+    checksum: str = "",
+    decimal: str | None = None,
 ) -> Checked:
     if described is None and is_regression(table):
         done = check_model(Regression.from_table(table), rules, name=name)
@@ -198,7 +214,8 @@ def _of_table(
     at_risk = _named(table, AT_RISK)
     if described is None and at_risk is not None:
         return _survival(name, table, at_risk, rules)
-    output = OutputTable.of(table, described)
+    told = described or Described()
+    output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal))
     if output is None:
         reason = "no column is a statistic that is known, and nothing about it was checked"
         return replace(_custom(name, reason), columns=table.names)

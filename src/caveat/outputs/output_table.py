@@ -16,21 +16,22 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.finding import Cell
 from caveat.outputs.statbarns import STATBARNS, Statbarn, barn_of, known_barn
+from caveat.outputs.written_cells import decimal_of, number_of
 from caveat.table import Column, Table
 
-__all__ = ["Described", "OutputTable", "Statistic", "numbers", "rounded_to"]
+__all__ = ["Described", "OutputTable", "Statistic", "numbers", "rounded_to", "written_decimal"]
 
 Floats = NDArray[np.float64]
-
-HIDDEN = frozenset(
-    {"", "-", "*", ".", "..", ":", "x", "c", "[c]", "(c)", "suppressed", "hidden", "×"}
-)
-"""What stands in a cell that is hidden; also whatever begins with <."""
 
 LARGEST = re.compile(r"largest[ _-]?(\d+)", re.IGNORECASE)
 # Fewer counts, or even ones, are multiples of a number by chance.
 FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
 FREQUENCIES = STATBARNS["frequencies"]
+TIMES = re.compile(
+    r"(?:survey |reference )?(?:years?|quarter|month|week|wave|period|time|date|jahr|berichtsjahr)",
+    re.IGNORECASE,
+)
+"""Columns of numbers that are keys even if they are the same in every row."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ class Described:
         statistics do so too, unless they are numbers that tell no rows apart.
     across
         Of a cross table: what the header holds.
+    decimal
+        The decimal sign of numbers that are written as text, point or comma; None to see it from
+        the table.
     """
 
     form: str = "long"
@@ -61,6 +65,7 @@ class Described:
     largest: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     across: str = "columns"
+    decimal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,9 +122,10 @@ class OutputTable:
         """Read a table as an output; None if no column is a known statistic."""
         described = described or Described()
         _check_names(table, described)
+        decimal = described.decimal or written_decimal(table)
         if described.form == "cross":
-            return _cross(table, described)
-        found = _statistics(table, described)
+            return _cross(table, described, decimal)
+        found = _statistics(table, described, decimal)
         count = described.count or next(
             (name for name, barn in found.items() if barn is FREQUENCIES), None
         )
@@ -129,21 +135,23 @@ class OutputTable:
         chosen = {name: barn for name, barn in found.items() if barn is not FREQUENCIES}
         others = {*chosen, *largest, *([count] if count else ())}
         rest = tuple(name for name in table.names if name not in others)
-        unknown = _unknown(table, rest, described.keys)
+        unknown = _unknown(table, rest, described.keys, decimal)
         keys = tuple(name for name in rest if name not in unknown)
         return cls(
             keys,
             _unique_cells(keys, _rows(table, keys)),
-            None if count is None else _counts(numbers(table[count], count), count),
+            None if count is None else _counts(numbers(table[count], count, decimal), count),
             count or "",
             {
                 name: Statistic(
-                    barn, described.statistics.get(name, name), numbers(table[name], name)
+                    barn,
+                    described.statistics.get(name, name),
+                    numbers(table[name], name, decimal),
                 )
                 for name, barn in chosen.items()
                 if name not in largest
             },
-            tuple(numbers(table[name], name) for name in largest),
+            tuple(numbers(table[name], name, decimal) for name in largest),
             table.names,
             tuple((row, count or next(iter(chosen))) for row in range(table.n_rows)),
             unknown,
@@ -165,7 +173,7 @@ def _check_names(table: Table, described: Described) -> None:
             )
 
 
-def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
+def _statistics(table: Table, described: Described, decimal: str | None) -> dict[str, Statbarn]:
     """Return the columns that hold a statistic, by what they are declared or called."""
     found: dict[str, Statbarn] = {}
     for name in table.names:
@@ -175,7 +183,7 @@ def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
             found[name] = FREQUENCIES
         elif name not in (*described.largest, *described.keys) and not LARGEST.fullmatch(name):
             barn = known_barn(name)
-            if barn is not None and _is_numeric(table[name]):
+            if barn is not None and _is_numeric(table[name], decimal):
                 found[name] = barn
     counts = [name for name, barn in found.items() if barn is FREQUENCIES]
     if len(counts) > 1 and described.count is None:
@@ -192,49 +200,77 @@ def _largest(table: Table) -> tuple[str, ...]:
     return tuple(found[number] for number in sorted(found))
 
 
-def _unknown(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+def _unknown(
+    table: Table, names: tuple[str, ...], keys: tuple[str, ...], decimal: str | None
+) -> tuple[str, ...]:
     """Return columns of numbers without which the rows are told apart as well: no keys."""
     kept = list(names)
     for name in reversed(names):
-        varies = table.n_rows == 1 or table[name].n_levels > 1
-        if table[name].kind.is_number and varies and name not in keys:
+        column = table[name]
+        when = table.n_rows > 1 and column.n_levels == 1 and TIMES.fullmatch(name.strip())
+        if not when and name not in keys and _mostly_numbers(column, decimal):
             others = [other for other in kept if other != name]
             if len(set(_rows(table, others))) == table.n_rows:
                 kept.remove(name)
     return tuple(name for name in names if name not in kept)
 
 
-def _is_numeric(column: Column) -> bool:
+def _levels(column: Column) -> list[str]:
+    """Return the different cells of a column of text."""
+    return [str(level) for level in column.compact().levels.tolist()]
+
+
+def written_decimal(table: Table) -> str | None:
+    """Return the decimal sign of the numbers that a table writes as text; None if none tells."""
+    columns = (table[name] for name in table.names)
+    return decimal_of(_levels(column) for column in columns if not column.kind.is_number)
+
+
+def _as_written(levels: list[str], decimal: str | None) -> list[float | None]:
+    """Return cells as numbers, by the decimal sign that is given or else by the one that fits."""
+    for sign in (decimal,) if decimal else (".", ","):
+        found = [number_of(level, sign) for level in levels]
+        if None not in found:
+            return found
+    return [number_of(level, decimal or ".") for level in levels]
+
+
+def _is_numeric(column: Column, decimal: str | None) -> bool:
     """Whether cells are numbers, but for signs of hidden ones."""
+    return column.kind.is_number or None not in _as_written(_levels(column), decimal)
+
+
+def _mostly_numbers(column: Column, decimal: str | None) -> bool:
+    """Whether most of the different cells are numbers, hidden ones left out."""
     if column.kind.is_number:
         return True
-    values = {str(value).strip() for value in column.levels.tolist()}
-    return all(_number(value) is not None for value in values)
+    found = [one for one in _as_written(_levels(column), decimal) if one is None or one == one]
+    return 2 * found.count(None) < len(found)
 
 
-def numbers(column: Column, name: str) -> Floats:
-    """Return the cells as numbers, NaN where a cell is hidden or missing."""
+def numbers(column: Column, name: str, decimal: str | None = None) -> Floats:
+    """Return the cells as numbers, NaN where a cell is hidden or missing.
+
+    Parameters
+    ----------
+    column
+        The column, of numbers or of text.
+    name
+        Its name, for messages.
+    decimal
+        The decimal sign of numbers that are text; None to take the one that fits the column.
+    """
     if column.kind.is_number:
         return column.cell_numbers
-    of_level = []
-    for code, level in enumerate(column.levels.tolist()):
-        number = _number(str(level).strip())
-        if number is None:
-            row = int(np.flatnonzero(column.codes == code)[0]) + 1
-            raise CaveatError("a cell is neither a number nor hidden", column=name, row=row)
-        of_level.append(number)
+    found = _as_written([str(level) for level in column.levels.tolist()], decimal)
+    for code, number in enumerate(found):
+        rows = np.flatnonzero(column.codes == code)
+        if number is None and len(rows):
+            raise CaveatError(
+                "a cell is neither a number nor hidden", column=name, row=int(rows[0]) + 1
+            )
+    of_level = [math.nan if number is None else number for number in found]
     return np.array([*of_level, *([math.nan] * len(column.missing))])[column.codes]
-
-
-def _number(text: str) -> float | None:
-    """Return a cell as a number, NaN for the sign of a hidden one, None for anything else."""
-    if text.lower() in HIDDEN or text.startswith("<"):
-        return math.nan
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _counts(values: Floats, name: str) -> Floats:
@@ -278,13 +314,13 @@ def _unique_cells(
     return cells
 
 
-def _cross(table: Table, described: Described) -> OutputTable:
+def _cross(table: Table, described: Described, decimal: str | None) -> OutputTable:
     """Return a cross table of counts as one row a cell."""
     side, *names = table.names
     if not names:
         raise CaveatError("a cross table has a column beside its first", do="give it as long")
     labels = [_text(value) for value in table[side].values]
-    columns = {name: _counts(numbers(table[name], name), name) for name in names}
+    columns = {name: _counts(numbers(table[name], name, decimal), name) for name in names}
     rows = range(table.n_rows)
     keys = (side, described.across)
     cells = tuple((labels[row], name) for row in rows for name in names)

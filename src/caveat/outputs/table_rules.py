@@ -65,7 +65,8 @@ def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
             "weighted",
             Verdict.REVIEW,
             "counts are not whole: the rules are about persons, not about weights or noise",
-            "hand in the numbers of persons too",
+            "hand in the numbers of persons too; if a point stands between thousands, say "
+            'decimal = "," in [[output]] of the rules',
         )
 
 

@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from caveat.datasets import survey
 from caveat.errors import CaveatError
-from caveat.outputs.output_table import Described, OutputTable
+from caveat.outputs.output_table import Described, Marks, OutputTable
+from caveat.outputs.publication import inner_cells, publish
+from caveat.outputs.shown import shown_tables
+from caveat.outputs.tables import Layout
 from caveat.table import Table
 
 
@@ -119,3 +123,32 @@ def test_mistakes_are_said() -> None:
         OutputTable.of(Table.from_frame(pd.DataFrame({"a": [], "count": []})))
     with pytest.raises(CaveatError, match="a cross table has a column beside"):
         output(Described(form="cross"), sex=["f"])
+
+
+def test_what_caveat_tables_writes_is_read() -> None:
+    done = publish(inner_cells(survey(rows=600), [Layout("t", ("region", "marital"))]))
+    (shown,) = shown_tables(done.cells, done.values, done.done.hidden)
+    table = output(**shown.columns())
+    assert (table.keys, table.count_name, table.guessed) == (("region", "marital"), "value", True)
+    assert table.counts is not None
+    assert [None if np.isnan(one) else one for one in table.counts] == list(shown.values)
+    hidden = frozenset(row for row, value in enumerate(shown.values) if value is None)
+    assert len(hidden) == 4
+    assert table.marks == Marks("status", hidden, reasons=False)
+    sure = output(Described(count="value"), **shown.columns())
+    assert (sure.keys, sure.guessed) == (("region", "marital"), False)
+
+
+def test_a_status_is_about_cells_or_about_persons() -> None:
+    people = output(sex=["f", "m"], status=["employed", "retired"], count=[20, 30])
+    assert (people.keys, people.marks) == (("sex", "status"), None)
+    columns = {"branch": ["a", "b"], "value": [2.5, None], "status": ["shown", "hidden: few"]}
+    amounts = output(**columns)
+    assert (amounts.counts, amounts.statistics["value"].said) == (None, "total")
+    assert amounts.marks == Marks("status", frozenset({1}), reasons=True)
+    zero = output(branch=["a", "b"], n=[20, 0], remark=["", "hidden"])
+    assert zero.keys == ("branch", "remark")
+    told = output(Described(status="remark"), branch=["a", "b"], n=[20, 0], remark=["", "hidden"])
+    assert told.keys == ("branch",)
+    assert told.counts is not None
+    np.testing.assert_array_equal(told.counts, [20, np.nan])

@@ -171,3 +171,13 @@ def test_no_value_is_in_a_message() -> None:
     text = " ".join(f"{one.reason} {one.remedy}" for one in found.findings)
     for value in ("4711", "815", "800", "85"):
         assert value not in text
+
+
+def test_what_is_said_to_be_hidden_must_be() -> None:
+    columns = {"sex": ["f", "m"], "n": [20, 30], "status": ["shown", "hidden"]}
+    assert said(check(**columns)) == {"hidden": (Verdict.REFUSE, [1])}
+    assert check(**{**columns, "n": [20, None]}).verdict is Verdict.SAFE
+    why = {**columns, "n": [20, None], "status": ["shown", "primary: fewer than 3"]}
+    assert said(check(**why)) == {"hidden": (Verdict.REVIEW, [])}
+    unsaid = check(sex=["f", "m"], value=[20, 30], status=["shown"] * 2)
+    assert said(unsaid) == {"unknown": (Verdict.REVIEW, [])}

@@ -19,7 +19,15 @@ from caveat.outputs.statbarns import STATBARNS, Statbarn, barn_of, known_barn
 from caveat.outputs.written_cells import decimal_of, number_of
 from caveat.table import Column, Table
 
-__all__ = ["Described", "OutputTable", "Statistic", "numbers", "rounded_to", "written_decimal"]
+__all__ = [
+    "Described",
+    "Marks",
+    "OutputTable",
+    "Statistic",
+    "numbers",
+    "rounded_to",
+    "written_decimal",
+]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +35,16 @@ LARGEST = re.compile(r"largest[ _-]?(\d+)", re.IGNORECASE)
 # Fewer counts, or even ones, are multiples of a number by chance.
 FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
 FREQUENCIES = STATBARNS["frequencies"]
+STATUS = ("status", "cell status", "flag", "flags", "obs_status", "conf_status")
+VALUE = ("value", "cell value", "obs_value")
+BARE = frozenset({"hidden", "suppressed", "confidential", "withheld", "c", "geheim", "not shown"})
+PRIMARY = re.compile(
+    r"(hidden|suppressed|confidential|withheld|not shown|geheim|primary|secondary)\b.*"
+)
+SHOWN = frozenset({"shown", "published", "visible", "free", "f", "a", "ok", "rounded", "final",
+                   "provisional", "p", "estimated", "e", "revised", "r"})  # fmt: skip
+"""What a column says of its cells that is neither a key nor a statistic."""
+
 TIMES = re.compile(
     r"(?:survey |reference )?(?:years?|quarter|month|week|wave|period|time|date|jahr|berichtsjahr)",
     re.IGNORECASE,
@@ -57,6 +75,8 @@ class Described:
     decimal
         The decimal sign of numbers that are written as text, point or comma; None to see it from
         the table.
+    status
+        The column that says which cells are hidden.
     """
 
     form: str = "long"
@@ -66,6 +86,7 @@ class Described:
     keys: tuple[str, ...] = ()
     across: str = "columns"
     decimal: str | None = None
+    status: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +98,25 @@ class Statistic:
     values: Floats
 
     __repr__ = without_values
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a column of a table says about its cells.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    hidden
+        The rows that are said to be hidden.
+    reasons
+        Whether it says more of a hidden cell than that it is one.
+    """
+
+    column: str
+    hidden: frozenset[int]
+    reasons: bool
 
 
 @dataclass(frozen=True)
@@ -103,6 +143,10 @@ class OutputTable:
         Row and column in the file for each cell.
     unknown
         Columns of numbers that say neither which cell a row is nor what they are.
+    marks
+        What is said of cells; None if no column does.
+    guessed
+        Whether the counts are a column of values that could be amounts as well.
     """
 
     keys: tuple[str, ...]
@@ -114,6 +158,8 @@ class OutputTable:
     columns: tuple[str, ...]
     places: tuple[Cell, ...]
     unknown: tuple[str, ...] = ()
+    marks: Marks | None = None
+    guessed: bool = False
 
     __repr__ = without_values
 
@@ -126,6 +172,10 @@ class OutputTable:
         if described.form == "cross":
             return _cross(table, described, decimal)
         found = _statistics(table, described, decimal)
+        marks = _marks(table, described)
+        value = _value(table, described, decimal) if marks and not found else None
+        if value is not None:
+            found = {value: _counts_or_amounts(numbers(table[value], value, decimal))}
         count = described.count or next(
             (name for name, barn in found.items() if barn is FREQUENCIES), None
         )
@@ -133,20 +183,27 @@ class OutputTable:
         if count is None and not found:
             return None
         chosen = {name: barn for name, barn in found.items() if barn is not FREQUENCIES}
-        others = {*chosen, *largest, *([count] if count else ())}
+        others = {
+            *chosen,
+            *largest,
+            *([count] if count else ()),
+            *([marks.column] if marks else ()),
+        }
         rest = tuple(name for name in table.names if name not in others)
         unknown = _unknown(table, rest, described.keys, decimal)
         keys = tuple(name for name in rest if name not in unknown)
         return cls(
             keys,
             _unique_cells(keys, _rows(table, keys)),
-            None if count is None else _counts(numbers(table[count], count, decimal), count),
+            None
+            if count is None
+            else _counts(_unmarked(numbers(table[count], count, decimal), marks), count),
             count or "",
             {
                 name: Statistic(
                     barn,
-                    described.statistics.get(name, name),
-                    numbers(table[name], name, decimal),
+                    described.statistics.get(name, "total" if name == value else name),
+                    _unmarked(numbers(table[name], name, decimal), marks),
                 )
                 for name, barn in chosen.items()
                 if name not in largest
@@ -155,6 +212,8 @@ class OutputTable:
             table.names,
             tuple((row, count or next(iter(chosen))) for row in range(table.n_rows)),
             unknown,
+            marks,
+            value is not None and count == value,
         )
 
     def named(self, row: int) -> dict[str, str]:
@@ -165,7 +224,10 @@ class OutputTable:
 def _check_names(table: Table, described: Described) -> None:
     if table.n_rows == 0:
         raise CaveatError("the table has no rows", do="check how it was made")
-    wanted = (described.count, *described.statistics, *described.largest, *described.keys)
+    wanted = (
+        described.count, described.status, *described.statistics, *described.largest,
+        *described.keys,
+    )  # fmt: skip
     for name in wanted:
         if name is not None and name not in table:
             raise CaveatError(
@@ -192,6 +254,45 @@ def _statistics(table: Table, described: Described, decimal: str | None) -> dict
             do='say which with count = "…" in [[output]] of the rules',
         )
     return found
+
+
+def _marks(table: Table, described: Described) -> Marks | None:
+    """Return what a column says about cells; a status of persons, such as employed, is a key."""
+    for name in (described.status,) if described.status else table.names:
+        if name in described.keys or table[name].kind.is_number:
+            continue
+        said = [_text(value).strip().lower() for value in table[name].values]
+        hidden = frozenset(row for row, text in enumerate(said) if _says_hidden(text))
+        known = all(row in hidden or not text or text in SHOWN for row, text in enumerate(said))
+        if described.status or (name.lower() in STATUS and any(said) and known):
+            return Marks(name, hidden, any(said[row] not in BARE for row in hidden))
+    return None
+
+
+def _says_hidden(text: str) -> bool:
+    return text in BARE or PRIMARY.fullmatch(text) is not None
+
+
+def _unmarked(values: Floats, marks: Marks | None) -> Floats:
+    """Return values, NaN for the 0 that stands where a cell is said to be hidden."""
+    if marks is None or not marks.hidden:
+        return values
+    rows = np.isin(np.arange(len(values)), list(marks.hidden))
+    return np.where(rows & (values == 0), np.nan, values)
+
+
+def _value(table: Table, described: Described, decimal: str | None) -> str | None:
+    """Return the column of values of a table that says which of them are hidden."""
+    for name in table.names:
+        if name.lower() in VALUE and name not in described.keys:
+            return name if _is_numeric(table[name], decimal) else None
+    return None
+
+
+def _counts_or_amounts(values: Floats) -> Statbarn:
+    shown = values[np.isfinite(values)]
+    whole = not np.any((shown < 0) | (shown % 1 != 0))
+    return FREQUENCIES if whole else STATBARNS["linear aggregates"]
 
 
 def _largest(table: Table) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
             f"what {' and '.join(table.unknown[:3])} holds is not known",
             "say so with statistics = { … }, or with keys = [ … ], in [[output]] of the rules",
         )
+    yield from _marked(table)
     lines = _lines(table, rules)
     if table.counts is not None:
         yield from _low(table, table.counts, rules)
@@ -43,6 +44,41 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
         yield from _totals(table, table.counts, rules)
     for name, statistic in table.statistics.items():
         yield from _statistic(table, name, statistic, rules)
+
+
+def _marked(table: OutputTable) -> Iterator[Finding]:
+    """See what a column says of cells: hidden ones must be empty, and why they are is not said."""
+    marks = table.marks
+    name = table.count_name
+    if table.guessed:
+        yield Finding(
+            "unknown", Verdict.REVIEW,
+            f"{name} was taken for numbers of persons; amounts look alike",
+            f'say count = "{name}", or statistics = {{ "{name}" = "total" }}, in [[output]] of the '
+            "rules",
+        )  # fmt: skip
+    if marks is None:
+        return
+    columns = {column: one.values for column, one in table.statistics.items()}
+    if table.counts is not None:
+        columns[name] = table.counts
+    seen = tuple(
+        (row, column) for column, values in columns.items() for row in sorted(marks.hidden)
+        if not math.isnan(values[row])
+    )  # fmt: skip
+    if seen:
+        yield Finding(
+            "hidden", Verdict.REFUSE,
+            f"{cells_in_words(seen, columns=len(columns) > 1)}: {marks.column} says that the cell "
+            "is hidden, and its value is there",
+            "empty the cell", seen,
+        )  # fmt: skip
+    if marks.reasons:
+        yield Finding(
+            "hidden", Verdict.REVIEW,
+            f"{marks.column} says why cells are hidden: that tells which are the small ones",
+            "say only that they are hidden",
+        )  # fmt: skip
 
 
 def _found(

@@ -52,6 +52,7 @@ OUTPUT = Group(
         "largest": Key(Many(FILLED, "columns"), "The largest contributions, the largest first."),
         "keys": Key(Many(FILLED, "columns"), "Columns that say which cell a row is."),
         "across": Key(FILLED, "Of a cross table: what its header holds.", "columns"),
+        "status": Key(FILLED, "The column that says which cells are hidden."),
         "decimal": Key(
             Choice((".", ","), "decimal sign"), "The decimal sign [seen from the file]."
         ),

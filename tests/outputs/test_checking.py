@@ -154,7 +154,8 @@ def test_what_stands_beside_a_model_is_looked_at(tmp_path: Path) -> None:
     assert not any("residuals" in one.reason for one in plain.findings)
 
 
-def test_lines_that_cross_may_tell_what_none_tells() -> None:
+def test_lines_that_cross_tell_what_none_tells() -> None:
+    """Two hidden cells in a column without totals of rows hold; with them they are computed."""
     frame = pd.DataFrame(
         {
             "a": ["x", "x", "y", "y", "Total", "Total"],
@@ -162,7 +163,12 @@ def test_lines_that_cross_may_tell_what_none_tells() -> None:
             "count": ["*", "20", "*", "30", "40", "50"],
         }
     )
-    assert [one.rule for one in check_table(frame).findings] == ["pattern"]
+    assert check_table(frame).verdict is Verdict.SAFE
+    more = pd.concat([frame, pd.DataFrame({"a": ["x"], "b": ["Total"], "count": ["35"]})])
+    (found,) = check_table(more).findings
+    assert (found.rule, found.verdict) == ("recomputed", Verdict.REFUSE)
+    assert found.reason == "hidden cells can be computed from the totals: a x, b p; a y, b p"
+    assert found.cells == ((0, "count"), (2, "count"))
 
 
 def test_a_file_with_decimal_commas_is_read_by_them(tmp_path: Path) -> None:

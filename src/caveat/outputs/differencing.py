@@ -19,7 +19,7 @@ import numpy as np
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.bands import between
-from caveat.outputs.finding import Finding
+from caveat.outputs.finding import Finding, named_in_words
 from caveat.outputs.output_table import OutputTable, rounded_to
 from caveat.outputs.statbarns import Rules, Verdict
 
@@ -270,7 +270,8 @@ def differencing_findings(
             yield Finding(
                 "differencing",
                 Verdict.REFUSE,
-                f"with {other.name} hidden cells can be computed: {_in_words(hidden)}",
+                f"with {other.name} hidden cells can be computed: "
+                f"{named_in_words([one.cell for one in hidden])}",
                 "hide the same cells in both tables",
             )
         if few:
@@ -278,15 +279,6 @@ def differencing_findings(
                 "differencing",
                 Verdict.REFUSE,
                 f"it differs from {other.name} by fewer than {rules.threshold} persons: "
-                f"{_in_words(few)}",
+                f"{named_in_words([one.cell for one in few])}",
                 REMEDY,
             )
-
-
-def _in_words(found: Sequence[Difference]) -> str:
-    cells = [
-        ", ".join(f"{name} {value}" for name, value in one.cell.items()) or "all together"
-        for one in found[:3]
-    ]
-    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
-    return "; ".join(cells) + more

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.outputs.dominance import few_have_most, largest_can_be_told
-from caveat.outputs.finding import Finding, cells_in_words
+from caveat.outputs.finding import Finding, cells_in_words, named_in_words
+from caveat.outputs.hidden_cells import Place, computable
 from caveat.outputs.output_table import OutputTable, Statistic, rounded_to
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
 
@@ -24,6 +25,8 @@ Rows = list[int]
 COUNTS = STATBARNS["frequencies"]
 AGGREGATES = STATBARNS["linear aggregates"]
 SUMS, MEANS = ("total", "sum"), ("mean", "average")
+MOST_PLACES = 6
+HIDE_MORE = "hide a second cell in each row and column with a hidden one, or use caveat tables"
 SLACK = 1e-9  # by so much, of a total, sums of decimal numbers may differ from it
 
 
@@ -41,7 +44,7 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
     if table.counts is not None:
         yield from _low(table, table.counts, rules)
         yield from _empty_and_full(table, table.counts, lines, rules)
-        yield from _totals(table, table.counts, rules)
+        yield from _totals(table, None, table.counts, rules)
     for name, statistic in table.statistics.items():
         yield from _statistic(table, name, statistic, rules)
 
@@ -149,35 +152,47 @@ def _empty_and_full(
     )  # fmt: skip
 
 
-def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
+def _totals(
+    table: OutputTable, column: str | None, values: Floats, rules: Rules
+) -> Iterator[Finding]:
     """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
-    where = {cell: row for row, cell in enumerate(table.cells)}
-    parts: dict[tuple[int, tuple[str, ...]], Rows] = defaultdict(list)
-    for row, cell in enumerate(table.cells):
-        for i in set(range(len(cell))) - set(_totals_in(table, row, rules)):
-            parts[i, cell[:i] + cell[i + 1 :]].append(row)
-    base = rounded_to(counts)
+    places = [_place(cell, rules) for cell in table.cells]
+    where = {place: row for row, place in enumerate(places)}
+    parts: dict[tuple[int, Place], Rows] = defaultdict(list)
+    for row, place in enumerate(places):
+        for i, value in enumerate(place):
+            if value is not None:
+                parts[i, place[:i] + place[i + 1 :]].append(row)
+    base = rounded_to(values)
+    slack = base / 2 if base else _last_place(values) / 2
+    signed = bool(np.any(values < 0))
     wrong, told, rested = set(), set(), False
-    for cell, row in where.items():
-        for i in _totals_in(table, row, rules):
-            rows = parts.get((i, cell[:i] + cell[i + 1 :]), [])
-            hidden = [one for one in rows if math.isnan(counts[one])]
-            left = counts[row] - np.nansum(counts[rows])
+    for place, row in where.items():
+        for i in (i for i, value in enumerate(place) if value is None):
+            rows = parts.get((i, place[:i] + place[i + 1 :]), [])
+            hidden = [one for one in rows if math.isnan(values[one])]
+            left = values[row] - np.nansum(values[rows])
             if not rows or math.isnan(left):
                 continue
             rested |= bool(hidden)
-            slack = base * (len(rows) + 1) / 2 if base else SLACK * abs(counts[row])
-            if left < -slack or (not hidden and left > slack):
+            near = slack * (len(rows) + 1) + SLACK * abs(values[row])
+            if left < -near or (not hidden and left > near):
                 wrong.add(row)
-            elif not base and (len(hidden) == 1 or (hidden and left <= slack)):
+            elif not base and not signed and hidden and left <= near:
                 told.update(hidden)
-    yield from _found(
-        table, sorted(told), "recomputed", Verdict.REFUSE,
-        "the hidden cell is its total less the other cells",
-        "hide a second cell in each row and column with a hidden one",
-    )  # fmt: skip
-    # In one line two hidden cells are enough; lines that cross can tell together what none does.
-    if rested and not told and len(table.cells[0]) > 1:
+    absent: tuple[Place, ...] = ()
+    if base:
+        rested = False  # rounded totals settle nothing
+    else:
+        empty = frozenset(
+            row for row in np.flatnonzero(np.isnan(values)).tolist()
+            if rules.is_structural(table.named(row))
+        )  # fmt: skip
+        found = computable(places, values, slack=slack, known=empty, whole=column is None)
+        told.update(found.rows)
+        absent, rested = found.left_out, rested and not found.complete
+    yield from _computed(table, column, sorted(told), absent)
+    if rested:
         yield Finding(
             "pattern", Verdict.REVIEW,
             "hidden cells stand beside totals: that none follows from several of them was not "
@@ -189,6 +204,47 @@ def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Findin
         "the total is not the sum of its cells",
         "check how the table was made: a table that is wrong cannot be checked",
     )  # fmt: skip
+
+
+def _computed(
+    table: OutputTable, column: str | None, rows: Rows, absent: Sequence[Place]
+) -> Iterator[Finding]:
+    """Name the hidden cells that follow from what is shown, and those that were left out."""
+    if rows:
+        cells = [table.places[row] for row in rows]
+        yield Finding(
+            "recomputed",
+            Verdict.REFUSE,
+            "hidden cells can be computed from the totals: "
+            + named_in_words([table.named(row) for row in rows]),
+            HIDE_MORE,
+            tuple((row, column or shown) for row, shown in cells),
+        )
+    if absent:
+        named = [
+            {key: value or "" for key, value in zip(table.keys, place, strict=True)}
+            for place in absent
+        ]
+        yield Finding(
+            "recomputed",
+            Verdict.REFUSE,
+            f"cells that are left out can be computed from the totals: {named_in_words(named)}",
+            HIDE_MORE,
+        )
+
+
+def _place(cell: tuple[str, ...], rules: Rules) -> Place:
+    """Return the values of the keys, None where they say that a cell is a total."""
+    return tuple(None if value.strip().lower() in rules.totals else value for value in cell)
+
+
+def _last_place(values: Floats) -> float:
+    """Return one unit of the last decimal place that values have; 0 for whole numbers."""
+    shown = values[np.isfinite(values)]
+    for places in range(MOST_PLACES):
+        if np.array_equal(np.round(shown, places), shown):
+            return float(10.0**-places) if places else 0.0
+    return 0.0
 
 
 def _statistic(
@@ -220,6 +276,8 @@ def _statistic(
         yield from _found(table, shown_of_hidden, "threshold", Verdict.REVIEW, what, barn.remedy)
         if barn.name == "position":
             yield from _tails(table, name, statistic.said, table.counts, shown, rules)
+    if statistic.said.strip().lower() in SUMS:
+        yield from _totals(table, name, statistic.values, rules)
     if barn is AGGREGATES:
         yield from _dominance(table, name, statistic, shown, rules)
 

@@ -181,3 +181,36 @@ def test_what_is_said_to_be_hidden_must_be() -> None:
     assert said(check(**why)) == {"hidden": (Verdict.REVIEW, [])}
     unsaid = check(sex=["f", "m"], value=[20, 30], status=["shown"] * 2)
     assert said(unsaid) == {"unknown": (Verdict.REVIEW, [])}
+
+
+def test_class_disclosure_is_found_in_rows_that_are_not_there() -> None:
+    """The case of the empty and full cells, its zero left out."""
+    columns = {"ill": ["yes", "no", "no"], "sex": ["m", "f", "m"], "count": [30, 40, 50]}
+    found = check(**columns)
+    assert said(found) == {"full": (Verdict.REFUSE, [0, 1])}
+    assert found.findings[0].reason == (
+        "rows 1 and 2: all persons of a line of the table are in one cell: what is true of all is "
+        "true of each; combinations that are not listed are empty"
+    )
+    structural = Rules(structural=({"ill": "yes", "sex": "f"},))
+    assert check(structural, **columns).verdict is Verdict.SAFE
+    assert check(Rules(full=Verdict.SAFE), **columns).verdict is Verdict.SAFE
+    total = {"ill": [*columns["ill"], "total"], "sex": [*columns["sex"], "f"]}
+    somebody = check(**total, count=[30, 40, 50, 52])  # twelve women are ill, and left out
+    assert said(somebody)["recomputed"] == (Verdict.REFUSE, [])
+    assert "full" not in said(somebody)
+    assert said(check(**total, count=[30, 40, 50, 40]))["full"] == (Verdict.REFUSE, [0, 1])
+
+
+def test_keys_that_follow_from_others_must_be_declared() -> None:
+    columns = {"region": ["n", "n", "s"], "town": ["a", "b", "c"], "count": [30, 40, 50]}
+    found = check(**columns)
+    assert said(found) == {"full": (Verdict.REVIEW, [])}
+    assert found.findings[0].reason.startswith("each value of town has one value of region")
+    frame = pd.DataFrame(columns)
+    assert check_table(frame, described=Described(nested=("town",))).verdict is Verdict.SAFE
+    label = pd.DataFrame({"code": [1, 2], "name": ["n", "s"], "count": [30, 40]})
+    keys = Described(keys=("code",))
+    assert check_table(label, described=keys).verdict is Verdict.REVIEW
+    declared = Described(keys=("code",), nested=("code",))
+    assert check_table(label, described=declared).verdict is Verdict.SAFE

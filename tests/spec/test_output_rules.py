@@ -36,6 +36,8 @@ count = "firms"
 statistics = { turnover = "total" }
 largest = ["first", "second"]
 keys = ["code"]
+nested = ["code"]
+status = "remark"
 """
 
 
@@ -57,6 +59,8 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
             statistics={"turnover": "total"},
             largest=("first", "second"),
             keys=("code",),
+            nested=("code",),
+            status="remark",
         ),
     }
     assert rules("", tmp_path) == OutputRules()

@@ -77,6 +77,8 @@ class Described:
         the table.
     status
         The column that says which cells are hidden.
+    nested
+        Keys whose values have one value of another by their nature: municipalities of regions.
     """
 
     form: str = "long"
@@ -87,6 +89,7 @@ class Described:
     across: str = "columns"
     decimal: str | None = None
     status: str | None = None
+    nested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ class OutputTable:
         What is said of cells; None if no column does.
     guessed
         Whether the counts are a column of values that could be amounts as well.
+    nested
+        Keys whose values have one value of another by their nature.
     """
 
     keys: tuple[str, ...]
@@ -160,6 +165,7 @@ class OutputTable:
     unknown: tuple[str, ...] = ()
     marks: Marks | None = None
     guessed: bool = False
+    nested: tuple[str, ...] = ()
 
     __repr__ = without_values
 
@@ -214,6 +220,7 @@ class OutputTable:
             unknown,
             marks,
             value is not None and count == value,
+            described.nested,
         )
 
     def named(self, row: int) -> dict[str, str]:
@@ -226,7 +233,7 @@ def _check_names(table: Table, described: Described) -> None:
         raise CaveatError("the table has no rows", do="check how it was made")
     wanted = (
         described.count, described.status, *described.statistics, *described.largest,
-        *described.keys,
+        *described.keys, *described.nested,
     )  # fmt: skip
     for name in wanted:
         if name is not None and name not in table:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.outputs.dominance import few_have_most, largest_can_be_told
 from caveat.outputs.finding import Finding, cells_in_words, named_in_words
-from caveat.outputs.hidden_cells import Place, computable
+from caveat.outputs.grid import Grid
+from caveat.outputs.hidden_cells import Place, computable, left_out
 from caveat.outputs.output_table import OutputTable, Statistic, rounded_to
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
 
@@ -40,10 +41,9 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
             "say so with statistics = { … }, or with keys = [ … ], in [[output]] of the rules",
         )
     yield from _marked(table)
-    lines = _lines(table, rules)
     if table.counts is not None:
         yield from _low(table, table.counts, rules)
-        yield from _empty_and_full(table, table.counts, lines, rules)
+        yield from _empty_and_full(table, table.counts, rules)
         yield from _totals(table, None, table.counts, rules)
     for name, statistic in table.statistics.items():
         yield from _statistic(table, name, statistic, rules)
@@ -109,47 +109,73 @@ def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
         )
 
 
-def _lines(table: OutputTable, rules: Rules) -> list[Rows]:
+def _lines(places: Sequence[Place]) -> Iterator[tuple[int, Rows]]:
     """Return the rows and columns of a table: cells that differ in one key only, without totals."""
-    inner = [row for row in range(len(table.cells)) if not _totals_in(table, row, rules)]
-    found = []
-    for place in range(len(table.keys)):
-        groups: dict[tuple[str, ...], Rows] = defaultdict(list)
+    inner = [row for row, place in enumerate(places) if None not in place]
+    for i in range(len(places[0])):
+        groups: dict[Place, Rows] = defaultdict(list)
         for row in inner:
-            cell = table.cells[row]
-            groups[cell[:place] + cell[place + 1 :]].append(row)
-        found += [rows for rows in groups.values() if len(rows) > 1]
-    return found
+            groups[places[row][:i] + places[row][i + 1 :]].append(row)
+        yield from ((i, rows) for rows in groups.values())
 
 
-def _totals_in(table: OutputTable, row: int, rules: Rules) -> list[int]:
-    """Return the places of the keys at which a row is a total."""
-    return [i for i, value in enumerate(table.cells[row]) if value.strip().lower() in rules.totals]
+def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
+    """Find class disclosure; combinations that are not listed are empty, unless a total denies it.
 
-
-def _empty_and_full(
-    table: OutputTable, counts: Floats, lines: list[Rows], rules: Rules
-) -> Iterator[Finding]:
+    Keys of which one follows from another are codes of each other, or tell everything.
+    """
+    places = [_place(cell, rules) for cell in table.cells]
+    grid = Grid([place for place in places if None not in place])
+    someone = set(left_out(places, counts, slack=rounded_to(counts) / 2))
     empty = {
         row
         for row in np.flatnonzero(counts == 0).tolist()
         if not rules.is_structural(table.named(row))
     }
-    full = set()
-    for rows in lines:
+    full, by_absence = set(), set()
+    for i, rows in _lines(places):
         filled = [row for row in rows if counts[row] != 0]  # a hidden one may be
-        if len(filled) == 1 and counts[filled[0]] > 0 and empty.intersection(rows):
+        if len(filled) != 1 or not counts[filled[0]] > 0:
+            continue
+        if someone and someone.intersection(grid.absent(i, places[filled[0]])):
+            continue
+        if empty.intersection(rows):
             full.add(filled[0])
+        elif any(
+            not rules.is_structural(_named(table, place))
+            for place in grid.absent(i, places[filled[0]])
+        ):
+            by_absence.add(filled[0])
+    what = "all persons of a line of the table are in one cell: what is true of all is true of each"
+    yield from _found(table, sorted(full), "full", rules.full, what, COUNTS.remedy)
     yield from _found(
-        table, sorted(full), "full", rules.full,
-        "all persons of a line of the table are in one cell: what is true of all is true of each",
-        COUNTS.remedy,
+        table, sorted(by_absence - full), "full", rules.full,
+        f"{what}; combinations that are not listed are empty",
+        f"list hidden cells with a sign; else {COUNTS.remedy}",
     )  # fmt: skip
     yield from _found(
         table, sorted(empty), "empty", rules.empty,
         "nobody is in the cell: it says of everybody else what they are not",
         f"declare what must be empty under [[structural]] of the rules; else {COUNTS.remedy}",
     )  # fmt: skip
+    if rules.full is not Verdict.SAFE:
+        yield from _nested(table, grid)
+
+
+def _nested(table: OutputTable, grid: Grid) -> Iterator[Finding]:
+    """Say which keys follow from others, unless that is declared."""
+    pairs = [(table.keys[i], table.keys[j]) for i, j in grid.nested]
+    told = [(i, j) for i, j in pairs if i not in table.nested]
+    # Of two keys that follow from each other one declaration is enough.
+    told = [(i, j) for i, j in told if not (j in table.nested and (j, i) in pairs)]
+    if told:
+        one, other = told[0]
+        yield Finding(
+            "full", Verdict.REVIEW,
+            f"each value of {one} has one value of {other}: either that must be so, or it is told "
+            "of everybody",
+            f'if it must be so, say nested = ["{one}"] in [[output]] of the rules',
+        )  # fmt: skip
 
 
 def _totals(
@@ -221,10 +247,7 @@ def _computed(
             tuple((row, column or shown) for row, shown in cells),
         )
     if absent:
-        named = [
-            {key: value or "" for key, value in zip(table.keys, place, strict=True)}
-            for place in absent
-        ]
+        named = [_named(table, place) for place in absent]
         yield Finding(
             "recomputed",
             Verdict.REFUSE,
@@ -236,6 +259,11 @@ def _computed(
 def _place(cell: tuple[str, ...], rules: Rules) -> Place:
     """Return the values of the keys, None where they say that a cell is a total."""
     return tuple(None if value.strip().lower() in rules.totals else value for value in cell)
+
+
+def _named(table: OutputTable, place: Place) -> dict[str, str]:
+    """Return the values of the keys of a cell that is not in the table."""
+    return {key: value or "" for key, value in zip(table.keys, place, strict=True)}
 
 
 def _last_place(values: Floats) -> float:

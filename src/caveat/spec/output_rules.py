@@ -53,6 +53,9 @@ OUTPUT = Group(
         "keys": Key(Many(FILLED, "columns"), "Columns that say which cell a row is."),
         "across": Key(FILLED, "Of a cross table: what its header holds.", "columns"),
         "status": Key(FILLED, "The column that says which cells are hidden."),
+        "nested": Key(
+            Many(FILLED, "columns"), "Keys whose values have one value of another key by nature."
+        ),
         "decimal": Key(
             Choice((".", ","), "decimal sign"), "The decimal sign [seen from the file]."
         ),
@@ -107,6 +110,8 @@ class OutputRules:
             for column, statistic in rest.get("statistics", {}).items():
                 with document.at("output", i, "statistics", column):
                     barn_of(statistic)
-            rest |= {name: tuple(rest[name]) for name in ("largest", "keys") if name in rest}
+            rest |= {
+                name: tuple(rest[name]) for name in ("largest", "keys", "nested") if name in rest
+            }
             described[output["file"]] = Described(**rest)
         return cls(Rules(**given, structural=structural), described)

@@ -15,12 +15,13 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.special import gammainc
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.bands import between
 from caveat.outputs.finding import Finding, named_in_words
-from caveat.outputs.output_table import OutputTable, rounded_to
+from caveat.outputs.output_table import SMALLEST_BASE, OutputTable, rounded_to
 from caveat.outputs.statbarns import Rules, Verdict
 
 __all__ = ["Counts", "Difference", "compare_counts", "differencing_findings"]
@@ -32,6 +33,9 @@ Margin = dict[tuple[str, ...], tuple[float, int]]
 MOST_CELLS = 20_000
 """Of a larger table the ledger keeps the total only."""
 
+CHANCE, SURE = 0.05, 0.001
+"""How rarely tables of different persons agree in so many cells: to be looked at, to be refused."""
+ODD = 10  # of so many counts that differ one may go the other way in nearly nested tables
 MANY = 6  # common columns up to which all margins are compared
 REMEDY = "publish one of the two, or make the difference larger: merge categories, or round both"
 
@@ -157,10 +161,13 @@ class Difference:
         The values of the common columns.
     hidden
         Whether it is that of a cell that one of the tables hides.
+    sure
+        Whether the tables are about the same persons, or some of them, as far as counts can tell.
     """
 
     cell: Mapping[str, str]
     hidden: bool
+    sure: bool = True
 
 
 def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Difference]:
@@ -181,10 +188,12 @@ def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Differenc
     [{'sex': 'f'}]
     """
     common = tuple(name for name in one.keys if name in other.keys)
-    if one.base and one.base == other.base:  # rounding is a remedy: differences are not exact
+    # Rounding is a remedy: differences are not exact.
+    if one.base and other.base and math.gcd(one.base, other.base) >= SMALLEST_BASE:
         return []
-    if len(_signs(one.margin(common), other.margin(common))) > 1:
-        return []  # neither is a part of the other
+    related = _related(one, other, common, threshold)
+    if related is Verdict.SAFE:
+        return []
     found: list[Difference] = []
     within: set[tuple[tuple[str, str], ...]] = set()  # what a finer cell has said already
     pairs = [(names, one.margin(names), other.margin(names)) for names in _subsets(common)]
@@ -196,9 +205,52 @@ def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Differenc
             if told is not None and (same or not told):
                 named = tuple(zip(names, cell, strict=True))
                 if named not in within:
-                    found.append(Difference(dict(named), told))
+                    found.append(Difference(dict(named), told, related is Verdict.REFUSE))
                     within.update(_subsets(named))
     return [*found, *_of_bands(one, other, common, threshold)]
+
+
+def _related(one: Counts, other: Counts, common: tuple[str, ...], threshold: int) -> Verdict:
+    """Say by the counts of common cells whether two tables are about the same persons.
+
+    One of them is about some of the other's persons if no count goes the other way. With counts
+    that go both ways there are three cases left in which a small difference is one of few persons.
+
+    Most counts are equal: tables of different persons agree in a cell with the probability that
+    coin tosses divide its persons evenly, at most, and so in a number of cells that is at most
+    Poisson. All but one in ten of the differences go one way, and those that do not are small:
+    nearly nested. All are small and the totals are equal: persons moved between cells.
+    """
+    first, second = one.margin(common), other.margin(common)
+    pairs = [
+        (first[cell][0], second[cell][0])
+        for cell in first.keys() & second.keys()
+        if not first[cell][1] and not second[cell][1] and first[cell][0] + second[cell][0] > 0
+    ]
+    differ = [a - b for a, b in pairs if a != b]
+    up = sum(left > 0 for left in differ)
+    if up in (0, len(differ)):
+        return Verdict.REFUSE
+    if rounded_to(np.array(pairs).ravel()) or one.base or other.base:
+        return Verdict.SAFE
+    equal = len(pairs) - len(differ)
+    if equal >= max(2, len(differ)):
+        chance = float(gammainc(equal, sum(_evenly(a + b) for a, b in pairs)))
+        if chance <= CHANCE:
+            return Verdict.REFUSE if chance <= SURE else Verdict.REVIEW
+    fewer = min(up, len(differ) - up)
+    odd = [left for left in differ if (left > 0) == (2 * up < len(differ))]
+    if fewer * ODD <= len(differ) and max(map(abs, odd)) < threshold:
+        return Verdict.REVIEW
+    small = max(map(abs, differ)) < threshold
+    whole = first.keys() == second.keys() and _evenly(2 * sum(a for a, _ in pairs)) <= CHANCE
+    return Verdict.REVIEW if small and whole and sum(differ) == 0 else Verdict.SAFE
+
+
+def _evenly(persons: float) -> float:
+    """Return the probability that coin tosses divide persons into two equal halves."""
+    half = persons / 2
+    return math.exp(math.lgamma(persons + 1) - 2 * math.lgamma(half + 1) - persons * math.log(2))
 
 
 def _of_bands(
@@ -265,7 +317,8 @@ def differencing_findings(
             continue
         found = compare_counts(new, other, rules.threshold)
         hidden = [one for one in found if one.hidden]
-        few = [one for one in found if not one.hidden]
+        few = [one for one in found if not one.hidden and one.sure]
+        perhaps = [one for one in found if not one.hidden and not one.sure]
         if hidden:
             yield Finding(
                 "differencing",
@@ -281,4 +334,12 @@ def differencing_findings(
                 f"it differs from {other.name} by fewer than {rules.threshold} persons: "
                 f"{named_in_words([one.cell for one in few])}",
                 REMEDY,
+            )
+        if perhaps:
+            yield Finding(
+                "differencing",
+                Verdict.REVIEW,
+                f"it seems to be about the persons of {other.name}, and differs from it by fewer "
+                f"than {rules.threshold}: {named_in_words([one.cell for one in perhaps])}",
+                f"see whether both are of the same data; if so, {REMEDY}",
             )

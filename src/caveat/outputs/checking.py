@@ -8,13 +8,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.outputs.differencing import Counts, differencing_findings
-from caveat.outputs.finding import Checked, Finding, cells_in_words
-from caveat.outputs.output_table import Described, OutputTable, numbers, written_decimal
+from caveat.outputs.finding import Checked, Finding
+from caveat.outputs.output_table import Described, OutputTable, written_decimal
 from caveat.outputs.own import check_evidence, evidence_findings, report_findings, version_of
 from caveat.outputs.regression import (
     OF_MODELS,
@@ -23,15 +21,14 @@ from caveat.outputs.regression import (
     regression_findings,
 )
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
+from caveat.outputs.survival import is_survival, survival_barns, survival_findings
 from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
 from caveat.table.files import is_text, readable
 
 __all__ = ["check_files", "check_model", "check_table"]
 
-AT_RISK, EVENTS = ("at_risk", "n_risk", "at risk"), ("events", "n_events", "deaths")
 MODELS = STATBARNS["correlation coefficients and models"]
-SURVIVAL = STATBARNS["hazard and survival tables"]
 
 
 def check_files(
@@ -211,9 +208,9 @@ def _of_table(
         done = check_model(Regression.from_table(table), rules, name=name)
         more = [n for n in table.names if n.lower() not in OF_MODELS]
         return replace(done, columns=table.names, findings=(*done.findings, *_beside(more)))
-    at_risk = _named(table, AT_RISK)
-    if described is None and at_risk is not None:
-        return _survival(name, table, at_risk, rules)
+    if described is None and is_survival(table):
+        findings = tuple(survival_findings(table, rules))
+        return Checked(name, "survival table", survival_barns(table), findings, table.names)
     told = described or Described()
     output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal))
     if output is None:
@@ -222,9 +219,9 @@ def _of_table(
     barns = {one.barn.name: None for one in output.statistics.values()}
     if output.counts is not None:
         barns = {"frequencies": None} | barns
-    findings = [*table_findings(output, rules)]
+    found = [*table_findings(output, rules)]
     if output.largest:
-        findings.append(
+        found.append(
             Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",
                     "remove these columns before the table leaves: they are for this check alone")
         )  # fmt: skip
@@ -232,46 +229,7 @@ def _of_table(
         name,
         "table",
         tuple(barns),
-        tuple(findings),
+        tuple(found),
         table.names,
         Counts.of(name, output, rules, checksum),
     )
-
-
-def _named(table: Table, among: Sequence[str]) -> str | None:
-    return next((name for name in table.names if name.lower() in among), None)
-
-
-def _survival(name: str, table: Table, at_risk: str, rules: Rules) -> Checked:
-    """Check a survival table: who is at risk in a line, and who has left since the one before."""
-    few = f"fewer than {rules.survival_threshold} persons"
-    columns = [(at_risk, f"{few} at risk")]
-    events = _named(table, EVENTS)
-    if events is not None:
-        columns.append((events, f"{few} leave: the difference of two lines is a count too"))
-    findings = []
-    for column, what in columns:
-        values = numbers(table[column], column)
-        if np.any(values < 0):
-            row = int(np.flatnonzero(values < 0)[0]) + 1
-            raise CaveatError("a count is below 0", column=column, row=row)
-        low = np.flatnonzero((values > 0) & (values < rules.survival_threshold))
-        if column == at_risk:
-            gone = np.append(0.0, -np.diff(values))
-            left = np.flatnonzero((gone > 0) & (gone < rules.survival_threshold))
-            few_gone = tuple((int(row), column) for row in left)
-            if few_gone:
-                reason = f"{cells_in_words(few_gone)}: {few} less than in the line before"
-                findings.append(
-                    Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, few_gone)
-                )
-        cells = tuple((int(row), column) for row in low)
-        if cells:
-            reason = f"{cells_in_words(cells)}: {what}"
-            findings.append(Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, cells))
-    if events is None:
-        findings.append(
-            Finding("survival", Verdict.REVIEW, "how many leave in each line is not said",
-                    "add a column events")
-        )  # fmt: skip
-    return Checked(name, "survival table", (SURVIVAL.name,), tuple(findings), table.names)

@@ -24,6 +24,7 @@ __all__ = [
     "Marks",
     "OutputTable",
     "Statistic",
+    "mostly_numbers",
     "numbers",
     "rounded_to",
     "written_decimal",
@@ -34,6 +35,7 @@ Floats = NDArray[np.float64]
 LARGEST = re.compile(r"largest[ _-]?(\d+)", re.IGNORECASE)
 # Fewer counts, or even ones, are multiples of a number by chance.
 FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
+MOST_PLACES = 6
 FREQUENCIES = STATBARNS["frequencies"]
 STATUS = ("status", "cell status", "flag", "flags", "obs_status", "conf_status")
 VALUE = ("value", "cell value", "obs_value")
@@ -316,7 +318,7 @@ def _unknown(
     for name in reversed(names):
         column = table[name]
         when = table.n_rows > 1 and column.n_levels == 1 and TIMES.fullmatch(name.strip())
-        if not when and name not in keys and _mostly_numbers(column, decimal):
+        if not when and name not in keys and mostly_numbers(column, decimal):
             others = [other for other in kept if other != name]
             if len(set(_rows(table, others))) == table.n_rows:
                 kept.remove(name)
@@ -348,7 +350,7 @@ def _is_numeric(column: Column, decimal: str | None) -> bool:
     return column.kind.is_number or None not in _as_written(_levels(column), decimal)
 
 
-def _mostly_numbers(column: Column, decimal: str | None) -> bool:
+def mostly_numbers(column: Column, decimal: str | None = None) -> bool:
     """Whether most of the different cells are numbers, hidden ones left out."""
     if column.kind.is_number:
         return True
@@ -457,3 +459,18 @@ def rounded_to(counts: Floats) -> int:
         return 0
     base = reduce(math.gcd, whole.astype(np.int64).tolist(), 0)
     return base if base >= SMALLEST_BASE else 0
+
+
+def last_place(values: Floats) -> float:
+    """Return one unit of the last decimal place that values have; 0 for whole numbers.
+
+    Examples
+    --------
+    >>> last_place(np.array([0.25, 3.5, np.nan])), last_place(np.array([3.0, 4.0]))
+    (0.01, 0.0)
+    """
+    shown = values[np.isfinite(values)]
+    for places in range(MOST_PLACES):
+        if np.array_equal(np.round(shown, places), shown):
+            return float(10.0**-places) if places else 0.0
+    return 0.0

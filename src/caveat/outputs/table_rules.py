@@ -15,10 +15,10 @@ from caveat.outputs.dominance import few_have_most, largest_can_be_told
 from caveat.outputs.finding import Finding, cells_in_words, named_in_words
 from caveat.outputs.grid import Grid
 from caveat.outputs.hidden_cells import Place, computable, left_out
-from caveat.outputs.output_table import OutputTable, Statistic, rounded_to
+from caveat.outputs.output_table import OutputTable, Statistic, last_place, rounded_to
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
 
-__all__ = ["dominates", "table_findings"]
+__all__ = ["dominates", "statistic_findings", "table_findings"]
 
 Floats = NDArray[np.float64]
 Rows = list[int]
@@ -26,13 +26,22 @@ Rows = list[int]
 COUNTS = STATBARNS["frequencies"]
 AGGREGATES = STATBARNS["linear aggregates"]
 SUMS, MEANS = ("total", "sum"), ("mean", "average")
-MOST_PLACES = 6
 HIDE_MORE = "hide a second cell in each row and column with a hidden one, or use caveat tables"
 SLACK = 1e-9  # by so much, of a total, sums of decimal numbers may differ from it
 
 
 def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
     """Hold a table to the rules of the barns that its columns belong to."""
+    yield from _marked(table)
+    if table.counts is not None:
+        yield from _low(table, table.counts, rules)
+        yield from _empty_and_full(table, table.counts, rules)
+        yield from _totals(table, None, table.counts, rules)
+    yield from statistic_findings(table, rules)
+
+
+def statistic_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
+    """Hold all columns but the counts to the rules of their barns."""
     if table.unknown:
         yield Finding(
             "unknown",
@@ -40,11 +49,6 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
             f"what {' and '.join(table.unknown[:3])} holds is not known",
             "say so with statistics = { … }, or with keys = [ … ], in [[output]] of the rules",
         )
-    yield from _marked(table)
-    if table.counts is not None:
-        yield from _low(table, table.counts, rules)
-        yield from _empty_and_full(table, table.counts, rules)
-        yield from _totals(table, None, table.counts, rules)
     for name, statistic in table.statistics.items():
         yield from _statistic(table, name, statistic, rules)
 
@@ -190,7 +194,7 @@ def _totals(
             if value is not None:
                 parts[i, place[:i] + place[i + 1 :]].append(row)
     base = rounded_to(values)
-    slack = base / 2 if base else _last_place(values) / 2
+    slack = base / 2 if base else last_place(values) / 2
     signed = bool(np.any(values < 0))
     wrong, told, rested = set(), set(), False
     for place, row in where.items():
@@ -264,15 +268,6 @@ def _place(cell: tuple[str, ...], rules: Rules) -> Place:
 def _named(table: OutputTable, place: Place) -> dict[str, str]:
     """Return the values of the keys of a cell that is not in the table."""
     return {key: value or "" for key, value in zip(table.keys, place, strict=True)}
-
-
-def _last_place(values: Floats) -> float:
-    """Return one unit of the last decimal place that values have; 0 for whole numbers."""
-    shown = values[np.isfinite(values)]
-    for places in range(MOST_PLACES):
-        if np.array_equal(np.round(shown, places), shown):
-            return float(10.0**-places) if places else 0.0
-    return 0.0
 
 
 def _statistic(

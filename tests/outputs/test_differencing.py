@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -213,3 +214,20 @@ def test_tables_of_different_persons_are_rarely_taken_for_the_same() -> None:
         ]  # fmt: skip
         alarms += bool(compare_counts(*tables, 10))
     assert alarms <= 4
+
+
+def test_what_is_passed_over_for_rounding_is_said_unless_it_is_declared() -> None:
+    frame = pd.DataFrame({"region": list("abcdef"), "count": [50, 60, 70, 85, 95, 100]})
+    one, other = (
+        counts("one", frame),
+        counts("other", frame.assign(count=[45, *frame["count"][1:]])),
+    )
+    (finding,) = differencing_findings(other, [one], Rules())
+    assert finding.verdict is Verdict.REVIEW
+    assert finding.reason == ("differences from one were passed over, as both look rounded to 5")
+    said = [replace(table, rounded=5) for table in (one, other)]
+    assert list(differencing_findings(said[0], said[1:], Rules())) == []
+    exact = [replace(table, rounded=1) for table in (one, other)]
+    (sure,) = differencing_findings(exact[0], exact[1:], Rules())
+    assert sure.verdict is Verdict.REFUSE
+    assert Counts.from_entry(said[0].entry()).rounded == 5

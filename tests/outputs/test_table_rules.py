@@ -214,3 +214,38 @@ def test_keys_that_follow_from_others_must_be_declared() -> None:
     assert check_table(label, described=keys).verdict is Verdict.REVIEW
     declared = Described(keys=("code",), nested=("code",))
     assert check_table(label, described=declared).verdict is Verdict.SAFE
+
+
+def test_a_rounding_that_is_declared() -> None:
+    columns = {"region": [*"abcdef", "total"], "count": [15, 5, 0, 10, 20, 45, 100]}
+    guess = check(**columns)
+    assert said(guess) == {
+        "threshold": (Verdict.REFUSE, [1]), "empty": (Verdict.REVIEW, [2])
+    }  # fmt: skip
+    assert guess.findings[0].reason == (
+        "row 2: fewer than 10 persons (counts look rounded to 5; if they are, say rounded = 5)"
+    )
+    frame = pd.DataFrame(columns)
+    assert check_table(frame, described=Described(rounded=5)).verdict is Verdict.SAFE
+    odd = check_table(frame, described=Described(rounded=10))
+    assert said(odd) == {"rounded": (Verdict.REFUSE, [0, 1, 5])}
+    pairs = pd.DataFrame({"sex": ["f", "m"], "count": [20, 4]})
+    assert said(check_table(pairs, described=Described(rounded=2)))["threshold"]  # 3 to 5
+    exact = check_table(frame, described=Described(rounded=1))
+    assert said(exact)["totals"] == (Verdict.REVIEW, [6])  # 95, and not 100
+    wrong = check(**{**columns, "count": [15, 10, 10, 10, 20, 45, 200]})
+    assert wrong.findings[0].reason == (
+        "row 7: the total is not the sum of its cells, even if numbers are rounded to 5 as they "
+        "seem to be"
+    )
+
+
+def test_hidden_cells_of_a_table_that_only_looks_rounded() -> None:
+    frame = pd.DataFrame({"region": [*"abcdefg", "total"],
+                          "count": [15, 25, 20, 10, 20, 45, None, 150]})  # fmt: skip
+    (guess,) = check_table(frame).findings
+    assert (guess.rule, guess.verdict) == ("pattern", Verdict.REVIEW)
+    assert "look rounded to 5" in guess.reason
+    assert check_table(frame, described=Described(rounded=5)).verdict is Verdict.SAFE
+    exact = check_table(frame, described=Described(rounded=1))
+    assert said(exact) == {"recomputed": (Verdict.REFUSE, [6])}

@@ -29,6 +29,7 @@ file = "cross.csv"
 form = "cross"
 across = "region"
 decimal = ","
+rounded = 5
 
 [[output]]
 file = "money.csv"
@@ -53,7 +54,7 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
         totals=frozenset({"insgesamt"}), structural=({"sex": "m", "children": "0"},),
     )  # fmt: skip
     assert told.described == {
-        "cross.csv": Described(form="cross", across="region", decimal=","),
+        "cross.csv": Described(form="cross", across="region", decimal=",", rounded=5),
         "money.csv": Described(
             count="firms",
             statistics={"turnover": "total"},

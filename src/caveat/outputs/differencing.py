@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.bands import between
 from caveat.outputs.finding import Finding, named_in_words
-from caveat.outputs.output_table import SMALLEST_BASE, OutputTable, rounded_to
+from caveat.outputs.output_table import SMALLEST_BASE, OutputTable, base_of, rounded_to
 from caveat.outputs.statbarns import Rules, Verdict
 
 __all__ = ["Counts", "Difference", "compare_counts", "differencing_findings"]
@@ -56,6 +56,8 @@ class Counts:
         The published totals, by the cell with "" for what was summed over.
     sha256
         The checksum of the file; empty if there is none.
+    rounded
+        The base that counts are said to be rounded to, 1 if they are not; None if nothing is said.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Counts:
     cells: Cells
     totals: Cells
     sha256: str = ""
+    rounded: int | None = None
 
     __repr__ = without_values
 
@@ -77,13 +80,14 @@ class Counts:
             plain = tuple("" if value.lower() in rules.totals else value for value in cell)
             into = inner if plain == cell else totals
             into[plain] = None if math.isnan(count) else count
-        return cls(name, table.keys, inner, totals, checksum)
+        return cls(name, table.keys, inner, totals, checksum, table.rounded)
 
     @property
     def base(self) -> int:
-        """What the counts are rounded to; 0 if they are not."""
+        """What the counts are rounded to, as it is said or else guessed; 0 if they are not."""
         shown = [*self.cells.values(), *self.totals.values()]
-        return rounded_to(np.array([np.nan if count is None else count for count in shown]))
+        counts = np.array([np.nan if count is None else count for count in shown])
+        return base_of(self.rounded, counts)
 
     def margin(self, names: Sequence[str]) -> Margin:
         """Return counts over some of the keys: the sum of visible cells, and how many are hidden.
@@ -119,6 +123,7 @@ class Counts:
             "total": None if hidden else total,
             "cells": listed if small else None,
             "totals": totals if small else None,
+            "rounded": self.rounded,
         }
 
     @classmethod
@@ -126,8 +131,11 @@ class Counts:
         """Read what the ledger keeps."""
         try:
             name, keys = str(entry["what"]), tuple(str(key) for key in entry["columns"])
+            rounded = entry.get("rounded")
+            if rounded is not None and (not isinstance(rounded, int) or rounded < 1):
+                raise ValueError
             if entry["cells"] is None:
-                return cls(name, (), {(): entry["total"]}, {}, str(entry["sha256"]))
+                return cls(name, (), {(): entry["total"]}, {}, str(entry["sha256"]), rounded)
             cells, totals = (
                 {tuple(str(one) for one in cell): _count(count) for *cell, count in entry[part]}
                 for part in ("cells", "totals")
@@ -140,7 +148,7 @@ class Counts:
                 where="ledger",
                 do="take the file from a backup: without the entry differences are not seen",
             ) from None
-        return cls(name, keys, cells, totals, str(entry["sha256"]))
+        return cls(name, keys, cells, totals, str(entry["sha256"]), rounded)
 
 
 def _count(value: Any) -> float | None:
@@ -231,7 +239,8 @@ def _related(one: Counts, other: Counts, common: tuple[str, ...], threshold: int
     up = sum(left > 0 for left in differ)
     if up in (0, len(differ)):
         return Verdict.REFUSE
-    if rounded_to(np.array(pairs).ravel()) or one.base or other.base:
+    said = one.rounded is not None and other.rounded is not None
+    if one.base or other.base or (not said and rounded_to(np.array(pairs).ravel())):
         return Verdict.SAFE
     equal = len(pairs) - len(differ)
     if equal >= max(2, len(differ)):
@@ -316,6 +325,8 @@ def differencing_findings(
         if other.sha256 and other.sha256 == new.sha256:
             continue
         found = compare_counts(new, other, rules.threshold)
+        if not found and None in (new.rounded, other.rounded):
+            yield from _if_not_rounded(new, other, rules)
         hidden = [one for one in found if one.hidden]
         few = [one for one in found if not one.hidden and one.sure]
         perhaps = [one for one in found if not one.hidden and not one.sure]
@@ -343,3 +354,16 @@ def differencing_findings(
                 f"than {rules.threshold}: {named_in_words([one.cell for one in perhaps])}",
                 f"see whether both are of the same data; if so, {REMEDY}",
             )
+
+
+def _if_not_rounded(new: Counts, other: Counts, rules: Rules) -> Iterator[Finding]:
+    """Say what was passed over because tables only look rounded."""
+    base = math.gcd(new.base, other.base)
+    plain = [one if one.rounded else replace(one, rounded=1) for one in (new, other)]
+    if new.base and other.base and compare_counts(plain[0], plain[1], rules.threshold):
+        yield Finding(
+            "differencing",
+            Verdict.REVIEW,
+            f"differences from {other.name} were passed over, as both look rounded to {base}",
+            f"say rounded = {base} in [[output]] of the rules, or rounded = 1 if it is chance",
+        )

@@ -81,6 +81,8 @@ class Described:
         The column that says which cells are hidden.
     nested
         Keys whose values have one value of another by their nature: municipalities of regions.
+    rounded
+        The base that counts are rounded to, 1 if they are not; None to guess it from them.
     """
 
     form: str = "long"
@@ -92,6 +94,7 @@ class Described:
     decimal: str | None = None
     status: str | None = None
     nested: tuple[str, ...] = ()
+    rounded: int | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,8 @@ class OutputTable:
         Whether the counts are a column of values that could be amounts as well.
     nested
         Keys whose values have one value of another by their nature.
+    rounded
+        The base that counts are said to be rounded to; None if nothing is said.
     """
 
     keys: tuple[str, ...]
@@ -168,6 +173,7 @@ class OutputTable:
     marks: Marks | None = None
     guessed: bool = False
     nested: tuple[str, ...] = ()
+    rounded: int | None = None
 
     __repr__ = without_values
 
@@ -223,7 +229,18 @@ class OutputTable:
             marks,
             value is not None and count == value,
             described.nested,
+            described.rounded,
         )
+
+    @property
+    def base(self) -> int:
+        """What counts are rounded to, as it is said or else guessed; 0 if they are not."""
+        return base_of(self.rounded, self.counts)
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether counts are said to be rounded, to a base that protects them."""
+        return self.rounded is not None and self.base >= SMALLEST_BASE
 
     def named(self, row: int) -> dict[str, str]:
         """Return the values of the keys in a row."""
@@ -443,7 +460,15 @@ def _cross(table: Table, described: Described, decimal: str | None) -> OutputTab
         (),
         table.names,
         tuple((row, name) for row in rows for name in names),
+        rounded=described.rounded,
     )
+
+
+def base_of(declared: int | None, counts: Floats | None) -> int:
+    """Return what counts are rounded to: what is said, or else a guess; 0 if they are not."""
+    if declared is not None:
+        return declared if declared > 1 else 0
+    return 0 if counts is None else rounded_to(counts)
 
 
 def rounded_to(counts: Floats) -> int:

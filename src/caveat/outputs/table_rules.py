@@ -35,7 +35,8 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
     yield from _marked(table)
     if table.counts is not None:
         yield from _low(table, table.counts, rules)
-        yield from _empty_and_full(table, table.counts, rules)
+        if not table.is_rounded:  # a rounded 0 is not nobody
+            yield from _empty_and_full(table, table.counts, rules)
         yield from _totals(table, None, table.counts, rules)
     yield from statistic_findings(table, rules)
 
@@ -102,6 +103,17 @@ def _found(
 def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
     low = np.flatnonzero((counts > 0) & (counts < rules.threshold)).tolist()
     what = f"fewer than {rules.threshold} persons"
+    if table.is_rounded:
+        low = []  # rounding is a remedy
+    if table.rounded is not None and table.base:
+        odd = np.flatnonzero(np.isfinite(counts) & (counts % table.base != 0)).tolist()
+        yield from _found(
+            table, odd, "rounded", Verdict.REFUSE,
+            f"no multiple of {table.base}, to which counts are said to be rounded",
+            "round all counts, totals too",
+        )  # fmt: skip
+    elif low and table.base:
+        what += f" (counts look rounded to {table.base}; if they are, say rounded = {table.base})"
     yield from _found(table, low, "threshold", Verdict.REFUSE, what, COUNTS.remedy)
     if np.any(np.isfinite(counts) & (counts % 1 != 0)):
         yield Finding(
@@ -130,7 +142,7 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
     """
     places = [_place(cell, rules) for cell in table.cells]
     grid = Grid([place for place in places if None not in place])
-    someone = set(left_out(places, counts, slack=rounded_to(counts) / 2))
+    someone = set(left_out(places, counts, slack=table.base / 2))
     empty = {
         row
         for row in np.flatnonzero(counts == 0).tolist()
@@ -193,7 +205,8 @@ def _totals(
         for i, value in enumerate(place):
             if value is not None:
                 parts[i, place[:i] + place[i + 1 :]].append(row)
-    base = rounded_to(values)
+    base = table.base if column is None else rounded_to(values)
+    guessed = base and (column is not None or table.rounded is None)
     slack = base / 2 if base else last_place(values) / 2
     signed = bool(np.any(values < 0))
     wrong, told, rested = set(), set(), False
@@ -211,8 +224,8 @@ def _totals(
             elif not base and not signed and hidden and left <= near:
                 told.update(hidden)
     absent: tuple[Place, ...] = ()
-    if base:
-        rested = False  # rounded totals settle nothing
+    if base:  # rounded totals settle nothing
+        rested = bool(rested and guessed)
     else:
         empty = frozenset(
             row for row in np.flatnonzero(np.isnan(values)).tolist()
@@ -226,12 +239,14 @@ def _totals(
         yield Finding(
             "pattern", Verdict.REVIEW,
             "hidden cells stand beside totals: that none follows from several of them was not "
-            "computed",
-            "make the table with caveat tables, which audits its pattern",
+            "computed" + (f", as numbers look rounded to {base}" if base else ""),
+            "say rounded = … in [[output]] of the rules: the base, or 1" if base
+            else "make the table with caveat tables, which audits its pattern",
         )  # fmt: skip
     yield from _found(
         table, sorted(wrong), "totals", Verdict.REVIEW,
-        "the total is not the sum of its cells",
+        "the total is not the sum of its cells"
+        + (f", even if numbers are rounded to {base} as they seem to be" if guessed else ""),
         "check how the table was made: a table that is wrong cannot be checked",
     )  # fmt: skip
 

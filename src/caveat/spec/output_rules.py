@@ -56,6 +56,9 @@ OUTPUT = Group(
         "nested": Key(
             Many(FILLED, "columns"), "Keys whose values have one value of another key by nature."
         ),
+        "rounded": Key(
+            Whole(1), "The base that counts are rounded to, 1 if they are not [a guess]."
+        ),
         "decimal": Key(
             Choice((".", ","), "decimal sign"), "The decimal sign [seen from the file]."
         ),

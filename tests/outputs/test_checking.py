@@ -184,3 +184,15 @@ def test_a_file_with_decimal_commas_is_read_by_them(tmp_path: Path) -> None:
     assert declared.verdict is Verdict.SAFE
     assert declared.counts is not None
     assert declared.counts.cells == {("n",): 1500, ("s",): 12000}
+
+
+def test_a_folder_is_all_its_files(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    with pytest.raises(CaveatError, match="there is no file in the folder"):
+        check_files([tmp_path])
+    file(tmp_path / "below", "b.csv", "sex,count\nf,120\nm,110\n")
+    file(tmp_path, "a.csv", "sex,count\nf,120\nm,4\n")
+    found = check_files([tmp_path])
+    assert [(one.name, one.verdict.value) for one in found] == [
+        ("a.csv", "refuse"), ("b.csv", "safe"),
+    ]  # fmt: skip

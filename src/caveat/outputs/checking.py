@@ -13,7 +13,14 @@ from caveat.errors import CaveatError
 from caveat.outputs.differencing import Counts, differencing_findings
 from caveat.outputs.finding import Checked, Finding
 from caveat.outputs.output_table import Described, OutputTable, written_decimal
-from caveat.outputs.own import check_evidence, evidence_findings, report_findings, version_of
+from caveat.outputs.own import (
+    MANIFEST,
+    check_evidence,
+    evidence_findings,
+    part_of_run,
+    report_findings,
+    version_of,
+)
 from caveat.outputs.regression import (
     OF_MODELS,
     Regression,
@@ -26,7 +33,7 @@ from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
 from caveat.table.files import is_text, readable
 
-__all__ = ["check_files", "check_model", "check_table"]
+__all__ = ["check_files", "check_model", "check_table", "files_in"]
 
 MODELS = STATBARNS["correlation coefficients and models"]
 
@@ -44,7 +51,7 @@ def check_files(
     ----------
     paths
         Tables in any format that is read, regression results as JSON or CSV, ``evidence.json`` and
-        reports; of any other file it is said that a person has to look at it.
+        reports, or folders of them; of any other file it is said that a person has to look at it.
     rules
         The rules; the defaults of :data:`caveat.outputs.statbarns.RULES` without them.
     described
@@ -54,7 +61,7 @@ def check_files(
     """
     rules = rules or Rules()
     known = described or {}
-    found = [_check(Path(path), rules, known.get(Path(path).name)) for path in paths]
+    found = [_check(path, rules, known.get(path.name)) for path in files_in(paths)]
     others: list[Counts] = list(earlier)
     out = []
     for one in found:
@@ -63,6 +70,27 @@ def check_files(
             more = tuple(differencing_findings(one.counts, others, rules))
             others.append(one.counts)
         out.append(replace(one, findings=one.findings + more))
+    return out
+
+
+def files_in(paths: Sequence[str | Path]) -> list[Path]:
+    """Return files as they are, and for each folder all files in it and below, by their names.
+
+    The manifest of a folder is no output, but says what the others are.
+    """
+    out: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            out.append(path)
+            continue
+        inside = sorted(
+            file for file in path.rglob("*") if file.is_file() and file.name != MANIFEST
+        )
+        if not inside:
+            raise CaveatError(
+                "there is no file in the folder", where=str(path), do="check the name"
+            )
+        out += inside
     return out
 
 
@@ -126,12 +154,17 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
         refused = _custom(name, "it is called confidential")
         reason = Finding("name", Verdict.REFUSE, "it is called confidential", "keep it inside")
         return replace(refused, findings=(reason,))
+    is_table = ending.endswith(readable())
     try:
-        if path.suffix.lower() == ".json":
+        if path.suffix.lower() == ".json" and path.name != MANIFEST:
             return _of_document(path, rules)
         if path.suffix.lower() in (".html", ".md"):
             return _of_page(path, rules)
-        if ending.endswith(readable()):
+        if (ours := part_of_run(path, is_table=is_table)) is not None:
+            return Checked(name, ours[0], (), (ours[1],))
+        if path.name == MANIFEST:
+            return _of_document(path, rules)
+        if is_table:
             checksum = sha256(path.read_bytes()).hexdigest()
             table, decimal = _read(path, described)
             return _of_table(name, table, rules, described, checksum, decimal)

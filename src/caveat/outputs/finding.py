@@ -52,7 +52,8 @@ class Checked:
     name
         The file, or what else it is called.
     form
-        "table", "regression", "survival table", "evidence", "report" or "custom".
+        "table", "regression", "survival table", "evidence", "report", "synthetic table",
+        "manifest", "file of a run" or "custom".
     barns
         The names of the statbarns whose rules it was held to.
     findings

@@ -8,7 +8,8 @@ import pytest
 
 from caveat.datasets import survey
 from caveat.errors import CaveatError
-from caveat.outputs.output_table import Described, Marks, OutputTable
+from caveat.outputs.marks import Marks
+from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.publication import inner_cells, publish
 from caveat.outputs.shown import shown_tables
 from caveat.outputs.tables import Layout

@@ -249,3 +249,26 @@ def test_hidden_cells_of_a_table_that_only_looks_rounded() -> None:
     assert check_table(frame, described=Described(rounded=5)).verdict is Verdict.SAFE
     exact = check_table(frame, described=Described(rounded=1))
     assert said(exact) == {"recomputed": (Verdict.REFUSE, [6])}
+
+
+def test_a_cross_table_with_its_margins_is_read_as_one() -> None:
+    columns = {"region": ["n", "s", "Total"], "f": ["1,203", "*", "1,213"],
+               "m": ["1,104", "1,051", "2,155"], "Total": ["2,307", "1,061", "3,368"]}  # fmt: skip
+    found = check(**columns)
+    assert [(one.rule, one.verdict) for one in found.findings] == [
+        ("unknown", Verdict.REVIEW), ("recomputed", Verdict.REFUSE),
+    ]  # fmt: skip
+    assert found.findings[1].reason == (
+        "hidden cells can be computed from the totals: region s, columns f"
+    )
+    assert found.findings[1].cells == ((1, "f"),)
+    said_so = check_table(pd.DataFrame(columns), described=Described(form="cross"))
+    assert [one.rule for one in said_so.findings] == ["recomputed"]
+    amounts = check(**{**columns, "Total": ["2,307.5", "1,061", "3,368"]})
+    assert amounts.barns == ("linear aggregates",)
+
+
+def test_german_names_and_decimals() -> None:
+    found = check(region=["n", "s"], Anzahl=["1.500", "7"], Summe=["1.767,26", "20,5"])
+    assert found.findings[0].reason == "row 2: fewer than 10 persons"
+    assert found.barns == ("frequencies", "linear aggregates")

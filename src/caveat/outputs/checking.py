@@ -10,9 +10,10 @@ from typing import Any
 
 from caveat.documents import parse
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import written_decimal
 from caveat.outputs.differencing import Counts, differencing_findings
 from caveat.outputs.finding import Checked, Finding
-from caveat.outputs.output_table import Described, OutputTable, written_decimal
+from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.own import (
     MANIFEST,
     check_evidence,
@@ -245,7 +246,7 @@ def _of_table(
         findings = tuple(survival_findings(table, rules))
         return Checked(name, "survival table", survival_barns(table), findings, table.names)
     told = described or Described()
-    output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal))
+    output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal), rules.totals)
     if output is None:
         reason = "no column is a statistic that is known, and nothing about it was checked"
         return replace(_custom(name, reason), columns=table.names)

@@ -20,8 +20,9 @@ from scipy.special import gammainc
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.bands import between
+from caveat.outputs.cell_numbers import SMALLEST_BASE, base_of, rounded_to
 from caveat.outputs.finding import Finding, named_in_words
-from caveat.outputs.output_table import SMALLEST_BASE, OutputTable, base_of, rounded_to
+from caveat.outputs.output_table import OutputTable
 from caveat.outputs.statbarns import Rules, Verdict
 
 __all__ = ["Counts", "Difference", "compare_counts", "differencing_findings"]

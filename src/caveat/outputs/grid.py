@@ -6,11 +6,12 @@ Some combinations cannot be, as a municipality lies in one region only: such key
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from caveat.outputs.hidden_cells import Place, levels_of
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "lines_of", "named_place", "place_of"]
 
 
 class Grid:
@@ -61,3 +62,23 @@ class Grid:
 
     def _together(self, i: int, j: int, cell: Sequence[str | None]) -> bool:
         return (cell[min(i, j)], cell[max(i, j)]) in self.pairs[min(i, j), max(i, j)]
+
+
+def lines_of(places: Sequence[Place]) -> Iterator[tuple[int, list[int]]]:
+    """Return the rows and columns of a table: cells that differ in one key only, without totals."""
+    inner = [row for row, place in enumerate(places) if None not in place]
+    for i in range(len(places[0])):
+        groups: dict[Place, list[int]] = defaultdict(list)
+        for row in inner:
+            groups[places[row][:i] + places[row][i + 1 :]].append(row)
+        yield from ((i, rows) for rows in groups.values())
+
+
+def place_of(cell: tuple[str, ...], totals: frozenset[str]) -> Place:
+    """Return the values of the keys, None where they say that a cell is a total."""
+    return tuple(None if value.strip().lower() in totals else value for value in cell)
+
+
+def named_place(keys: Sequence[str], place: Place) -> dict[str, str]:
+    """Return the values of the keys of a cell that may not be in the table."""
+    return {key: value or "" for key, value in zip(keys, place, strict=True)}

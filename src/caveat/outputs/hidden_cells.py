@@ -104,22 +104,35 @@ def computable(
         return Computable(complete=False)
     hidden = np.append(hidden, np.ones(len(absent), bool))
     shown = np.append(np.nan_to_num(values), np.zeros(len(absent)))
-    inner = np.array([None not in place for place in listed])
-    plain = _plain_sums(listed, matrix, hidden, inner)
-    secret = hidden & ~plain & (np.diff(matrix.indptr) > 0)
-    told = recoverable(matrix, hidden & ~plain) & secret
-    rest = np.flatnonzero(secret & ~told & inner)[:MOST_BOUNDS].tolist()
     # Who shows or leaves out empty cells does not hide them.
     least = int(whole and not absent and (bool(np.any(values == 0)) or _has_gaps(places)))
-    if slack == 0 and not signed:
-        for one in bounds(matrix, shown, hidden, rest, whole=whole, least=least, seconds=SECONDS):
-            told[one.cell] |= one.high - one.low <= (0 if whole else 1e-9 * max(one.high, 1.0))
+    told = _told(listed, matrix, hidden, shown, whole, None if slack or signed else least)
     rows = np.flatnonzero(told)
     n = len(places)
     return Computable(
         tuple(int(row) for row in rows if row < n),
         tuple(listed[row] for row in rows if row >= n),
     )
+
+
+def _told(
+    places: Sequence[Place],
+    matrix: sp.csc_array,
+    hidden: NDArray[np.bool_],
+    shown: Floats,
+    whole: bool,
+    least: int | None,
+) -> NDArray[np.bool_]:
+    """Return which hidden cells follow: by rank, and by bounds if there is a least value."""
+    inner = np.array([None not in place for place in places])
+    plain = _plain_sums(places, matrix, hidden, inner)
+    secret = hidden & ~plain & (np.diff(matrix.indptr) > 0)
+    told: NDArray[np.bool_] = recoverable(matrix, hidden & ~plain) & secret
+    if least is not None:
+        rest = np.flatnonzero(secret & ~told & inner)[:MOST_BOUNDS].tolist()
+        for one in bounds(matrix, shown, hidden, rest, whole=whole, least=least, seconds=SECONDS):
+            told[one.cell] |= one.high - one.low <= (0 if whole else 1e-9 * max(one.high, 1.0))
+    return told
 
 
 def _plain_sums(

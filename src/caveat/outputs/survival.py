@@ -11,15 +11,9 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import last_place, mostly_numbers, numbers
 from caveat.outputs.finding import Finding, cells_in_words
-from caveat.outputs.output_table import (
-    TIMES,
-    OutputTable,
-    Statistic,
-    last_place,
-    mostly_numbers,
-    numbers,
-)
+from caveat.outputs.output_table import TIMES, OutputTable, Statistic
 from caveat.outputs.statbarns import STATBARNS, Rules, Statbarn, Verdict, known_barn
 from caveat.outputs.table_rules import statistic_findings
 from caveat.table import Table

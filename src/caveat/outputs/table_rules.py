@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import last_place, rounded_to
 from caveat.outputs.dominance import few_have_most, largest_can_be_told
 from caveat.outputs.finding import Finding, cells_in_words, named_in_words
-from caveat.outputs.grid import Grid
+from caveat.outputs.grid import Grid, lines_of, named_place, place_of
 from caveat.outputs.hidden_cells import Place, computable, left_out
-from caveat.outputs.output_table import OutputTable, Statistic, last_place, rounded_to
-from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
+from caveat.outputs.output_table import OutputTable, Statistic
+from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of, plain_name
 
 __all__ = ["dominates", "statistic_findings", "table_findings"]
 
@@ -58,7 +59,13 @@ def _marked(table: OutputTable) -> Iterator[Finding]:
     """See what a column says of cells: hidden ones must be empty, and why they are is not said."""
     marks = table.marks
     name = table.count_name
-    if table.guessed:
+    if table.guessed and marks is None:
+        yield Finding(
+            "unknown", Verdict.REVIEW,
+            "it was read as a cross table of persons; amounts look alike",
+            'say form = "cross" in [[output]] of the rules',
+        )  # fmt: skip
+    elif table.guessed:
         yield Finding(
             "unknown", Verdict.REVIEW,
             f"{name} was taken for numbers of persons; amounts look alike",
@@ -125,22 +132,12 @@ def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
         )
 
 
-def _lines(places: Sequence[Place]) -> Iterator[tuple[int, Rows]]:
-    """Return the rows and columns of a table: cells that differ in one key only, without totals."""
-    inner = [row for row, place in enumerate(places) if None not in place]
-    for i in range(len(places[0])):
-        groups: dict[Place, Rows] = defaultdict(list)
-        for row in inner:
-            groups[places[row][:i] + places[row][i + 1 :]].append(row)
-        yield from ((i, rows) for rows in groups.values())
-
-
 def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
     """Find class disclosure; combinations that are not listed are empty, unless a total denies it.
 
     Keys of which one follows from another are codes of each other, or tell everything.
     """
-    places = [_place(cell, rules) for cell in table.cells]
+    places = [place_of(cell, rules.totals) for cell in table.cells]
     grid = Grid([place for place in places if None not in place])
     someone = set(left_out(places, counts, slack=table.base / 2))
     empty = {
@@ -149,7 +146,7 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
         if not rules.is_structural(table.named(row))
     }
     full, by_absence = set(), set()
-    for i, rows in _lines(places):
+    for i, rows in lines_of(places):
         filled = [row for row in rows if counts[row] != 0]  # a hidden one may be
         if len(filled) != 1 or not counts[filled[0]] > 0:
             continue
@@ -158,7 +155,7 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
         if empty.intersection(rows):
             full.add(filled[0])
         elif any(
-            not rules.is_structural(_named(table, place))
+            not rules.is_structural(named_place(table.keys, place))
             for place in grid.absent(i, places[filled[0]])
         ):
             by_absence.add(filled[0])
@@ -198,7 +195,7 @@ def _totals(
     table: OutputTable, column: str | None, values: Floats, rules: Rules
 ) -> Iterator[Finding]:
     """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
-    places = [_place(cell, rules) for cell in table.cells]
+    places = [place_of(cell, rules.totals) for cell in table.cells]
     where = {place: row for row, place in enumerate(places)}
     parts: dict[tuple[int, Place], Rows] = defaultdict(list)
     for row, place in enumerate(places):
@@ -247,7 +244,8 @@ def _totals(
         table, sorted(wrong), "totals", Verdict.REVIEW,
         "the total is not the sum of its cells"
         + (f", even if numbers are rounded to {base} as they seem to be" if guessed else ""),
-        "check how the table was made: a table that is wrong cannot be checked",
+        "check how the table was made: one that is wrong, or has subtotals among its cells, cannot "
+        "be checked",
     )  # fmt: skip
 
 
@@ -266,23 +264,13 @@ def _computed(
             tuple((row, column or shown) for row, shown in cells),
         )
     if absent:
-        named = [_named(table, place) for place in absent]
+        named = [named_place(table.keys, place) for place in absent]
         yield Finding(
             "recomputed",
             Verdict.REFUSE,
             f"cells that are left out can be computed from the totals: {named_in_words(named)}",
             HIDE_MORE,
         )
-
-
-def _place(cell: tuple[str, ...], rules: Rules) -> Place:
-    """Return the values of the keys, None where they say that a cell is a total."""
-    return tuple(None if value.strip().lower() in rules.totals else value for value in cell)
-
-
-def _named(table: OutputTable, place: Place) -> dict[str, str]:
-    """Return the values of the keys of a cell that is not in the table."""
-    return {key: value or "" for key, value in zip(table.keys, place, strict=True)}
 
 
 def _statistic(
@@ -314,7 +302,7 @@ def _statistic(
         yield from _found(table, shown_of_hidden, "threshold", Verdict.REVIEW, what, barn.remedy)
         if barn.name == "position":
             yield from _tails(table, name, statistic.said, table.counts, shown, rules)
-    if statistic.said.strip().lower() in SUMS:
+    if plain_name(statistic.said) in SUMS:
         yield from _totals(table, name, statistic.values, rules)
     if barn is AGGREGATES:
         yield from _dominance(table, name, statistic, shown, rules)
@@ -337,7 +325,7 @@ def _dominance(
     table: OutputTable, name: str, statistic: Statistic, shown: Rows, rules: Rules
 ) -> Iterator[Finding]:
     """Hold sums to the (n, k) and the p % rule, where the largest contributions are known."""
-    needed, said = max(rules.dominance_n, 2), statistic.said.strip().lower()
+    needed, said = max(rules.dominance_n, 2), plain_name(statistic.said)
     if said not in SUMS and said not in MEANS:
         yield Finding("nk-rule", Verdict.REVIEW, f"{name}: a share is not assessed itself",
                       "hand in the total that it is a share of")  # fmt: skip

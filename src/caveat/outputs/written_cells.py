@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["HIDDEN", "decimal_of", "number_of"]
+__all__ = ["HIDDEN", "cell_text", "decimal_of", "number_of"]
 
 HIDDEN = frozenset((
     "", "-", "--", "–", "—", "−", "*", "**", "***", ".", "..", "...", "…", ":", "/", "#", "×", "•",
@@ -98,3 +99,10 @@ def decimal_of(columns: Iterable[Iterable[str]]) -> str | None:
         if len(signs) == 1 and shown:
             found.add(signs[0])
     return found.pop() if len(found) == 1 else None
+
+
+def cell_text(value: Any) -> str:
+    """Return a value of a key as text: the same from all formats of files."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)

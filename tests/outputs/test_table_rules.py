@@ -272,3 +272,9 @@ def test_german_names_and_decimals() -> None:
     found = check(region=["n", "s"], Anzahl=["1.500", "7"], Summe=["1.767,26", "20,5"])
     assert found.findings[0].reason == "row 2: fewer than 10 persons"
     assert found.barns == ("frequencies", "linear aggregates")
+
+
+def test_of_totals_that_are_less_than_their_cells_nothing_is_computed() -> None:
+    """A1 and A2 are in A: the total is no sum of all rows."""
+    found = check(code=["A", "A1", "A2", "B", "Total"], count=[120, 61, None, 83, 203])
+    assert said(found) == {"pattern": (Verdict.REVIEW, []), "totals": (Verdict.REVIEW, [4])}

@@ -196,7 +196,6 @@ def _totals(
 ) -> Iterator[Finding]:
     """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
     places = [place_of(cell, rules.totals) for cell in table.cells]
-    where = {place: row for row, place in enumerate(places)}
     parts: dict[tuple[int, Place], Rows] = defaultdict(list)
     for row, place in enumerate(places):
         for i, value in enumerate(place):
@@ -206,8 +205,8 @@ def _totals(
     guessed = base and (column is not None or table.rounded is None)
     slack = base / 2 if base else last_place(values) / 2
     signed = bool(np.any(values < 0))
-    wrong, told, rested = set(), set(), False
-    for place, row in where.items():
+    wrong, told, rested, over = set(), set(), False, False
+    for row, place in enumerate(places):
         for i in (i for i, value in enumerate(place) if value is None):
             rows = parts.get((i, place[:i] + place[i + 1 :]), [])
             hidden = [one for one in rows if math.isnan(values[one])]
@@ -216,6 +215,7 @@ def _totals(
                 continue
             rested |= bool(hidden)
             near = slack * (len(rows) + 1) + SLACK * abs(values[row])
+            over |= not signed and left < -near
             if left < -near or (not hidden and left > near):
                 wrong.add(row)
             elif not base and not signed and hidden and left <= near:
@@ -223,6 +223,8 @@ def _totals(
     absent: tuple[Place, ...] = ()
     if base:  # rounded totals settle nothing
         rested = bool(rested and guessed)
+    elif over:  # its equations are not true
+        told.clear()
     else:
         empty = frozenset(
             row for row in np.flatnonzero(np.isnan(values)).tolist()

@@ -88,6 +88,18 @@ def test_results_for_the_viewer(here: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_folder_of_outputs(here: Path) -> None:
+    lines = check(".", code=3).splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == [
+        "adults.csv: safe", "all.csv: refuse", "low.csv: refuse", "picture.png: needs review",
+    ]  # fmt: skip
+    Path("made").mkdir()
+    Path("made/a.csv").write_text("sex,count\nf,120\nm,110\n")
+    Path("made/manifest.json").write_text('{"format": 1, "files": []}')
+    check("made", "--results", "out")
+    assert Path("out/a.csv").exists()
+
+
 def test_mistakes(here: Path) -> None:
     for wrong in (["--ledger", "l.jsonl"], ["--dataset", "x"], ["--publish"]):
         with pytest.raises(CaveatError, match="a ledger and the name of the data"):

@@ -154,7 +154,8 @@ def test_what_stands_beside_a_model_is_looked_at(tmp_path: Path) -> None:
     assert not any("residuals" in one.reason for one in plain.findings)
 
 
-def test_lines_that_cross_may_tell_what_none_tells() -> None:
+def test_lines_that_cross_tell_what_none_tells() -> None:
+    """Two hidden cells in a column without totals of rows hold; with them they are computed."""
     frame = pd.DataFrame(
         {
             "a": ["x", "x", "y", "y", "Total", "Total"],
@@ -162,4 +163,36 @@ def test_lines_that_cross_may_tell_what_none_tells() -> None:
             "count": ["*", "20", "*", "30", "40", "50"],
         }
     )
-    assert [one.rule for one in check_table(frame).findings] == ["pattern"]
+    assert check_table(frame).verdict is Verdict.SAFE
+    more = pd.concat([frame, pd.DataFrame({"a": ["x"], "b": ["Total"], "count": ["35"]})])
+    (found,) = check_table(more).findings
+    assert (found.rule, found.verdict) == ("recomputed", Verdict.REFUSE)
+    assert found.reason == "hidden cells can be computed from the totals: a x, b p; a y, b p"
+    assert found.cells == ((0, "count"), (2, "count"))
+
+
+def test_a_file_with_decimal_commas_is_read_by_them(tmp_path: Path) -> None:
+    text = "region;count;mean\nn;1.500;1.767,26\ns;12.000;2.100,10\nw;9;3,5\n"
+    (found,) = check_files([file(tmp_path, "de.csv", text)])
+    assert found.counts is not None
+    assert found.counts.cells == {("n",): 1500, ("s",): 12000, ("w",): 9}
+    assert found.findings[0].reason == "row 3: fewer than 10 persons"
+    (declared,) = check_files(
+        [file(tmp_path, "n.csv", "region;count\nn;1.500\ns;12.000\n")],
+        described={"n.csv": Described(decimal=",")},
+    )
+    assert declared.verdict is Verdict.SAFE
+    assert declared.counts is not None
+    assert declared.counts.cells == {("n",): 1500, ("s",): 12000}
+
+
+def test_a_folder_is_all_its_files(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    with pytest.raises(CaveatError, match="there is no file in the folder"):
+        check_files([tmp_path])
+    file(tmp_path / "below", "b.csv", "sex,count\nf,120\nm,110\n")
+    file(tmp_path, "a.csv", "sex,count\nf,120\nm,4\n")
+    found = check_files([tmp_path])
+    assert [(one.name, one.verdict.value) for one in found] == [
+        ("a.csv", "refuse"), ("b.csv", "safe"),
+    ]  # fmt: skip

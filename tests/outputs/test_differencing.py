@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -150,3 +151,83 @@ def test_of_a_large_table_the_total_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
 def test_damaged_entries_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(CaveatError, match="the entry of a published table is damaged"):
         Counts.from_entry({**counts("t", PEOPLE).entry(), **wrong})
+
+
+def test_a_cell_that_goes_the_other_way_does_not_hide_the_rest() -> None:
+    """Most counts are equal: by chance two of four are in one of thirty pairs of tables."""
+    one, other = counts("a", PEOPLE), counts("b", PEOPLE.assign(count=[47, 60, 70, 85]))
+    found = compare_counts(one, other, 10)
+    assert [(dict(d.cell), d.sure) for d in found] == [
+        ({"region": "n", "sex": "f"}, False), ({"region": "s", "sex": "m"}, False),
+    ]  # fmt: skip
+    (finding,) = differencing_findings(other, [one], Rules())
+    assert finding.verdict is Verdict.REVIEW
+    assert finding.reason == (
+        "it seems to be about the persons of a, and differs from it by fewer than 10: region n, "
+        "sex f; region s, sex m"
+    )
+    # A large difference beside it is none of few persons.
+    assert told(PEOPLE, PEOPLE.assign(count=[47, 60, 70, 95])) == [{"region": "n", "sex": "f"}]
+    # In one of two cells nothing is equal, and in one of three too little.
+    assert told(PEOPLE.head(2), PEOPLE.head(2).assign(count=[47, 69])) == []
+    assert told(PEOPLE.head(3), PEOPLE.head(3).assign(count=[47, 60, 81])) == []
+
+
+def test_with_many_equal_cells_the_tables_are_of_the_same_persons() -> None:
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"town": [f"t{i}" for i in range(40)], "count": rng.integers(20, 90, 40)})
+    moved = frame.assign(count=frame["count"] + [3, -2, 1, *[0] * 37])
+    found = compare_counts(counts("a", frame), counts("b", moved), 10)
+    assert [(d.cell["town"], d.sure) for d in found] == [("t0", True), ("t1", True), ("t2", True)]
+    (finding,) = differencing_findings(counts("b", moved), [counts("a", frame)], Rules())
+    assert finding.verdict is Verdict.REFUSE
+
+
+def test_nearly_nested_tables_need_review() -> None:
+    """Of twenty towns all but one have fewer: some left, and one was entered late."""
+    frame = pd.DataFrame({"town": [f"t{i}" for i in range(20)], "count": range(103, 123)})
+    part = frame.assign(count=[104, 100, *(frame["count"][2:] - 30)])
+    found = compare_counts(counts("a", frame), counts("b", part), 10)
+    assert [(d.cell["town"], d.sure) for d in found] == [("t0", False), ("t1", False)]
+    three = frame.assign(count=[104, 105, 106, *(frame["count"][3:] - 30)])
+    assert told(frame, three) == []
+
+
+def test_persons_that_moved_between_cells_need_review() -> None:
+    """Nobody came or went, and six are in other cells."""
+    one = pd.DataFrame({"sex": ["f", "m"], "count": [120, 110]})
+    found = compare_counts(counts("a", one), counts("b", one.assign(count=[117, 113])), 10)
+    assert [(dict(d.cell), d.sure) for d in found] == [({"sex": "f"}, False), ({"sex": "m"}, False)]
+    assert told(one, one.assign(count=[100, 130])) == []  # another question
+    assert told(one, one.assign(count=[117, 114])) == []  # another year
+
+
+def test_tables_of_different_persons_are_rarely_taken_for_the_same() -> None:
+    """Two samples of one population, the worst case: under one in a hundred pairs."""
+    rng = np.random.default_rng(11)
+    alarms = 0
+    for _ in range(400):
+        rates = rng.uniform(15, 80, 12)
+        tables = [
+            Counts("x", ("town",), {(f"t{i}",): float(n) for i, n in enumerate(rng.poisson(rates))},
+                   {}) for _ in range(2)
+        ]  # fmt: skip
+        alarms += bool(compare_counts(*tables, 10))
+    assert alarms <= 4
+
+
+def test_what_is_passed_over_for_rounding_is_said_unless_it_is_declared() -> None:
+    frame = pd.DataFrame({"region": list("abcdef"), "count": [50, 60, 70, 85, 95, 100]})
+    one, other = (
+        counts("one", frame),
+        counts("other", frame.assign(count=[45, *frame["count"][1:]])),
+    )
+    (finding,) = differencing_findings(other, [one], Rules())
+    assert finding.verdict is Verdict.REVIEW
+    assert finding.reason == ("differences from one were passed over, as both look rounded to 5")
+    said = [replace(table, rounded=5) for table in (one, other)]
+    assert list(differencing_findings(said[0], said[1:], Rules())) == []
+    exact = [replace(table, rounded=1) for table in (one, other)]
+    (sure,) = differencing_findings(exact[0], exact[1:], Rules())
+    assert sure.verdict is Verdict.REFUSE
+    assert Counts.from_entry(said[0].entry()).rounded == 5

@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from caveat.datasets import survey
 from caveat.errors import CaveatError
+from caveat.outputs.marks import Marks
 from caveat.outputs.output_table import Described, OutputTable
+from caveat.outputs.publication import inner_cells, publish
+from caveat.outputs.shown import shown_tables
+from caveat.outputs.tables import Layout
 from caveat.table import Table
 
 
@@ -39,7 +44,42 @@ def test_whole_numbers_are_keys_only_if_they_are_needed() -> None:
     assert output(described, **columns).keys == ("region", "code", "n")
 
 
-@pytest.mark.parametrize("sign", ["", "*", "c", "<10", "..", "suppressed"])
+def test_a_constant_is_no_key_unless_it_is_a_time() -> None:
+    table = output(region=["n", "s"], persons_seen=[12, 12], year=[2026, 2026], count=[20, 30])
+    assert (table.keys, table.unknown) == (("region", "year"), ("persons_seen",))
+    assert output(region=["n", "s"], kind=["a", "a"], count=[20, 30]).keys == ("region", "kind")
+
+
+def test_numbers_that_are_written_as_text() -> None:
+    table = output(
+        region=["n", "s", "w"], count=["5,000", "12*", "–"], mean=["€7,000", "€8,500.50", "c"],
+        share=["3 %", "12.5 %", "<1 %"], turnover=["1 200", "900", ".."], code=["01a", "02a", "3"],
+    )  # fmt: skip
+    assert (table.keys, table.unknown) == (("region", "code"), ("turnover",))
+    assert table.counts is not None
+    np.testing.assert_array_equal(table.counts, [5000, 12, np.nan])
+    np.testing.assert_array_equal(table.statistics["mean"].values, [7000, 8500.5, np.nan])
+    np.testing.assert_array_equal(table.statistics["share"].values, [3, 12.5, np.nan])
+
+
+def test_one_column_tells_the_decimal_sign_of_all() -> None:
+    columns = {"region": ["n", "s"], "count": ["1.500", "12.000"], "mean": ["1.767,26", "0,5"]}
+    table = output(**columns)
+    assert table.counts is not None
+    assert table.counts.tolist() == [1500, 12000]
+    assert table.statistics["mean"].values.tolist() == [1767.26, 0.5]
+    alone = output(Described(decimal=","), region=["n", "s"], count=["1.500", "12.000"])
+    assert alone.counts is not None
+    assert alone.counts.tolist() == [1500, 12000]
+
+
+def test_a_statistic_with_a_word_in_it_is_not_silently_a_key() -> None:
+    table = output(sex=["f", "m", "x"], mean=["12,000", "9,000", "see note"], count=[20, 30, 40])
+    assert (table.keys, table.unknown) == (("sex",), ("mean",))
+    assert output(persons=["1", "2", "3+"], count=[20, 30, 40]).keys == ("persons",)
+
+
+@pytest.mark.parametrize("sign", ["", "*", "c", "<10", "..", "suppressed", "–", "/", "≤ 5", "[c]"])
 def test_hidden_cells_are_known_by_their_sign(sign: str) -> None:
     table = output(sex=["f", "m", "x"], count=["12", sign, "1300"])
     assert table.counts is not None
@@ -84,3 +124,32 @@ def test_mistakes_are_said() -> None:
         OutputTable.of(Table.from_frame(pd.DataFrame({"a": [], "count": []})))
     with pytest.raises(CaveatError, match="a cross table has a column beside"):
         output(Described(form="cross"), sex=["f"])
+
+
+def test_what_caveat_tables_writes_is_read() -> None:
+    done = publish(inner_cells(survey(rows=600), [Layout("t", ("region", "marital"))]))
+    (shown,) = shown_tables(done.cells, done.values, done.done.hidden)
+    table = output(**shown.columns())
+    assert (table.keys, table.count_name, table.guessed) == (("region", "marital"), "value", True)
+    assert table.counts is not None
+    assert [None if np.isnan(one) else one for one in table.counts] == list(shown.values)
+    hidden = frozenset(row for row, value in enumerate(shown.values) if value is None)
+    assert len(hidden) == 4
+    assert table.marks == Marks("status", hidden, reasons=False)
+    sure = output(Described(count="value"), **shown.columns())
+    assert (sure.keys, sure.guessed) == (("region", "marital"), False)
+
+
+def test_a_status_is_about_cells_or_about_persons() -> None:
+    people = output(sex=["f", "m"], status=["employed", "retired"], count=[20, 30])
+    assert (people.keys, people.marks) == (("sex", "status"), None)
+    columns = {"branch": ["a", "b"], "value": [2.5, None], "status": ["shown", "hidden: few"]}
+    amounts = output(**columns)
+    assert (amounts.counts, amounts.statistics["value"].said) == (None, "total")
+    assert amounts.marks == Marks("status", frozenset({1}), reasons=True)
+    zero = output(branch=["a", "b"], n=[20, 0], remark=["", "hidden"])
+    assert zero.keys == ("branch", "remark")
+    told = output(Described(status="remark"), branch=["a", "b"], n=[20, 0], remark=["", "hidden"])
+    assert told.keys == ("branch",)
+    assert told.counts is not None
+    np.testing.assert_array_equal(told.counts, [20, np.nan])

@@ -92,6 +92,29 @@ def test_reports(write: Any, ending: str, tmp_path: Path) -> None:
     }
 
 
+def test_the_folder_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "evidence.json").write_text(text_of(small()))
+    (tmp_path / "release.toml").write_text("[data]\n")
+    (tmp_path / "synthetic-1.csv").write_text("n,sex\n1,f\n1,f\n")  # no table of counts
+    (tmp_path / "notes.pdf").write_text("x")
+    secret = {"evidence.json": True, "release.toml": True, "synthetic-1.csv": False,
+              "notes.pdf": False}  # fmt: skip
+    write_manifest(tmp_path, secret)
+    found = {one.name: (one.form, one.verdict) for one in check_files([tmp_path])}
+    assert found == {
+        "evidence.json": ("evidence", Verdict.REFUSE),
+        "notes.pdf": ("custom", Verdict.REVIEW),
+        "release.toml": ("file of a run", Verdict.REFUSE),
+        "synthetic-1.csv": ("synthetic table", Verdict.REVIEW),
+    }
+    (listed,) = check_files([tmp_path / "manifest.json"])
+    assert (listed.form, listed.verdict) == ("manifest", Verdict.REVIEW)
+    (tmp_path / "synthetic-1.csv").write_text("sex,n\nf,30\nm,40\n")  # another file since
+    assert check_files([tmp_path / "synthetic-1.csv"])[0].form == "table"
+    (tmp_path / "manifest.json").write_text("{}")
+    assert check_files([tmp_path / "manifest.json"])[0].form == "custom"
+
+
 def test_other_pages_are_for_people(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n")
     assert rules_of(check_files([tmp_path / "notes.md"])[0]) == {"unknown": Verdict.REVIEW}

@@ -7,7 +7,16 @@ import dataclasses
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.outputs.statbarns import RULES, STATBARNS, Risk, Rules, Verdict, barn_of, known_barn
+from caveat.outputs.statbarns import (
+    RULES,
+    STATBARNS,
+    Risk,
+    Rules,
+    Verdict,
+    barn_of,
+    known_barn,
+    plain_name,
+)
 
 
 def test_there_are_twelve_barns_six_of_them_safe() -> None:
@@ -79,3 +88,9 @@ def test_verdicts_have_an_order_and_cells_may_be_structural() -> None:
     rules = Rules(structural=({"sex": "m", "pregnant": "yes"}, {}))
     assert rules.is_structural({"sex": "m", "pregnant": "yes", "age": "20"})
     assert not rules.is_structural({"sex": "f", "pregnant": "yes"})
+
+
+def test_some_names_are_german() -> None:
+    names = ("Anzahl", "Mittelwert", "Summe")
+    assert [plain_name(name) for name in names] == ["count", "mean", "sum"]
+    assert "".join(barn_of(name).letter for name in names) == "add"

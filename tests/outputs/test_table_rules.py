@@ -171,3 +171,110 @@ def test_no_value_is_in_a_message() -> None:
     text = " ".join(f"{one.reason} {one.remedy}" for one in found.findings)
     for value in ("4711", "815", "800", "85"):
         assert value not in text
+
+
+def test_what_is_said_to_be_hidden_must_be() -> None:
+    columns = {"sex": ["f", "m"], "n": [20, 30], "status": ["shown", "hidden"]}
+    assert said(check(**columns)) == {"hidden": (Verdict.REFUSE, [1])}
+    assert check(**{**columns, "n": [20, None]}).verdict is Verdict.SAFE
+    why = {**columns, "n": [20, None], "status": ["shown", "primary: fewer than 3"]}
+    assert said(check(**why)) == {"hidden": (Verdict.REVIEW, [])}
+    unsaid = check(sex=["f", "m"], value=[20, 30], status=["shown"] * 2)
+    assert said(unsaid) == {"unknown": (Verdict.REVIEW, [])}
+
+
+def test_class_disclosure_is_found_in_rows_that_are_not_there() -> None:
+    """The case of the empty and full cells, its zero left out."""
+    columns = {"ill": ["yes", "no", "no"], "sex": ["m", "f", "m"], "count": [30, 40, 50]}
+    found = check(**columns)
+    assert said(found) == {"full": (Verdict.REFUSE, [0, 1])}
+    assert found.findings[0].reason == (
+        "rows 1 and 2: all persons of a line of the table are in one cell: what is true of all is "
+        "true of each; combinations that are not listed are empty"
+    )
+    structural = Rules(structural=({"ill": "yes", "sex": "f"},))
+    assert check(structural, **columns).verdict is Verdict.SAFE
+    assert check(Rules(full=Verdict.SAFE), **columns).verdict is Verdict.SAFE
+    total = {"ill": [*columns["ill"], "total"], "sex": [*columns["sex"], "f"]}
+    somebody = check(**total, count=[30, 40, 50, 52])  # twelve women are ill, and left out
+    assert said(somebody)["recomputed"] == (Verdict.REFUSE, [])
+    assert "full" not in said(somebody)
+    assert said(check(**total, count=[30, 40, 50, 40]))["full"] == (Verdict.REFUSE, [0, 1])
+
+
+def test_keys_that_follow_from_others_must_be_declared() -> None:
+    columns = {"region": ["n", "n", "s"], "town": ["a", "b", "c"], "count": [30, 40, 50]}
+    found = check(**columns)
+    assert said(found) == {"full": (Verdict.REVIEW, [])}
+    assert found.findings[0].reason.startswith("each value of town has one value of region")
+    frame = pd.DataFrame(columns)
+    assert check_table(frame, described=Described(nested=("town",))).verdict is Verdict.SAFE
+    label = pd.DataFrame({"code": [1, 2], "name": ["n", "s"], "count": [30, 40]})
+    keys = Described(keys=("code",))
+    assert check_table(label, described=keys).verdict is Verdict.REVIEW
+    declared = Described(keys=("code",), nested=("code",))
+    assert check_table(label, described=declared).verdict is Verdict.SAFE
+
+
+def test_a_rounding_that_is_declared() -> None:
+    columns = {"region": [*"abcdef", "total"], "count": [15, 5, 0, 10, 20, 45, 100]}
+    guess = check(**columns)
+    assert said(guess) == {
+        "threshold": (Verdict.REFUSE, [1]), "empty": (Verdict.REVIEW, [2])
+    }  # fmt: skip
+    assert guess.findings[0].reason == (
+        "row 2: fewer than 10 persons (counts look rounded to 5; if they are, say rounded = 5)"
+    )
+    frame = pd.DataFrame(columns)
+    assert check_table(frame, described=Described(rounded=5)).verdict is Verdict.SAFE
+    odd = check_table(frame, described=Described(rounded=10))
+    assert said(odd) == {"rounded": (Verdict.REFUSE, [0, 1, 5])}
+    pairs = pd.DataFrame({"sex": ["f", "m"], "count": [20, 4]})
+    assert said(check_table(pairs, described=Described(rounded=2)))["threshold"]  # 3 to 5
+    exact = check_table(frame, described=Described(rounded=1))
+    assert said(exact)["totals"] == (Verdict.REVIEW, [6])  # 95, and not 100
+    wrong = check(**{**columns, "count": [15, 10, 10, 10, 20, 45, 200]})
+    assert wrong.findings[0].reason == (
+        "row 7: the total is not the sum of its cells, even if numbers are rounded to 5 as they "
+        "seem to be"
+    )
+
+
+def test_hidden_cells_of_a_table_that_only_looks_rounded() -> None:
+    frame = pd.DataFrame({"region": [*"abcdefg", "total"],
+                          "count": [15, 25, 20, 10, 20, 45, None, 150]})  # fmt: skip
+    (guess,) = check_table(frame).findings
+    assert (guess.rule, guess.verdict) == ("pattern", Verdict.REVIEW)
+    assert "look rounded to 5" in guess.reason
+    assert check_table(frame, described=Described(rounded=5)).verdict is Verdict.SAFE
+    exact = check_table(frame, described=Described(rounded=1))
+    assert said(exact) == {"recomputed": (Verdict.REFUSE, [6])}
+
+
+def test_a_cross_table_with_its_margins_is_read_as_one() -> None:
+    columns = {"region": ["n", "s", "Total"], "f": ["1,203", "*", "1,213"],
+               "m": ["1,104", "1,051", "2,155"], "Total": ["2,307", "1,061", "3,368"]}  # fmt: skip
+    found = check(**columns)
+    assert [(one.rule, one.verdict) for one in found.findings] == [
+        ("unknown", Verdict.REVIEW), ("recomputed", Verdict.REFUSE),
+    ]  # fmt: skip
+    assert found.findings[1].reason == (
+        "hidden cells can be computed from the totals: region s, columns f"
+    )
+    assert found.findings[1].cells == ((1, "f"),)
+    said_so = check_table(pd.DataFrame(columns), described=Described(form="cross"))
+    assert [one.rule for one in said_so.findings] == ["recomputed"]
+    amounts = check(**{**columns, "Total": ["2,307.5", "1,061", "3,368"]})
+    assert amounts.barns == ("linear aggregates",)
+
+
+def test_german_names_and_decimals() -> None:
+    found = check(region=["n", "s"], Anzahl=["1.500", "7"], Summe=["1.767,26", "20,5"])
+    assert found.findings[0].reason == "row 2: fewer than 10 persons"
+    assert found.barns == ("frequencies", "linear aggregates")
+
+
+def test_of_totals_that_are_less_than_their_cells_nothing_is_computed() -> None:
+    """A1 and A2 are in A: the total is no sum of all rows."""
+    found = check(code=["A", "A1", "A2", "B", "Total"], count=[120, 61, None, 83, 203])
+    assert said(found) == {"pattern": (Verdict.REVIEW, []), "totals": (Verdict.REVIEW, [4])}

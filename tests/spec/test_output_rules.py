@@ -28,6 +28,8 @@ children = 0
 file = "cross.csv"
 form = "cross"
 across = "region"
+decimal = ","
+rounded = 5
 
 [[output]]
 file = "money.csv"
@@ -35,6 +37,8 @@ count = "firms"
 statistics = { turnover = "total" }
 largest = ["first", "second"]
 keys = ["code"]
+nested = ["code"]
+status = "remark"
 """
 
 
@@ -50,12 +54,14 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
         totals=frozenset({"insgesamt"}), structural=({"sex": "m", "children": "0"},),
     )  # fmt: skip
     assert told.described == {
-        "cross.csv": Described(form="cross", across="region"),
+        "cross.csv": Described(form="cross", across="region", decimal=",", rounded=5),
         "money.csv": Described(
             count="firms",
             statistics={"turnover": "total"},
             largest=("first", "second"),
             keys=("code",),
+            nested=("code",),
+            status="remark",
         ),
     }
     assert rules("", tmp_path) == OutputRules()
@@ -76,6 +82,7 @@ def test_every_rule_can_be_set() -> None:
         ("[rules]\nempty = 'maybe'\n", "line 2: .*no verdict 'maybe'"),
         ("[rules]\np = 1\n", "line 2: rules.p"),
         ("[[output]]\nform = 'cross'\n", "file"),
+        ("[[output]]\nfile = 'a.csv'\ndecimal = ';'\n", "line 3: .*decimal"),
         ("[[output]]\nfile = 'a.csv'\nstatistics = { x = 'medain' }\n", "line 3: .*medain"),
         ("[limits]\n", "no section 'limits'"),
     ],

@@ -23,7 +23,9 @@ __all__ = ["check"]
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Tables, regression results (JSON, CSV), evidence.json, reports."),
+        typer.Argument(
+            help="Tables, regression results (JSON, CSV), evidence.json, reports; or folders."
+        ),
     ],
     rules: Annotated[
         Path | None, typer.Option(help="A TOML file with the rules of the office [the defaults].")
@@ -60,11 +62,14 @@ def check(
             where="--ledger, --dataset",
             do="give both, or neither",
         )
+    # Measuring rooms and the specification are large; --help does not need them.
+    from caveat.outputs.checking import files_in
+
+    files = files_in(files)
     inputs = [*files, *([rules] if rules else [])]
     if ledger is not None:
         check_outputs([ledger], force=True, inputs=inputs)
         inputs.append(ledger)
-    # Measuring rooms and the specification are large; --help does not need them.
     from caveat.outputs.sacro import check_names
     from caveat.release.folder import check_target
     from caveat.spec.output_rules import OutputRules

@@ -8,14 +8,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from caveat.documents import parse
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import written_decimal
 from caveat.outputs.differencing import Counts, differencing_findings
-from caveat.outputs.finding import Checked, Finding, cells_in_words
-from caveat.outputs.output_table import Described, OutputTable, numbers
-from caveat.outputs.own import check_evidence, evidence_findings, report_findings, version_of
+from caveat.outputs.finding import Checked, Finding
+from caveat.outputs.output_table import Described, OutputTable
+from caveat.outputs.own import (
+    MANIFEST,
+    check_evidence,
+    evidence_findings,
+    part_of_run,
+    report_findings,
+    version_of,
+)
 from caveat.outputs.regression import (
     OF_MODELS,
     Regression,
@@ -23,15 +29,14 @@ from caveat.outputs.regression import (
     regression_findings,
 )
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
+from caveat.outputs.survival import is_survival, survival_barns, survival_findings
 from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
-from caveat.table.files import readable
+from caveat.table.files import is_text, readable
 
-__all__ = ["check_files", "check_model", "check_table"]
+__all__ = ["check_files", "check_model", "check_table", "files_in"]
 
-AT_RISK, EVENTS = ("at_risk", "n_risk", "at risk"), ("events", "n_events", "deaths")
 MODELS = STATBARNS["correlation coefficients and models"]
-SURVIVAL = STATBARNS["hazard and survival tables"]
 
 
 def check_files(
@@ -47,7 +52,7 @@ def check_files(
     ----------
     paths
         Tables in any format that is read, regression results as JSON or CSV, ``evidence.json`` and
-        reports; of any other file it is said that a person has to look at it.
+        reports, or folders of them; of any other file it is said that a person has to look at it.
     rules
         The rules; the defaults of :data:`caveat.outputs.statbarns.RULES` without them.
     described
@@ -57,7 +62,7 @@ def check_files(
     """
     rules = rules or Rules()
     known = described or {}
-    found = [_check(Path(path), rules, known.get(Path(path).name)) for path in paths]
+    found = [_check(path, rules, known.get(path.name)) for path in files_in(paths)]
     others: list[Counts] = list(earlier)
     out = []
     for one in found:
@@ -66,6 +71,27 @@ def check_files(
             more = tuple(differencing_findings(one.counts, others, rules))
             others.append(one.counts)
         out.append(replace(one, findings=one.findings + more))
+    return out
+
+
+def files_in(paths: Sequence[str | Path]) -> list[Path]:
+    """Return files as they are, and for each folder all files in it and below, by their names.
+
+    The manifest of a folder is no output, but says what the others are.
+    """
+    out: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            out.append(path)
+            continue
+        inside = sorted(
+            file for file in path.rglob("*") if file.is_file() and file.name != MANIFEST
+        )
+        if not inside:
+            raise CaveatError(
+                "there is no file in the folder", where=str(path), do="check the name"
+            )
+        out += inside
     return out
 
 
@@ -129,14 +155,20 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
         refused = _custom(name, "it is called confidential")
         reason = Finding("name", Verdict.REFUSE, "it is called confidential", "keep it inside")
         return replace(refused, findings=(reason,))
+    is_table = ending.endswith(readable())
     try:
-        if path.suffix.lower() == ".json":
+        if path.suffix.lower() == ".json" and path.name != MANIFEST:
             return _of_document(path, rules)
         if path.suffix.lower() in (".html", ".md"):
             return _of_page(path, rules)
-        if ending.endswith(readable()):
+        if (ours := part_of_run(path, is_table=is_table)) is not None:
+            return Checked(name, ours[0], (), (ours[1],))
+        if path.name == MANIFEST:
+            return _of_document(path, rules)
+        if is_table:
             checksum = sha256(path.read_bytes()).hexdigest()
-            return _of_table(name, read(path), rules, described, checksum)
+            table, decimal = _read(path, described)
+            return _of_table(name, table, rules, described, checksum, decimal)
     except CaveatError as error:
         if error.where and str(path) in error.where:
             raise
@@ -145,6 +177,16 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
             error.what, where=where, do=error.do, column=error.column, row=error.row
         ) from None
     return _custom(name, "its form is not known, and nothing about it was checked")
+
+
+def _read(path: Path, described: Described | None) -> tuple[Table, str | None]:
+    """Read a table; one whose text shows decimal commas again, by them."""
+    decimal = None if described is None else described.decimal
+    table = read(path, decimal=decimal or ".")
+    if decimal is None and is_text(path) and written_decimal(table) == ",":
+        decimal = ","  # 1.500 was 1.5, and is fifteen hundred
+        table = read(path, decimal=decimal)
+    return table, decimal
 
 
 def _custom(name: str, reason: str) -> Checked:
@@ -189,25 +231,31 @@ def _of_page(path: Path, rules: Rules) -> Checked:
 
 
 def _of_table(
-    name: str, table: Table, rules: Rules, described: Described | None, checksum: str = ""
+    name: str,
+    table: Table,
+    rules: Rules,
+    described: Described | None,
+    checksum: str = "",
+    decimal: str | None = None,
 ) -> Checked:
     if described is None and is_regression(table):
         done = check_model(Regression.from_table(table), rules, name=name)
         more = [n for n in table.names if n.lower() not in OF_MODELS]
         return replace(done, columns=table.names, findings=(*done.findings, *_beside(more)))
-    at_risk = _named(table, AT_RISK)
-    if described is None and at_risk is not None:
-        return _survival(name, table, at_risk, rules)
-    output = OutputTable.of(table, described)
+    if described is None and is_survival(table):
+        findings = tuple(survival_findings(table, rules))
+        return Checked(name, "survival table", survival_barns(table), findings, table.names)
+    told = described or Described()
+    output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal), rules.totals)
     if output is None:
         reason = "no column is a statistic that is known, and nothing about it was checked"
         return replace(_custom(name, reason), columns=table.names)
     barns = {one.barn.name: None for one in output.statistics.values()}
     if output.counts is not None:
         barns = {"frequencies": None} | barns
-    findings = [*table_findings(output, rules)]
+    found = [*table_findings(output, rules)]
     if output.largest:
-        findings.append(
+        found.append(
             Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",
                     "remove these columns before the table leaves: they are for this check alone")
         )  # fmt: skip
@@ -215,46 +263,7 @@ def _of_table(
         name,
         "table",
         tuple(barns),
-        tuple(findings),
+        tuple(found),
         table.names,
         Counts.of(name, output, rules, checksum),
     )
-
-
-def _named(table: Table, among: Sequence[str]) -> str | None:
-    return next((name for name in table.names if name.lower() in among), None)
-
-
-def _survival(name: str, table: Table, at_risk: str, rules: Rules) -> Checked:
-    """Check a survival table: who is at risk in a line, and who has left since the one before."""
-    few = f"fewer than {rules.survival_threshold} persons"
-    columns = [(at_risk, f"{few} at risk")]
-    events = _named(table, EVENTS)
-    if events is not None:
-        columns.append((events, f"{few} leave: the difference of two lines is a count too"))
-    findings = []
-    for column, what in columns:
-        values = numbers(table[column], column)
-        if np.any(values < 0):
-            row = int(np.flatnonzero(values < 0)[0]) + 1
-            raise CaveatError("a count is below 0", column=column, row=row)
-        low = np.flatnonzero((values > 0) & (values < rules.survival_threshold))
-        if column == at_risk:
-            gone = np.append(0.0, -np.diff(values))
-            left = np.flatnonzero((gone > 0) & (gone < rules.survival_threshold))
-            few_gone = tuple((int(row), column) for row in left)
-            if few_gone:
-                reason = f"{cells_in_words(few_gone)}: {few} less than in the line before"
-                findings.append(
-                    Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, few_gone)
-                )
-        cells = tuple((int(row), column) for row in low)
-        if cells:
-            reason = f"{cells_in_words(cells)}: {what}"
-            findings.append(Finding("survival", Verdict.REFUSE, reason, SURVIVAL.remedy, cells))
-    if events is None:
-        findings.append(
-            Finding("survival", Verdict.REVIEW, "how many leave in each line is not said",
-                    "add a column events")
-        )  # fmt: skip
-    return Checked(name, "survival table", (SURVIVAL.name,), tuple(findings), table.names)

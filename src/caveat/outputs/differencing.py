@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.special import gammainc
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.bands import between
-from caveat.outputs.finding import Finding
-from caveat.outputs.output_table import OutputTable, rounded_to
+from caveat.outputs.cell_numbers import SMALLEST_BASE, base_of, rounded_to
+from caveat.outputs.finding import Finding, named_in_words
+from caveat.outputs.output_table import OutputTable
 from caveat.outputs.statbarns import Rules, Verdict
 
 __all__ = ["Counts", "Difference", "compare_counts", "differencing_findings"]
@@ -32,6 +34,9 @@ Margin = dict[tuple[str, ...], tuple[float, int]]
 MOST_CELLS = 20_000
 """Of a larger table the ledger keeps the total only."""
 
+CHANCE, SURE = 0.05, 0.001
+"""How rarely tables of different persons agree in so many cells: to be looked at, to be refused."""
+ODD = 10  # of so many counts that differ one may go the other way in nearly nested tables
 MANY = 6  # common columns up to which all margins are compared
 REMEDY = "publish one of the two, or make the difference larger: merge categories, or round both"
 
@@ -52,6 +57,8 @@ class Counts:
         The published totals, by the cell with "" for what was summed over.
     sha256
         The checksum of the file; empty if there is none.
+    rounded
+        The base that counts are said to be rounded to, 1 if they are not; None if nothing is said.
     """
 
     name: str
@@ -59,6 +66,7 @@ class Counts:
     cells: Cells
     totals: Cells
     sha256: str = ""
+    rounded: int | None = None
 
     __repr__ = without_values
 
@@ -73,13 +81,14 @@ class Counts:
             plain = tuple("" if value.lower() in rules.totals else value for value in cell)
             into = inner if plain == cell else totals
             into[plain] = None if math.isnan(count) else count
-        return cls(name, table.keys, inner, totals, checksum)
+        return cls(name, table.keys, inner, totals, checksum, table.rounded)
 
     @property
     def base(self) -> int:
-        """What the counts are rounded to; 0 if they are not."""
+        """What the counts are rounded to, as it is said or else guessed; 0 if they are not."""
         shown = [*self.cells.values(), *self.totals.values()]
-        return rounded_to(np.array([np.nan if count is None else count for count in shown]))
+        counts = np.array([np.nan if count is None else count for count in shown])
+        return base_of(self.rounded, counts)
 
     def margin(self, names: Sequence[str]) -> Margin:
         """Return counts over some of the keys: the sum of visible cells, and how many are hidden.
@@ -115,6 +124,7 @@ class Counts:
             "total": None if hidden else total,
             "cells": listed if small else None,
             "totals": totals if small else None,
+            "rounded": self.rounded,
         }
 
     @classmethod
@@ -122,8 +132,11 @@ class Counts:
         """Read what the ledger keeps."""
         try:
             name, keys = str(entry["what"]), tuple(str(key) for key in entry["columns"])
+            rounded = entry.get("rounded")
+            if rounded is not None and (not isinstance(rounded, int) or rounded < 1):
+                raise ValueError
             if entry["cells"] is None:
-                return cls(name, (), {(): entry["total"]}, {}, str(entry["sha256"]))
+                return cls(name, (), {(): entry["total"]}, {}, str(entry["sha256"]), rounded)
             cells, totals = (
                 {tuple(str(one) for one in cell): _count(count) for *cell, count in entry[part]}
                 for part in ("cells", "totals")
@@ -136,7 +149,7 @@ class Counts:
                 where="ledger",
                 do="take the file from a backup: without the entry differences are not seen",
             ) from None
-        return cls(name, keys, cells, totals, str(entry["sha256"]))
+        return cls(name, keys, cells, totals, str(entry["sha256"]), rounded)
 
 
 def _count(value: Any) -> float | None:
@@ -157,10 +170,13 @@ class Difference:
         The values of the common columns.
     hidden
         Whether it is that of a cell that one of the tables hides.
+    sure
+        Whether the tables are about the same persons, or some of them, as far as counts can tell.
     """
 
     cell: Mapping[str, str]
     hidden: bool
+    sure: bool = True
 
 
 def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Difference]:
@@ -181,10 +197,12 @@ def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Differenc
     [{'sex': 'f'}]
     """
     common = tuple(name for name in one.keys if name in other.keys)
-    if one.base and one.base == other.base:  # rounding is a remedy: differences are not exact
+    # Rounding is a remedy: differences are not exact.
+    if one.base and other.base and math.gcd(one.base, other.base) >= SMALLEST_BASE:
         return []
-    if len(_signs(one.margin(common), other.margin(common))) > 1:
-        return []  # neither is a part of the other
+    related = _related(one, other, common, threshold)
+    if related is Verdict.SAFE:
+        return []
     found: list[Difference] = []
     within: set[tuple[tuple[str, str], ...]] = set()  # what a finer cell has said already
     pairs = [(names, one.margin(names), other.margin(names)) for names in _subsets(common)]
@@ -196,9 +214,53 @@ def compare_counts(one: Counts, other: Counts, threshold: int) -> list[Differenc
             if told is not None and (same or not told):
                 named = tuple(zip(names, cell, strict=True))
                 if named not in within:
-                    found.append(Difference(dict(named), told))
+                    found.append(Difference(dict(named), told, related is Verdict.REFUSE))
                     within.update(_subsets(named))
     return [*found, *_of_bands(one, other, common, threshold)]
+
+
+def _related(one: Counts, other: Counts, common: tuple[str, ...], threshold: int) -> Verdict:
+    """Say by the counts of common cells whether two tables are about the same persons.
+
+    One of them is about some of the other's persons if no count goes the other way. With counts
+    that go both ways there are three cases left in which a small difference is one of few persons.
+
+    Most counts are equal: tables of different persons agree in a cell with the probability that
+    coin tosses divide its persons evenly, at most, and so in a number of cells that is at most
+    Poisson. All but one in ten of the differences go one way, and those that do not are small:
+    nearly nested. All are small and the totals are equal: persons moved between cells.
+    """
+    first, second = one.margin(common), other.margin(common)
+    pairs = [
+        (first[cell][0], second[cell][0])
+        for cell in first.keys() & second.keys()
+        if not first[cell][1] and not second[cell][1] and first[cell][0] + second[cell][0] > 0
+    ]
+    differ = [a - b for a, b in pairs if a != b]
+    up = sum(left > 0 for left in differ)
+    if up in (0, len(differ)):
+        return Verdict.REFUSE
+    said = one.rounded is not None and other.rounded is not None
+    if one.base or other.base or (not said and rounded_to(np.array(pairs).ravel())):
+        return Verdict.SAFE
+    equal = len(pairs) - len(differ)
+    if equal >= max(2, len(differ)):
+        chance = float(gammainc(equal, sum(_evenly(a + b) for a, b in pairs)))
+        if chance <= CHANCE:
+            return Verdict.REFUSE if chance <= SURE else Verdict.REVIEW
+    fewer = min(up, len(differ) - up)
+    odd = [left for left in differ if (left > 0) == (2 * up < len(differ))]
+    if fewer * ODD <= len(differ) and max(map(abs, odd)) < threshold:
+        return Verdict.REVIEW
+    small = max(map(abs, differ)) < threshold
+    whole = first.keys() == second.keys() and _evenly(2 * sum(a for a, _ in pairs)) <= CHANCE
+    return Verdict.REVIEW if small and whole and sum(differ) == 0 else Verdict.SAFE
+
+
+def _evenly(persons: float) -> float:
+    """Return the probability that coin tosses divide persons into two equal halves."""
+    half = persons / 2
+    return math.exp(math.lgamma(persons + 1) - 2 * math.lgamma(half + 1) - persons * math.log(2))
 
 
 def _of_bands(
@@ -264,13 +326,17 @@ def differencing_findings(
         if other.sha256 and other.sha256 == new.sha256:
             continue
         found = compare_counts(new, other, rules.threshold)
+        if not found and None in (new.rounded, other.rounded):
+            yield from _if_not_rounded(new, other, rules)
         hidden = [one for one in found if one.hidden]
-        few = [one for one in found if not one.hidden]
+        few = [one for one in found if not one.hidden and one.sure]
+        perhaps = [one for one in found if not one.hidden and not one.sure]
         if hidden:
             yield Finding(
                 "differencing",
                 Verdict.REFUSE,
-                f"with {other.name} hidden cells can be computed: {_in_words(hidden)}",
+                f"with {other.name} hidden cells can be computed: "
+                f"{named_in_words([one.cell for one in hidden])}",
                 "hide the same cells in both tables",
             )
         if few:
@@ -278,15 +344,27 @@ def differencing_findings(
                 "differencing",
                 Verdict.REFUSE,
                 f"it differs from {other.name} by fewer than {rules.threshold} persons: "
-                f"{_in_words(few)}",
+                f"{named_in_words([one.cell for one in few])}",
                 REMEDY,
+            )
+        if perhaps:
+            yield Finding(
+                "differencing",
+                Verdict.REVIEW,
+                f"it seems to be about the persons of {other.name}, and differs from it by fewer "
+                f"than {rules.threshold}: {named_in_words([one.cell for one in perhaps])}",
+                f"see whether both are of the same data; if so, {REMEDY}",
             )
 
 
-def _in_words(found: Sequence[Difference]) -> str:
-    cells = [
-        ", ".join(f"{name} {value}" for name, value in one.cell.items()) or "all together"
-        for one in found[:3]
-    ]
-    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
-    return "; ".join(cells) + more
+def _if_not_rounded(new: Counts, other: Counts, rules: Rules) -> Iterator[Finding]:
+    """Say what was passed over because tables only look rounded."""
+    base = math.gcd(new.base, other.base)
+    plain = [one if one.rounded else replace(one, rounded=1) for one in (new, other)]
+    if new.base and other.base and compare_counts(plain[0], plain[1], rules.threshold):
+        yield Finding(
+            "differencing",
+            Verdict.REVIEW,
+            f"differences from {other.name} were passed over, as both look rounded to {base}",
+            f"say rounded = {base} in [[output]] of the rules, or rounded = 1 if it is chance",
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from caveat.outputs.statbarns import Verdict
 if TYPE_CHECKING:
     from caveat.outputs.differencing import Counts
 
-__all__ = ["Cell", "Checked", "Finding", "cells_in_words"]
+__all__ = ["Cell", "Checked", "Finding", "cells_in_words", "named_in_words"]
 
 Cell = tuple[int, str]
 
@@ -52,7 +52,8 @@ class Checked:
     name
         The file, or what else it is called.
     form
-        "table", "regression", "survival table", "evidence", "report" or "custom".
+        "table", "regression", "survival table", "evidence", "report", "synthetic table",
+        "manifest", "file of a run" or "custom".
     barns
         The names of the statbarns whose rules it was held to.
     findings
@@ -96,3 +97,19 @@ def cells_in_words(cells: Sequence[Cell], *, columns: bool = False) -> str:
     if more > 0:
         parts.append(f"{more:,} more")
     return start + " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def named_in_words(cells: Sequence[Mapping[str, str]]) -> str:
+    """Return cells by the values of their keys, the first three of them.
+
+    Examples
+    --------
+    >>> named_in_words([{"region": "n", "sex": "f"}, {}])
+    'region n, sex f; all together'
+    """
+    named = [
+        ", ".join(f"{name} {value}" for name, value in cell.items()) or "all together"
+        for cell in cells[:3]
+    ]
+    more = f" and {len(cells) - 3:,} more" if len(cells) > 3 else ""
+    return "; ".join(named) + more

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import (
+    SMALLEST_BASE,
+    base_of,
+    is_numeric,
+    mostly_numbers,
+    numbers,
+    written_decimal,
+)
 from caveat.outputs.finding import Cell
+from caveat.outputs.marks import Marks, marks_of, unmarked
 from caveat.outputs.statbarns import STATBARNS, Statbarn, barn_of, known_barn
-from caveat.table import Column, Table
+from caveat.outputs.written_cells import cell_text
+from caveat.table import Table
 
-__all__ = ["Described", "OutputTable", "Statistic", "numbers", "rounded_to"]
+__all__ = ["Described", "OutputTable", "Statistic"]
 
 Floats = NDArray[np.float64]
 
-HIDDEN = frozenset(
-    {"", "-", "*", ".", "..", ":", "x", "c", "[c]", "(c)", "suppressed", "hidden", "×"}
-)
-"""What stands in a cell that is hidden; also whatever begins with <."""
-
 LARGEST = re.compile(r"largest[ _-]?(\d+)", re.IGNORECASE)
-# Fewer counts, or even ones, are multiples of a number by chance.
-FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
 FREQUENCIES = STATBARNS["frequencies"]
+VALUE = ("value", "cell value", "obs_value")
+TIMES = re.compile(
+    r"(?:survey |reference )?(?:years?|quarter|month|week|wave|period|time|date|jahr|berichtsjahr)",
+    re.IGNORECASE,
+)
+"""Columns of numbers that are keys even if they are the same in every row."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,15 @@ class Described:
         statistics do so too, unless they are numbers that tell no rows apart.
     across
         Of a cross table: what the header holds.
+    decimal
+        The decimal sign of numbers that are written as text, point or comma; None to see it from
+        the table.
+    status
+        The column that says which cells are hidden.
+    nested
+        Keys whose values have one value of another by their nature: municipalities of regions.
+    rounded
+        The base that counts are rounded to, 1 if they are not; None to guess it from them.
     """
 
     form: str = "long"
@@ -61,6 +76,10 @@ class Described:
     largest: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     across: str = "columns"
+    decimal: str | None = None
+    status: str | None = None
+    nested: tuple[str, ...] = ()
+    rounded: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +117,14 @@ class OutputTable:
         Row and column in the file for each cell.
     unknown
         Columns of numbers that say neither which cell a row is nor what they are.
+    marks
+        What is said of cells; None if no column does.
+    guessed
+        Whether the counts are a column of values that could be amounts as well.
+    nested
+        Keys whose values have one value of another by their nature.
+    rounded
+        The base that counts are said to be rounded to; None if nothing is said.
     """
 
     keys: tuple[str, ...]
@@ -109,45 +136,98 @@ class OutputTable:
     columns: tuple[str, ...]
     places: tuple[Cell, ...]
     unknown: tuple[str, ...] = ()
+    marks: Marks | None = None
+    guessed: bool = False
+    nested: tuple[str, ...] = ()
+    rounded: int | None = None
 
     __repr__ = without_values
 
     @classmethod
-    def of(cls, table: Table, described: Described | None = None) -> OutputTable | None:
-        """Read a table as an output; None if no column is a known statistic."""
+    def of(
+        cls,
+        table: Table,
+        described: Described | None = None,
+        totals: frozenset[str] = frozenset({"total"}),
+    ) -> OutputTable | None:
+        """Read a table as an output; None if no column is a known statistic.
+
+        Parameters
+        ----------
+        table
+            The table.
+        described
+            What its columns are, where their names do not say it.
+        totals
+            What totals are called, in small letters.
+        """
         described = described or Described()
         _check_names(table, described)
+        decimal = described.decimal or written_decimal(table)
         if described.form == "cross":
-            return _cross(table, described)
-        found = _statistics(table, described)
-        count = described.count or next(
-            (name for name, barn in found.items() if barn is FREQUENCIES), None
-        )
-        largest = described.largest or _largest(table)
-        if count is None and not found:
+            return _cross(table, described, decimal)
+        if described == Described(decimal=described.decimal) and _has_margin(
+            table, decimal, totals
+        ):
+            return replace(_cross(table, described, decimal), guessed=True)
+        return cls._long(table, described, decimal)
+
+    @classmethod
+    def _long(cls, table: Table, described: Described, decimal: str | None) -> OutputTable | None:
+        """Read a table with a row a cell."""
+        found = _statistics(table, described, decimal)
+        marks = marks_of(table, described.status, described.keys)
+        value = _value(table, described, decimal) if marks and not found else None
+        if value is not None:
+            found = {value: _counts_or_amounts(numbers(table[value], value, decimal))}
+        if described.count is None and not found:
             return None
+        counted = [name for name, barn in found.items() if barn is FREQUENCIES]
+        count = described.count or next(iter(counted), "")
+        largest = described.largest or _largest(table)
         chosen = {name: barn for name, barn in found.items() if barn is not FREQUENCIES}
-        others = {*chosen, *largest, *([count] if count else ())}
+        others = {*chosen, *largest, count, marks.column if marks else ""}
         rest = tuple(name for name in table.names if name not in others)
-        unknown = _unknown(table, rest, described.keys)
+        unknown = _unknown(table, rest, described.keys, decimal)
         keys = tuple(name for name in rest if name not in unknown)
+
+        def column(name: str) -> Floats:
+            return unmarked(numbers(table[name], name, decimal), marks)
+
+        statistics = {
+            name: Statistic(
+                barn,
+                described.statistics.get(name, "total" if name == value else name),
+                column(name),
+            )
+            for name, barn in chosen.items()
+            if name not in largest
+        }
         return cls(
             keys,
             _unique_cells(keys, _rows(table, keys)),
-            None if count is None else _counts(numbers(table[count], count), count),
-            count or "",
-            {
-                name: Statistic(
-                    barn, described.statistics.get(name, name), numbers(table[name], name)
-                )
-                for name, barn in chosen.items()
-                if name not in largest
-            },
-            tuple(numbers(table[name], name) for name in largest),
+            _counts(column(count), count) if count else None,
+            count,
+            statistics,
+            tuple(numbers(table[name], name, decimal) for name in largest),
             table.names,
             tuple((row, count or next(iter(chosen))) for row in range(table.n_rows)),
             unknown,
+            marks,
+            value is not None and count == value,
+            described.nested,
+            described.rounded,
         )
+
+    @property
+    def base(self) -> int:
+        """What counts are rounded to, as it is said or else guessed; 0 if they are not."""
+        return base_of(self.rounded, self.counts)
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether counts are said to be rounded, to a base that protects them."""
+        return self.rounded is not None and self.base >= SMALLEST_BASE
 
     def named(self, row: int) -> dict[str, str]:
         """Return the values of the keys in a row."""
@@ -157,7 +237,10 @@ class OutputTable:
 def _check_names(table: Table, described: Described) -> None:
     if table.n_rows == 0:
         raise CaveatError("the table has no rows", do="check how it was made")
-    wanted = (described.count, *described.statistics, *described.largest, *described.keys)
+    wanted = (
+        described.count, described.status, *described.statistics, *described.largest,
+        *described.keys, *described.nested,
+    )  # fmt: skip
     for name in wanted:
         if name is not None and name not in table:
             raise CaveatError(
@@ -165,7 +248,7 @@ def _check_names(table: Table, described: Described) -> None:
             )
 
 
-def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
+def _statistics(table: Table, described: Described, decimal: str | None) -> dict[str, Statbarn]:
     """Return the columns that hold a statistic, by what they are declared or called."""
     found: dict[str, Statbarn] = {}
     for name in table.names:
@@ -175,7 +258,7 @@ def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
             found[name] = FREQUENCIES
         elif name not in (*described.largest, *described.keys) and not LARGEST.fullmatch(name):
             barn = known_barn(name)
-            if barn is not None and _is_numeric(table[name]):
+            if barn is not None and is_numeric(table[name], decimal):
                 found[name] = barn
     counts = [name for name, barn in found.items() if barn is FREQUENCIES]
     if len(counts) > 1 and described.count is None:
@@ -186,55 +269,39 @@ def _statistics(table: Table, described: Described) -> dict[str, Statbarn]:
     return found
 
 
+def _value(table: Table, described: Described, decimal: str | None) -> str | None:
+    """Return the column of values of a table that says which of them are hidden."""
+    for name in table.names:
+        if name.lower() in VALUE and name not in described.keys:
+            return name if is_numeric(table[name], decimal) else None
+    return None
+
+
+def _counts_or_amounts(values: Floats) -> Statbarn:
+    shown = values[np.isfinite(values)]
+    whole = not np.any((shown < 0) | (shown % 1 != 0))
+    return FREQUENCIES if whole else STATBARNS["linear aggregates"]
+
+
 def _largest(table: Table) -> tuple[str, ...]:
     """Return the columns with the largest contributions, by their numbers."""
     found = {int(m[1]): name for name in table.names if (m := LARGEST.fullmatch(name))}
     return tuple(found[number] for number in sorted(found))
 
 
-def _unknown(table: Table, names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+def _unknown(
+    table: Table, names: tuple[str, ...], keys: tuple[str, ...], decimal: str | None
+) -> tuple[str, ...]:
     """Return columns of numbers without which the rows are told apart as well: no keys."""
     kept = list(names)
     for name in reversed(names):
-        varies = table.n_rows == 1 or table[name].n_levels > 1
-        if table[name].kind.is_number and varies and name not in keys:
+        column = table[name]
+        when = table.n_rows > 1 and column.n_levels == 1 and TIMES.fullmatch(name.strip())
+        if not when and name not in keys and mostly_numbers(column, decimal):
             others = [other for other in kept if other != name]
             if len(set(_rows(table, others))) == table.n_rows:
                 kept.remove(name)
     return tuple(name for name in names if name not in kept)
-
-
-def _is_numeric(column: Column) -> bool:
-    """Whether cells are numbers, but for signs of hidden ones."""
-    if column.kind.is_number:
-        return True
-    values = {str(value).strip() for value in column.levels.tolist()}
-    return all(_number(value) is not None for value in values)
-
-
-def numbers(column: Column, name: str) -> Floats:
-    """Return the cells as numbers, NaN where a cell is hidden or missing."""
-    if column.kind.is_number:
-        return column.cell_numbers
-    of_level = []
-    for code, level in enumerate(column.levels.tolist()):
-        number = _number(str(level).strip())
-        if number is None:
-            row = int(np.flatnonzero(column.codes == code)[0]) + 1
-            raise CaveatError("a cell is neither a number nor hidden", column=name, row=row)
-        of_level.append(number)
-    return np.array([*of_level, *([math.nan] * len(column.missing))])[column.codes]
-
-
-def _number(text: str) -> float | None:
-    """Return a cell as a number, NaN for the sign of a hidden one, None for anything else."""
-    if text.lower() in HIDDEN or text.startswith("<"):
-        return math.nan
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _counts(values: Floats, name: str) -> Floats:
@@ -251,15 +318,8 @@ def _counts(values: Floats, name: str) -> Floats:
 
 
 def _rows(table: Table, keys: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    columns = [[_text(value) for value in table[key].values] for key in keys]
+    columns = [[cell_text(value) for value in table[key].values] for key in keys]
     return tuple(zip(*columns, strict=True)) if columns else ((),) * table.n_rows
-
-
-def _text(value: Any) -> str:
-    """Return a value of a key as text: the same from all formats of files."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
 
 
 def _unique_cells(
@@ -278,13 +338,13 @@ def _unique_cells(
     return cells
 
 
-def _cross(table: Table, described: Described) -> OutputTable:
+def _cross(table: Table, described: Described, decimal: str | None) -> OutputTable:
     """Return a cross table of counts as one row a cell."""
     side, *names = table.names
     if not names:
         raise CaveatError("a cross table has a column beside its first", do="give it as long")
-    labels = [_text(value) for value in table[side].values]
-    columns = {name: _counts(numbers(table[name], name), name) for name in names}
+    labels = [cell_text(value) for value in table[side].values]
+    columns = {name: _counts(numbers(table[name], name, decimal), name) for name in names}
     rows = range(table.n_rows)
     keys = (side, described.across)
     cells = tuple((labels[row], name) for row in rows for name in names)
@@ -297,19 +357,18 @@ def _cross(table: Table, described: Described) -> OutputTable:
         (),
         table.names,
         tuple((row, name) for row in rows for name in names),
+        rounded=described.rounded,
     )
 
 
-def rounded_to(counts: Floats) -> int:
-    """Return the base that all counts are multiples of; 0 if they are not rounded.
-
-    Examples
-    --------
-    >>> rounded_to(np.array([15, 20, 35, 5, 70, 45])), rounded_to(np.array([15, 20, 36, 5, 71, 45]))
-    (5, 0)
-    """
-    whole = counts[np.isfinite(counts) & (counts != 0)]  # zero is a multiple of everything
-    if len(whole) < FEWEST_ROUNDED or np.any(whole % 1 != 0):
-        return 0
-    base = reduce(math.gcd, whole.astype(np.int64).tolist(), 0)
-    return base if base >= SMALLEST_BASE else 0
+def _has_margin(table: Table, decimal: str | None, totals: frozenset[str]) -> bool:
+    """Whether the last column is the sum of all others but the first, and all are whole."""
+    side, *names = table.names
+    if len(names) < 3 or names[-1].strip().lower() not in totals or mostly_numbers(table[side]):
+        return False
+    if not all(is_numeric(table[name], decimal) for name in names):
+        return False
+    cells = np.array([numbers(table[name], name, decimal) for name in names])
+    shown = np.isfinite(cells).all(axis=0)
+    whole = not np.any((cells < 0) | (cells % 1 > 0))
+    return bool(whole and shown.any() and np.all((cells[:-1].sum(0) == cells[-1])[shown]))

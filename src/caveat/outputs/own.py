@@ -14,9 +14,17 @@ from caveat.evidence import check, external, read, withheld
 from caveat.outputs.finding import Finding
 from caveat.outputs.statbarns import Rules, Verdict
 
-__all__ = ["check_evidence", "evidence_findings", "few_behind", "report_findings", "version_of"]
+__all__ = [
+    "check_evidence",
+    "evidence_findings",
+    "few_behind",
+    "part_of_run",
+    "report_findings",
+    "version_of",
+]
 
 PAGE = re.compile(r'<body class="(internal|external)">')
+MANIFEST = "manifest.json"
 MARKDOWN = re.compile(r"^Disclosure report, (internal|external) version", re.MULTILINE)
 
 
@@ -102,12 +110,59 @@ def report_findings(path: Path, version: str, rules: Rules) -> Iterator[Finding]
 
 def _belongs(report: Path, evidence: Path) -> bool:
     """Whether a run has written both, by the checksums in its manifest."""
+    listed = _listed(report.parent)
+    return all(_is_listed(file, listed) for file in (report, evidence))
+
+
+def _listed(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what a manifest says about the files of a folder; nothing if there is none."""
     try:
-        content = parse((report.parent / "manifest.json").read_bytes())
-        listed = {entry["name"]: entry["sha256"] for entry in content["files"]}
-        return all(
-            listed.get(file.name) == sha256(file.read_bytes()).hexdigest()
-            for file in (report, evidence)
-        )
+        content = parse((folder / MANIFEST).read_bytes())
+        return {str(entry["name"]): dict(entry) for entry in content["files"]}
     except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _is_listed(file: Path, listed: dict[str, dict[str, Any]]) -> bool:
+    try:
+        checksum = sha256(file.read_bytes()).hexdigest()
+    except OSError:
         return False
+    return listed.get(file.name, {}).get("sha256") == checksum
+
+
+def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
+    """Return what a file of a run is that is neither evidence nor a report; None for others.
+
+    Parameters
+    ----------
+    path
+        The file.
+    is_table
+        Whether it can be read as a table.
+    """
+    listed = _listed(path.parent)
+    if path.name == MANIFEST and listed:
+        return "manifest", Finding(
+            "confidential",
+            Verdict.REVIEW,
+            "it is the list of the files of a folder, those for the inside among them",
+            "leave it inside; it says which files may leave",
+        )
+    if "evidence.json" not in listed or not _is_listed(path, listed):
+        return None
+    if listed[path.name].get("confidential") is not False:
+        return "file of a run", Finding(
+            "confidential",
+            Verdict.REFUSE,
+            "the manifest of the run keeps it inside",
+            "publish what manifest.json does not call confidential",
+        )
+    if not is_table:
+        return None
+    return "synthetic table", Finding(
+        "synthetic",
+        Verdict.REVIEW,
+        "it is the synthetic table of a run: records, to which rules for outputs do not apply",
+        "decide by the report beside it, which says what the table gives away",
+    )

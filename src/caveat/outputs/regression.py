@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import numbers
 from caveat.outputs.finding import Finding
-from caveat.outputs.output_table import numbers
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict
 from caveat.table import Table
 

@@ -25,6 +25,7 @@ __all__ = [
     "barn_of",
     "known_barn",
     "percentile_of",
+    "plain_name",
 ]
 
 PAPER = "Green, Ritchie and White, The statbarn, section 3.2 and table 1"
@@ -313,6 +314,12 @@ STATBARNS: Mapping[str, Statbarn] = {
 }  # fmt: skip
 """The twelve barns, six that are looked into and six that are published after a check of form."""
 
+_GERMAN = {
+    "anzahl": "count", "fälle": "cases", "personen": "persons", "häufigkeit": "frequency",
+    "mittelwert": "mean", "durchschnitt": "average", "summe": "sum", "anteil": "share",
+    "zentralwert": "median", "varianz": "variance",
+    "standardabweichung": "standard deviation", "schiefe": "skewness", "spannweite": "range",
+}  # fmt: skip
 _BY_MEMBER = {member: barn for barn in STATBARNS.values() for member in barn.members}
 
 
@@ -340,10 +347,22 @@ def barn_of(statistic: str) -> Statbarn:
 
 def known_barn(statistic: str) -> Statbarn | None:
     """Return the barn of a statistic; None if it is in none."""
-    plain = re.sub(r"[\s_-]+", " ", statistic).strip().lower()
+    plain = plain_name(statistic)
     if re.fullmatch(r"[pq]\d{1,2}(\.\d+)?", plain):
         plain = "percentile"
     return _BY_MEMBER.get(plain)
+
+
+def plain_name(statistic: str) -> str:
+    """Return the name of a statistic as barns have it.
+
+    Examples
+    --------
+    >>> plain_name("Odds_Ratio"), plain_name("Mittelwert")
+    ('odds ratio', 'mean')
+    """
+    plain = re.sub(r"[\s_-]+", " ", statistic).strip().lower()
+    return _GERMAN.get(plain, plain)
 
 
 def percentile_of(name: str) -> float:

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.outputs.cell_numbers import last_place, rounded_to
 from caveat.outputs.dominance import few_have_most, largest_can_be_told
-from caveat.outputs.finding import Finding, cells_in_words
-from caveat.outputs.output_table import OutputTable, Statistic, rounded_to
-from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of
+from caveat.outputs.finding import Finding, cells_in_words, named_in_words
+from caveat.outputs.grid import Grid, lines_of, named_place, place_of
+from caveat.outputs.hidden_cells import Place, computable, left_out
+from caveat.outputs.output_table import OutputTable, Statistic
+from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of, plain_name
 
-__all__ = ["dominates", "table_findings"]
+__all__ = ["dominates", "statistic_findings", "table_findings"]
 
 Floats = NDArray[np.float64]
 Rows = list[int]
@@ -24,11 +27,23 @@ Rows = list[int]
 COUNTS = STATBARNS["frequencies"]
 AGGREGATES = STATBARNS["linear aggregates"]
 SUMS, MEANS = ("total", "sum"), ("mean", "average")
+HIDE_MORE = "hide a second cell in each row and column with a hidden one, or use caveat tables"
 SLACK = 1e-9  # by so much, of a total, sums of decimal numbers may differ from it
 
 
 def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
     """Hold a table to the rules of the barns that its columns belong to."""
+    yield from _marked(table)
+    if table.counts is not None:
+        yield from _low(table, table.counts, rules)
+        if not table.is_rounded:  # a rounded 0 is not nobody
+            yield from _empty_and_full(table, table.counts, rules)
+        yield from _totals(table, None, table.counts, rules)
+    yield from statistic_findings(table, rules)
+
+
+def statistic_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
+    """Hold all columns but the counts to the rules of their barns."""
     if table.unknown:
         yield Finding(
             "unknown",
@@ -36,13 +51,49 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
             f"what {' and '.join(table.unknown[:3])} holds is not known",
             "say so with statistics = { … }, or with keys = [ … ], in [[output]] of the rules",
         )
-    lines = _lines(table, rules)
-    if table.counts is not None:
-        yield from _low(table, table.counts, rules)
-        yield from _empty_and_full(table, table.counts, lines, rules)
-        yield from _totals(table, table.counts, rules)
     for name, statistic in table.statistics.items():
         yield from _statistic(table, name, statistic, rules)
+
+
+def _marked(table: OutputTable) -> Iterator[Finding]:
+    """See what a column says of cells: hidden ones must be empty, and why they are is not said."""
+    marks = table.marks
+    name = table.count_name
+    if table.guessed and marks is None:
+        yield Finding(
+            "unknown", Verdict.REVIEW,
+            "it was read as a cross table of persons; amounts look alike",
+            'say form = "cross" in [[output]] of the rules',
+        )  # fmt: skip
+    elif table.guessed:
+        yield Finding(
+            "unknown", Verdict.REVIEW,
+            f"{name} was taken for numbers of persons; amounts look alike",
+            f'say count = "{name}", or statistics = {{ "{name}" = "total" }}, in [[output]] of the '
+            "rules",
+        )  # fmt: skip
+    if marks is None:
+        return
+    columns = {column: one.values for column, one in table.statistics.items()}
+    if table.counts is not None:
+        columns[name] = table.counts
+    seen = tuple(
+        (row, column) for column, values in columns.items() for row in sorted(marks.hidden)
+        if not math.isnan(values[row])
+    )  # fmt: skip
+    if seen:
+        yield Finding(
+            "hidden", Verdict.REFUSE,
+            f"{cells_in_words(seen, columns=len(columns) > 1)}: {marks.column} says that the cell "
+            "is hidden, and its value is there",
+            "empty the cell", seen,
+        )  # fmt: skip
+    if marks.reasons:
+        yield Finding(
+            "hidden", Verdict.REVIEW,
+            f"{marks.column} says why cells are hidden: that tells which are the small ones",
+            "say only that they are hidden",
+        )  # fmt: skip
 
 
 def _found(
@@ -59,99 +110,169 @@ def _found(
 def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
     low = np.flatnonzero((counts > 0) & (counts < rules.threshold)).tolist()
     what = f"fewer than {rules.threshold} persons"
+    if table.is_rounded:
+        low = []  # rounding is a remedy
+    if table.rounded is not None and table.base:
+        odd = np.flatnonzero(np.isfinite(counts) & (counts % table.base != 0)).tolist()
+        yield from _found(
+            table, odd, "rounded", Verdict.REFUSE,
+            f"no multiple of {table.base}, to which counts are said to be rounded",
+            "round all counts, totals too",
+        )  # fmt: skip
+    elif low and table.base:
+        what += f" (counts look rounded to {table.base}; if they are, say rounded = {table.base})"
     yield from _found(table, low, "threshold", Verdict.REFUSE, what, COUNTS.remedy)
     if np.any(np.isfinite(counts) & (counts % 1 != 0)):
         yield Finding(
             "weighted",
             Verdict.REVIEW,
             "counts are not whole: the rules are about persons, not about weights or noise",
-            "hand in the numbers of persons too",
+            "hand in the numbers of persons too; if a point stands between thousands, say "
+            'decimal = "," in [[output]] of the rules',
         )
 
 
-def _lines(table: OutputTable, rules: Rules) -> list[Rows]:
-    """Return the rows and columns of a table: cells that differ in one key only, without totals."""
-    inner = [row for row in range(len(table.cells)) if not _totals_in(table, row, rules)]
-    found = []
-    for place in range(len(table.keys)):
-        groups: dict[tuple[str, ...], Rows] = defaultdict(list)
-        for row in inner:
-            cell = table.cells[row]
-            groups[cell[:place] + cell[place + 1 :]].append(row)
-        found += [rows for rows in groups.values() if len(rows) > 1]
-    return found
+def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
+    """Find class disclosure; combinations that are not listed are empty, unless a total denies it.
 
-
-def _totals_in(table: OutputTable, row: int, rules: Rules) -> list[int]:
-    """Return the places of the keys at which a row is a total."""
-    return [i for i, value in enumerate(table.cells[row]) if value.strip().lower() in rules.totals]
-
-
-def _empty_and_full(
-    table: OutputTable, counts: Floats, lines: list[Rows], rules: Rules
-) -> Iterator[Finding]:
+    Keys of which one follows from another are codes of each other, or tell everything.
+    """
+    places = [place_of(cell, rules.totals) for cell in table.cells]
+    grid = Grid([place for place in places if None not in place])
+    someone = set(left_out(places, counts, slack=table.base / 2))
     empty = {
         row
         for row in np.flatnonzero(counts == 0).tolist()
         if not rules.is_structural(table.named(row))
     }
-    full = set()
-    for rows in lines:
+    full, by_absence = set(), set()
+    for i, rows in lines_of(places):
         filled = [row for row in rows if counts[row] != 0]  # a hidden one may be
-        if len(filled) == 1 and counts[filled[0]] > 0 and empty.intersection(rows):
+        if len(filled) != 1 or not counts[filled[0]] > 0:
+            continue
+        if someone and someone.intersection(grid.absent(i, places[filled[0]])):
+            continue
+        if empty.intersection(rows):
             full.add(filled[0])
+        elif any(
+            not rules.is_structural(named_place(table.keys, place))
+            for place in grid.absent(i, places[filled[0]])
+        ):
+            by_absence.add(filled[0])
+    what = "all persons of a line of the table are in one cell: what is true of all is true of each"
+    yield from _found(table, sorted(full), "full", rules.full, what, COUNTS.remedy)
     yield from _found(
-        table, sorted(full), "full", rules.full,
-        "all persons of a line of the table are in one cell: what is true of all is true of each",
-        COUNTS.remedy,
+        table, sorted(by_absence - full), "full", rules.full,
+        f"{what}; combinations that are not listed are empty",
+        f"list hidden cells with a sign; else {COUNTS.remedy}",
     )  # fmt: skip
     yield from _found(
         table, sorted(empty), "empty", rules.empty,
         "nobody is in the cell: it says of everybody else what they are not",
         f"declare what must be empty under [[structural]] of the rules; else {COUNTS.remedy}",
     )  # fmt: skip
+    if rules.full is not Verdict.SAFE:
+        yield from _nested(table, grid)
 
 
-def _totals(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
+def _nested(table: OutputTable, grid: Grid) -> Iterator[Finding]:
+    """Say which keys follow from others, unless that is declared."""
+    pairs = [(table.keys[i], table.keys[j]) for i, j in grid.nested]
+    told = [(i, j) for i, j in pairs if i not in table.nested]
+    # Of two keys that follow from each other one declaration is enough.
+    told = [(i, j) for i, j in told if not (j in table.nested and (j, i) in pairs)]
+    if told:
+        one, other = told[0]
+        yield Finding(
+            "full", Verdict.REVIEW,
+            f"each value of {one} has one value of {other}: either that must be so, or it is told "
+            "of everybody",
+            f'if it must be so, say nested = ["{one}"] in [[output]] of the rules',
+        )  # fmt: skip
+
+
+def _totals(
+    table: OutputTable, column: str | None, values: Floats, rules: Rules
+) -> Iterator[Finding]:
     """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
-    where = {cell: row for row, cell in enumerate(table.cells)}
-    parts: dict[tuple[int, tuple[str, ...]], Rows] = defaultdict(list)
-    for row, cell in enumerate(table.cells):
-        for i in set(range(len(cell))) - set(_totals_in(table, row, rules)):
-            parts[i, cell[:i] + cell[i + 1 :]].append(row)
-    base = rounded_to(counts)
-    wrong, told, rested = set(), set(), False
-    for cell, row in where.items():
-        for i in _totals_in(table, row, rules):
-            rows = parts.get((i, cell[:i] + cell[i + 1 :]), [])
-            hidden = [one for one in rows if math.isnan(counts[one])]
-            left = counts[row] - np.nansum(counts[rows])
+    places = [place_of(cell, rules.totals) for cell in table.cells]
+    parts: dict[tuple[int, Place], Rows] = defaultdict(list)
+    for row, place in enumerate(places):
+        for i, value in enumerate(place):
+            if value is not None:
+                parts[i, place[:i] + place[i + 1 :]].append(row)
+    base = table.base if column is None else rounded_to(values)
+    guessed = base and (column is not None or table.rounded is None)
+    slack = base / 2 if base else last_place(values) / 2
+    signed = bool(np.any(values < 0))
+    wrong, told, rested, over = set(), set(), False, False
+    for row, place in enumerate(places):
+        for i in (i for i, value in enumerate(place) if value is None):
+            rows = parts.get((i, place[:i] + place[i + 1 :]), [])
+            hidden = [one for one in rows if math.isnan(values[one])]
+            left = values[row] - np.nansum(values[rows])
             if not rows or math.isnan(left):
                 continue
             rested |= bool(hidden)
-            slack = base * (len(rows) + 1) / 2 if base else SLACK * abs(counts[row])
-            if left < -slack or (not hidden and left > slack):
+            near = slack * (len(rows) + 1) + SLACK * abs(values[row])
+            over |= not signed and left < -near
+            if left < -near or (not hidden and left > near):
                 wrong.add(row)
-            elif not base and (len(hidden) == 1 or (hidden and left <= slack)):
+            elif not base and not signed and hidden and left <= near:
                 told.update(hidden)
-    yield from _found(
-        table, sorted(told), "recomputed", Verdict.REFUSE,
-        "the hidden cell is its total less the other cells",
-        "hide a second cell in each row and column with a hidden one",
-    )  # fmt: skip
-    # In one line two hidden cells are enough; lines that cross can tell together what none does.
-    if rested and not told and len(table.cells[0]) > 1:
+    absent: tuple[Place, ...] = ()
+    if base:  # rounded totals settle nothing
+        rested = bool(rested and guessed)
+    elif over:  # its equations are not true
+        told.clear()
+    else:
+        empty = frozenset(
+            row for row in np.flatnonzero(np.isnan(values)).tolist()
+            if rules.is_structural(table.named(row))
+        )  # fmt: skip
+        found = computable(places, values, slack=slack, known=empty, whole=column is None)
+        told.update(found.rows)
+        absent, rested = found.left_out, rested and not found.complete
+    yield from _computed(table, column, sorted(told), absent)
+    if rested:
         yield Finding(
             "pattern", Verdict.REVIEW,
             "hidden cells stand beside totals: that none follows from several of them was not "
-            "computed",
-            "make the table with caveat tables, which audits its pattern",
+            "computed" + (f", as numbers look rounded to {base}" if base else ""),
+            "say rounded = … in [[output]] of the rules: the base, or 1" if base
+            else "make the table with caveat tables, which audits its pattern",
         )  # fmt: skip
     yield from _found(
         table, sorted(wrong), "totals", Verdict.REVIEW,
-        "the total is not the sum of its cells",
-        "check how the table was made: a table that is wrong cannot be checked",
+        "the total is not the sum of its cells"
+        + (f", even if numbers are rounded to {base} as they seem to be" if guessed else ""),
+        "check how the table was made: one that is wrong, or has subtotals among its cells, cannot "
+        "be checked",
     )  # fmt: skip
+
+
+def _computed(
+    table: OutputTable, column: str | None, rows: Rows, absent: Sequence[Place]
+) -> Iterator[Finding]:
+    """Name the hidden cells that follow from what is shown, and those that were left out."""
+    if rows:
+        cells = [table.places[row] for row in rows]
+        yield Finding(
+            "recomputed",
+            Verdict.REFUSE,
+            "hidden cells can be computed from the totals: "
+            + named_in_words([table.named(row) for row in rows]),
+            HIDE_MORE,
+            tuple((row, column or shown) for row, shown in cells),
+        )
+    if absent:
+        named = [named_place(table.keys, place) for place in absent]
+        yield Finding(
+            "recomputed",
+            Verdict.REFUSE,
+            f"cells that are left out can be computed from the totals: {named_in_words(named)}",
+            HIDE_MORE,
+        )
 
 
 def _statistic(
@@ -183,6 +304,8 @@ def _statistic(
         yield from _found(table, shown_of_hidden, "threshold", Verdict.REVIEW, what, barn.remedy)
         if barn.name == "position":
             yield from _tails(table, name, statistic.said, table.counts, shown, rules)
+    if plain_name(statistic.said) in SUMS:
+        yield from _totals(table, name, statistic.values, rules)
     if barn is AGGREGATES:
         yield from _dominance(table, name, statistic, shown, rules)
 
@@ -204,7 +327,7 @@ def _dominance(
     table: OutputTable, name: str, statistic: Statistic, shown: Rows, rules: Rules
 ) -> Iterator[Finding]:
     """Hold sums to the (n, k) and the p % rule, where the largest contributions are known."""
-    needed, said = max(rules.dominance_n, 2), statistic.said.strip().lower()
+    needed, said = max(rules.dominance_n, 2), plain_name(statistic.said)
     if said not in SUMS and said not in MEANS:
         yield Finding("nk-rule", Verdict.REVIEW, f"{name}: a share is not assessed itself",
                       "hand in the total that it is a share of")  # fmt: skip

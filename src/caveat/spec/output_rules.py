@@ -52,6 +52,16 @@ OUTPUT = Group(
         "largest": Key(Many(FILLED, "columns"), "The largest contributions, the largest first."),
         "keys": Key(Many(FILLED, "columns"), "Columns that say which cell a row is."),
         "across": Key(FILLED, "Of a cross table: what its header holds.", "columns"),
+        "status": Key(FILLED, "The column that says which cells are hidden."),
+        "nested": Key(
+            Many(FILLED, "columns"), "Keys whose values have one value of another key by nature."
+        ),
+        "rounded": Key(
+            Whole(1), "The base that counts are rounded to, 1 if they are not [a guess]."
+        ),
+        "decimal": Key(
+            Choice((".", ","), "decimal sign"), "The decimal sign [seen from the file]."
+        ),
     }
 )
 FILE = Group(
@@ -103,6 +113,8 @@ class OutputRules:
             for column, statistic in rest.get("statistics", {}).items():
                 with document.at("output", i, "statistics", column):
                     barn_of(statistic)
-            rest |= {name: tuple(rest[name]) for name in ("largest", "keys") if name in rest}
+            rest |= {
+                name: tuple(rest[name]) for name in ("largest", "keys", "nested") if name in rest
+            }
             described[output["file"]] = Described(**rest)
         return cls(Rules(**given, structural=structural), described)

@@ -46,8 +46,9 @@ def _row(number: Number) -> str:
 
 
 def _figure(value: float, digits: int = 6) -> str:
-    """Return a whole number whole, and others with so many digits."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:.{digits}g}"
+    """Return a whole or large number whole, and others with so many digits."""
+    whole = value == round(value) or abs(value) >= 10_000
+    return f"{value:,.0f}" if whole else f"{value:.{digits}g}"
 
 
 def _plain(text: str) -> str:

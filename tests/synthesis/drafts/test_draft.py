@@ -96,3 +96,13 @@ def test_weights_decide_between_numbers_that_cannot_both_be_met() -> None:
         found.append(draft(DraftPlan(columns, rows=400)).table["x"].cell_numbers.mean())
     assert found[0] == pytest.approx(10, abs=0.002)
     assert found[1] == pytest.approx(10.025, abs=0.002)
+
+
+def test_totals_are_exact_to_the_last_digit() -> None:
+    columns = {
+        "pay": Numeric(1234.56, 300, least=0, decimals=2),
+        "age": Numeric(41.3, 11, least=16, most=90, whole=True),
+    }
+    table = draft(DraftPlan(columns, rows=1000)).table
+    assert round(table["pay"].cell_numbers.sum(), 4) == 1234560
+    assert table["age"].cell_numbers.sum() == 41300

@@ -65,4 +65,5 @@ def test_whole_numbers_stay_whole() -> None:
     )
     assert all((cells == np.round(cells)).all() for cells in found.values())
     assert np.corrcoef(found["x"], found["y"])[0, 1] == pytest.approx(0.5, abs=1e-4)
-    assert found["x"].mean() == pytest.approx(10, abs=1e-3)
+    # A published mean is exact before rows evolve, and stays what it is.
+    assert found["x"].sum() == rows["x"].sum()

@@ -10,7 +10,7 @@ import numpy as np
 
 from caveat.discreet import without_values
 from caveat.seeds import rng_of
-from caveat.synthesis.drafts.columns import Category, Derived, Numeric, Rows, with_derived
+from caveat.synthesis.drafts.columns import Category, Derived, Floats, Numeric, Rows, with_derived
 from caveat.synthesis.drafts.nearing import Search, movable
 from caveat.synthesis.drafts.plan import DraftPlan
 from caveat.synthesis.drafts.start import start_rows
@@ -115,8 +115,24 @@ def _rounded(plan: DraftPlan, rows: Rows, names: Sequence[str]) -> Rows:
     for name in names:
         one = plan.columns[name]
         if isinstance(one, Numeric):
-            done[name] = np.clip(np.round(rows[name], one.digits), *one.bounds) + 0.0
+            done[name] = _on_grid(one, rows[name])
     return done
+
+
+def _on_grid(one: Numeric, cells: Floats) -> Floats:
+    """Round numbers so that their total is the published one to the last digit."""
+    unit = 10.0**-one.digits
+    rounded = np.round(cells, one.digits)
+    if one.mean is not None and not np.array_equal(rounded, cells):
+        lack = round((len(cells) * one.mean - rounded.sum()) / unit)
+        step = np.sign(lack) * unit
+        low, high = one.bounds
+        free = (rounded + step >= low) & (rounded + step <= high)
+        # Those that were rounded most against the direction go first.
+        order = np.argsort(np.where(free, (rounded - cells) * np.sign(lack), np.inf), kind="stable")
+        some = order[: min(abs(lack), int(free.sum()))]
+        rounded[some] = np.round(rounded[some] + step, one.digits)
+    return np.asarray(np.clip(rounded, *one.bounds) + 0.0)
 
 
 def _digits(plan: DraftPlan, name: str) -> int:

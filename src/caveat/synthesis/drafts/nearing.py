@@ -204,10 +204,14 @@ class Search:
         lines = rng.integers(0, len(cells), (many, 2))
         values = cells[lines][:, ::-1].copy()
         if isinstance(plan, Numeric):
-            alone = rng.random(many) < 0.5
-            step = np.where(rng.random(many) < 0.5, -1, 1)
-            values[alone, 0] = np.clip(cells[lines[alone, 0]] + step[alone], *plan.bounds)
-            values[alone, 1] = cells[lines[alone, 1]]
+            # Half of them move by one; where a mean is published another row moves back.
+            moved = np.flatnonzero(rng.random(many) < 0.5)
+            step = np.where(rng.random(len(moved)) < 0.5, -1, 1)
+            back = step if plan.mean is not None else 0 * step
+            values[moved] = cells[lines[moved]] + np.column_stack([step, -back])
+            low, high = plan.bounds
+            outside = ((values < low) | (values > high)).any(axis=1)
+            values[outside] = cells[lines[outside]]
         useful = (lines[:, 0] != lines[:, 1]) & (values != cells[lines]).any(axis=1)
         return lines[useful], values[useful]
 

@@ -64,7 +64,7 @@ class Nearness:
         if off <= 1e-6 * max(1.0, abs(self.wanted)):
             return "met"
         if abs(self.units) <= 0.05:
-            return "as near as makes no difference"
+            return "very near"
         return "near" if abs(self.units) <= 1 else "missed"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.spec.draft_spec import DraftSpec, attackers_of
+from caveat.spec.draft_spec import DraftSpec, attackers_of, draft_files, with_plan
 from caveat.synthesis.drafts import Category, Derived, Numeric
 
 SPEC = """\
@@ -162,3 +162,14 @@ def test_attackers_are_those_of_the_models_or_of_all_categories(tmp_path: Path) 
     assert attackers_of(plan, ["sex", "region", "age"]) == [
         (("region", "age"), "sex"), (("sex", "age"), "region")
     ]  # fmt: skip
+
+
+def test_a_generator_may_name_a_specification(tmp_path: Path) -> None:
+    plan = read(tmp_path).plan
+    name, settings = with_plan("outputs:draft.toml", {}, tmp_path)
+    assert name == "outputs"
+    assert settings["plan"].columns == plan.columns
+    assert with_plan("cart", {"minbucket": 5}, tmp_path) == ("cart", {"minbucket": 5})
+    names = [path.name for path in draft_files("outputs:draft.toml", tmp_path)]
+    assert names == ["draft.toml", "regions.csv"]
+    assert draft_files("cart", tmp_path) == ()

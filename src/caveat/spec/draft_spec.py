@@ -17,6 +17,7 @@ import numpy as np
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.generators.drafted import OUTPUTS
 from caveat.spec._kinds import (
     Choice,
     Either,
@@ -43,7 +44,7 @@ from caveat.synthesis.drafts import (
 )
 from caveat.synthesis.drafts.columns import FAMILIES, ColumnPlan
 
-__all__ = ["DraftSpec", "attackers_of", "located"]
+__all__ = ["DraftSpec", "attackers_of", "draft_files", "located", "with_plan"]
 
 FILLED = Text(filled=True)
 WEIGHT = Key(Number(0, above=True), "How much it counts against other targets.", 1.0)
@@ -172,6 +173,22 @@ def located(document: Document, *before: str | int) -> Iterator[None]:
         entry = (*before, *error.entry)
         name = dotted(entry)
         document.fail(entry, f"{name}: {error.what}" if name else error.what, error.do)
+
+
+def with_plan(name: str, settings: Mapping[str, Any], folder: Path) -> tuple[str, dict[str, Any]]:
+    """Return name and settings of a generator; ``outputs:draft.toml`` with what its file says."""
+    sort, _, file = name.partition(":")
+    if sort != OUTPUTS or not file or settings:
+        return name, dict(settings)
+    return OUTPUTS, {"plan": DraftSpec.from_toml(folder / file).plan}
+
+
+def draft_files(name: str, folder: Path) -> tuple[Path, ...]:
+    """Return the files that a generator is made from: none but for ``outputs:draft.toml``."""
+    sort, _, file = name.partition(":")
+    if sort != OUTPUTS or not file:
+        return ()
+    return (folder / file, *DraftSpec.from_toml(folder / file).files)
 
 
 def attackers_of(plan: DraftPlan, known: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:

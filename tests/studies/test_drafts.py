@@ -66,7 +66,7 @@ def test_the_draft_tells_what_the_model_tells_and_no_more() -> None:
     assert error(coefficients_of(holdout), own) > 0.1  # printed: .1460
     raw, scaled, base = tcap(original, made)
     assert base == pytest.approx(0.5015, abs=0.002)
-    # Some 500 records are retained: two standard errors are .04.
+    # Of 1,880 retained records: two standard errors are .02, and a stand-in is no census.
     assert raw == pytest.approx(0.733, abs=0.06)
     assert scaled == pytest.approx((raw - base) / (1 - base))
     assert tcap(holdout, made)[0] == pytest.approx(raw, abs=0.06)

@@ -37,7 +37,7 @@ from caveat.table import Table
 __all__ = ["STUDY", "broken", "business", "census", "coefficients_of", "people", "tcap"]
 
 ROWS = 4027
-SHARES: Mapping[str, Mapping[str, float]] = {  # Table 1; TENURE 4 is not printed: 144 of 4,027 in Table 5
+SHARES: Mapping[str, Mapping[str, float]] = {  # Table 1; TENURE 4 from Table 5
     "AREAP": {"48": 0.1716, "49": 0.2210, "50": 0.1838, "51": 0.4236},
     "SEX": {"1": 0.4527, "2": 0.5473},
     "ETHGROUP": {"1": 0.9878, "2": 0.0122},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
 from caveat.seeds import rng_of
@@ -79,7 +80,18 @@ def draft(
     >>> round(float(np.corrcoef(x, y)[0, 1]), 6), round(float(y.std(ddof=1)), 5)
     (0.5, 12.0)
     """
-    n = plan.n_rows if rows is None else rows
+    # Sums of several threads differ in the last digit, and rows would evolve another way.
+    with threadpool_limits(limits=1):
+        return _made(plan, seed, plan.n_rows if rows is None else rows, optimise, done)
+
+
+def _made(
+    plan: DraftPlan,
+    seed: int,
+    n: int,
+    optimise: bool,
+    done: Callable[[int, int], None] | None,
+) -> Draft:
     rng = rng_of(seed, 0)
     found = start_rows(plan, n, rng)
     targets = targets_of(plan, n)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 
+from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.synthesis.drafts import (
     Category,
@@ -106,3 +109,23 @@ def test_totals_are_exact_to_the_last_digit() -> None:
     table = draft(DraftPlan(columns, rows=1000)).table
     assert round(table["pay"].cell_numbers.sum(), 4) == 1234560
     assert table["age"].cell_numbers.sum() == 41300
+
+
+@pytest.mark.parametrize(
+    ("more", "entry"),
+    [
+        ({"models": (Model("y ~ log(x)", {"log(x)": 0.5}),)}, ("model", 0, "formula")),
+        ({"columns": {"z": Derived(Expression("log(x)"))}}, ("columns", "z", "formula")),
+    ],
+)
+def test_what_is_no_number_is_refused(more: dict[str, Any], entry: tuple[str | int, ...]) -> None:
+    columns = {"x": Numeric(0, 1), "y": Numeric(0, 1), **more.pop("columns", {})}
+    with pytest.raises(CaveatError, match="no number in some rows") as raised:
+        draft(DraftPlan(columns, rows=50, **more))
+    assert raised.value.entry == entry
+
+
+def test_logarithms_up_to_their_bound() -> None:
+    columns = {"x": Numeric(3, 2, least=0), "z": Derived(Expression("log(x)"), mean=0.8)}
+    made = draft(DraftPlan(columns, rows=300))
+    assert {one.words for one in made.nearness} <= {"met", "very near"}

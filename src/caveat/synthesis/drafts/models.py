@@ -148,11 +148,11 @@ class Equations:
 
     def cells(self, rows: Rows) -> tuple[list[str], tuple[Floats, Floats]]:
         """Return the names of the terms, the design and the response."""
-        columns = as_columns(self.plans, rows, self.formula.columns)
         factors: dict[str, Floats | Categories] = {}
         for factor in self.formula.factors:
             name = self.formula.column(factor)
             if name is None:
+                columns = as_columns(self.plans, rows, self.formula.columns)
                 value = self.formula.compute(factor, columns)
                 is_truth = value.dtype == np.bool_
                 factors[factor] = (
@@ -191,19 +191,18 @@ class Equations:
         _, (matrix, response) = self.cells(rows)
         moving = np.ones(len(self.names), bool) if free else ~self.given
         beta = self.wanted.copy()
-        known = None
-        for _ in range(MOST_STEPS):
-            known = self._at(matrix, response, beta)
-            score = matrix[:, moving].T @ (response - known.mean)
-            information = (matrix[:, moving] * known.slope[:, None]).T @ matrix[:, moving]
+        free_part = matrix[:, moving]
+        for _ in range(MOST_STEPS if moving.any() else 0):
+            mean, slope = self.means(matrix @ beta)
+            score = free_part.T @ (response - mean)
+            information = (free_part * slope[:, None]).T @ free_part
             step = np.linalg.lstsq(information, score, rcond=1e-12)[0]
             if not np.abs(step).max(initial=0.0) > 1e-11:
                 break
-            reach = float(np.abs(matrix[:, moving] @ step).max())
+            reach = float(np.abs(free_part @ step).max())
             far = self.family != "linear" and reach > LONGEST
             beta[moving] += step * (LONGEST / reach if far else 1.0)
-        assert known is not None
-        return known
+        return self._at(matrix, response, beta)
 
     def _at(self, matrix: Floats, response: Floats, beta: Floats) -> Fitted:
         mean, slope = self.means(matrix @ beta)

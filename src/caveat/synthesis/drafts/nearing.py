@@ -32,6 +32,8 @@ SLOW = 0.999
 MET = 1e-18
 """A sum of squares at which all targets are met, in units of sampling error."""
 
+ENOUGH = 1e-8
+"""The same for rows that evolve: a ten-thousandth of the sampling error."""
 GENERATIONS = 600
 MUTATIONS = 600
 PATIENCE = 25  # generations without a gain worth the name
@@ -82,11 +84,7 @@ class Search:
         for _ in range(STEPS):
             if off @ off < MET:
                 break
-            gram = np.zeros((len(off), len(off)))
-            for name in names:
-                slopes = self._slopes(targets, rows, name)
-                gram += slopes.T @ slopes
-            tried, after = self._best_step(targets, rows, names, gram, off)
+            tried, after = self._best_step(targets, rows, names, off)
             if tried is None:
                 break
             slow = after @ after > SLOW * (off @ off)
@@ -101,12 +99,12 @@ class Search:
         targets: Sequence[Target],
         rows: Rows,
         names: Sequence[str],
-        gram: Floats,
         off: Floats,
     ) -> tuple[Rows | None, Floats]:
         """Try the whole step and ever more damped ones (Levenberg and Marquardt)."""
         best, found = off, None
         slopes = {name: self._slopes(targets, rows, name) for name in names}
+        gram = sum((own.T @ own for own in slopes.values()), np.zeros((len(off), len(off))))
         for damping in DAMPINGS:
             pull = _least(gram, off, damping)
             tried = dict(rows)
@@ -138,7 +136,9 @@ class Search:
         step = 1e-4 * plan.start[1]
         up = self._shares(targets, {**rows, name: rows[name] + step})
         down = self._shares(targets, {**rows, name: rows[name] - step})
-        return np.asarray((up - down) / (2 * step) * self._room(rows, name)[:, None])
+        # A bound may be where a logarithm ends: such a cell is not moved.
+        slopes = np.nan_to_num((up - down) / (2 * step), nan=0.0, posinf=0.0, neginf=0.0)
+        return np.asarray(slopes * self._room(rows, name)[:, None])
 
     def evolve(
         self,
@@ -157,7 +157,7 @@ class Search:
         off = self._distance(targets, rows)
         best, waited = float(off @ off), 0
         for generation in range(generations):
-            if best < MET or waited >= PATIENCE:
+            if best < ENOUGH or waited >= PATIENCE:
                 break
             self._generation(targets, rows, off, names, rng)
             off = self._distance(targets, rows)
@@ -178,12 +178,10 @@ class Search:
     ) -> None:
         """Try mutations, and carry out the best ones that do not touch the same rows."""
         moves = [self._mutations(rows, name, MUTATIONS // len(names) + 1, rng) for name in names]
-        changes = [self._changes(targets, rows, name, *move) for name, move in
-                   zip(names, moves, strict=True)]  # fmt: skip
-        change = np.vstack(changes)
-        owner = np.repeat(np.arange(len(names)), [len(c) for c in changes])
+        owner = [name for name, (own, _) in zip(names, moves, strict=True) for _ in own]
         lines = np.vstack([move[0] for move in moves])
         values = np.vstack([move[1] for move in moves])
+        change = self._changes(targets, rows, owner, lines, values)
         gone: set[int] = set()
         for picked in _best(off, change, lines):
             if gone & set(lines[picked].ravel().tolist()):
@@ -193,7 +191,7 @@ class Search:
                 continue
             off = after
             for one in picked:
-                rows[names[owner[one]]][lines[one]] = values[one]
+                rows[owner[one]][lines[one]] = values[one]
             gone |= set(lines[picked].ravel().tolist())
 
     def _mutations(
@@ -219,14 +217,18 @@ class Search:
         self,
         targets: Sequence[Target],
         rows: Rows,
-        name: str,
+        columns: Sequence[str],
         lines: NDArray[np.int64],
         values: Floats,
     ) -> Floats:
         """Return what each mutation would do to the distances."""
-        touched = lines.ravel()
-        before = {n: cells[touched] for n, cells in rows.items()}
-        after = {**before, name: values.ravel()}
+        before = {name: cells[lines.ravel()] for name, cells in rows.items()}
+        after = dict(before)
+        owner = np.repeat(np.array(columns, dtype=object), 2)
+        for name in dict.fromkeys(columns):
+            own = owner == name
+            after[name] = before[name].copy()
+            after[name][own] = values.ravel()[own]
         change = self._shares(targets, after) - self._shares(targets, before)
         return np.asarray(change.reshape(len(lines), 2, change.shape[1]).sum(axis=1))
 

@@ -254,6 +254,8 @@ class DraftPlan:
         places = np.vstack([np.zeros(len(base)), np.eye(len(base)), np.full(len(base), 3.0)])
         rows = {n: places[:, j] for j, n in enumerate(base)}
         values = with_derived(self.columns, rows)[name]
+        if not np.isfinite(values).all():
+            return  # no sum
         factors = values[1:-1] - values[0]
         is_sum = np.isclose(values[-1], values[0] + 3 * factors.sum())
         used = [p for p, f in zip(base.values(), factors, strict=True) if f]

@@ -19,6 +19,7 @@ from caveat.synthesis.drafts.plan import DraftPlan
 
 __all__ = ["start_rows"]
 
+NEAR = 0.002
 ROUNDS = 12  # in which the correlations of the scores are raised
 
 
@@ -64,8 +65,10 @@ def _copula(
                 values[:, j] = worth(base[name], found[name])
         if not at or step == ROUNDS - 1:
             break
-        now = np.corrcoef(values[:, at], rowvar=False)
-        latent[np.ix_(at, at)] += wanted[np.ix_(at, at)] - np.atleast_2d(now)
+        now = np.atleast_2d(np.corrcoef(values[:, at], rowvar=False))
+        if np.abs(now - wanted[np.ix_(at, at)]).max() < NEAR:
+            break
+        latent[np.ix_(at, at)] += wanted[np.ix_(at, at)] - now
         latent = nearest_correlation(np.clip(latent, -0.999, 0.999) + 0.001 * np.eye(len(names)))
 
 

@@ -10,12 +10,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
-from caveat.errors import CaveatError
 from caveat.seeds import rng_of
 from caveat.synthesis.drafts.columns import Category, Derived, Floats, Numeric, Rows, with_derived
 from caveat.synthesis.drafts.nearing import Search, movable
 from caveat.synthesis.drafts.plan import DraftPlan
-from caveat.synthesis.drafts.start import start_rows
+from caveat.synthesis.drafts.start import check_numbers, start_rows
 from caveat.synthesis.drafts.targets import Nearness, targets_of
 from caveat.table import Table
 
@@ -95,7 +94,7 @@ def _made(
 ) -> Draft:
     rng = rng_of(seed, 0)
     found = start_rows(plan, n, rng)
-    _check_numbers(plan, found)
+    check_numbers(plan, found)
     targets = targets_of(plan, n)
     if optimise:
         found = _optimised(plan, Search(plan.columns, targets), found, rng, done)
@@ -104,26 +103,6 @@ def _made(
     whole = _with_digits(plan, with_derived(plan.columns, found))
     nearness = tuple(one for target in targets for one in target.report(whole))
     return Draft(_table(plan, whole), nearness)
-
-
-def _check_numbers(plan: DraftPlan, rows: Rows) -> None:
-    """Refuse formulas that give no number: the logarithm of what may be negative."""
-    whole = with_derived(plan.columns, rows)
-    asked: list[tuple[tuple[str | int, ...], Floats]] = [
-        (("columns", name, "formula"), whole[name])
-        for name, one in plan.columns.items()
-        if isinstance(one, Derived)
-    ]
-    for i, equations in enumerate(plan.equations):
-        _, cells = equations.cells(whole)
-        asked += [(("model", i, "formula"), part) for part in cells]
-    for entry, cells_of in asked:
-        if not np.isfinite(cells_of).all():
-            raise CaveatError(
-                "it is no number in some rows",
-                entry=entry,
-                do="choose another function, or bound its columns with least and most",
-            )
 
 
 def _optimised(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp, nnls
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.synthesis.drafts.columns import Floats
 from caveat.synthesis.methods.ipf import MOST_CELLS, fit_joint
@@ -45,6 +46,8 @@ class Margin:
     shares: Floats
     weight: float
     entry: tuple[str | int, ...]
+
+    __repr__ = without_values
 
 
 def blocks_of(margins: Sequence[Margin]) -> list[tuple[str, ...]]:

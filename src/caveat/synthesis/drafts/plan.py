@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from caveat.discreet import without_values
 from caveat.errors import CaveatError, about, hint
 from caveat.synthesis.drafts.columns import (
     Category,
@@ -74,6 +75,8 @@ class Correlations:
     matrix: Floats
     repair: bool = False
     weight: float = 1.0
+
+    __repr__ = without_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +278,7 @@ class DraftPlan:
         where = ("correlation", i, "columns")
         for name in one.columns:
             plan = self._known(name, where)
-            if isinstance(plan, Category) and plan.values is None:
+            if isinstance(plan, Category) and (plan.values is None or len(plan.levels) < 2):
                 raise CaveatError(
                     f"{name!r} is a category without an order", entry=where,
                     do="correlations are of numbers, or of two categories",

@@ -12,12 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from caveat.synthesis.drafts.columns import Category, Floats, Numeric, Rows, with_derived, worth
+from caveat.errors import CaveatError
+from caveat.synthesis.drafts.columns import (
+    Category,
+    Derived,
+    Floats,
+    Numeric,
+    Rows,
+    with_derived,
+    worth,
+)
 from caveat.synthesis.drafts.correlations import nearest_correlation
 from caveat.synthesis.drafts.joint import blocks_of, joint_rows, whole_counts
 from caveat.synthesis.drafts.plan import DraftPlan
 
-__all__ = ["start_rows"]
+__all__ = ["check_numbers", "start_rows"]
 
 NEAR = 0.002
 ROUNDS = 12  # in which the correlations of the scores are raised
@@ -33,8 +42,29 @@ def start_rows(plan: DraftPlan, rows: int, rng: np.random.Generator) -> Rows:
         found |= joint_rows(block, sizes, own, rows, rng)
     fixed = tuple(found)
     _copula(plan, rows, fixed, found, rng)
+    check_numbers(plan, found)
     _explain(plan, rows, blocks, found, rng)
     return {name: found[name] for name in plan.columns if name in found}
+
+
+def check_numbers(plan: DraftPlan, rows: Rows) -> None:
+    """Refuse formulas that give no number: the logarithm of what may be negative."""
+    whole = with_derived(plan.columns, rows)
+    asked: list[tuple[tuple[str | int, ...], Floats]] = [
+        (("columns", name, "formula"), whole[name])
+        for name, one in plan.columns.items()
+        if isinstance(one, Derived)
+    ]
+    for i, equations in enumerate(plan.equations):
+        _, cells = equations.cells(whole)
+        asked += [(("model", i, "formula"), part) for part in cells]
+    for entry, cells_of in asked:
+        if not np.isfinite(cells_of).all():
+            raise CaveatError(
+                "it is no number in some rows",
+                entry=entry,
+                do="choose another function, or bound its columns with least and most",
+            )
 
 
 def _copula(
@@ -65,7 +95,8 @@ def _copula(
                 values[:, j] = worth(base[name], found[name])
         if not at or step == ROUNDS - 1:
             break
-        now = np.atleast_2d(np.corrcoef(values[:, at], rowvar=False))
+        with np.errstate(invalid="ignore"):  # a handful of rows may have one value only
+            now = np.nan_to_num(np.atleast_2d(np.corrcoef(values[:, at], rowvar=False)))
         if np.abs(now - wanted[np.ix_(at, at)]).max() < NEAR:
             break
         latent[np.ix_(at, at)] += wanted[np.ix_(at, at)] - now

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.synthesis.drafts.columns import (
     Category,
     ColumnPlan,
@@ -190,6 +191,8 @@ class CorrelationTarget:
     wanted: Floats
     rows: int
     weight: float
+
+    __repr__ = without_values
 
     def __post_init__(self) -> None:
         self.names = tuple(dict.fromkeys(name for pair in self.pairs for name in pair))

@@ -110,6 +110,8 @@ def test_published_numbers_may_stand_in_files(tmp_path: Path) -> None:
         ('"regions.csv"', '"nowhere.csv"', 6, "nowhere.csv cannot be read (No such file"),
         ('"regions.csv"', '"empty.csv"', 6, "empty.csv holds no numbers"),
         ('"regions.csv"', '"words.csv"', 6, "words.csv, line 2: here a number is expected"),
+        ('"regions.csv"', '"twice.csv"', 6, "columns.region.shares: 1 is there twice"),
+        ('"regions.csv"', '"nameless.csv"', 6, "a level has no name"),
         ('"regions.csv"', '"ragged.csv"', 6, "ragged.csv, line 3: it has 3 cells"),
         ("sd = 12", "sd = -12", 9, "columns.age.sd: a standard deviation is above 0"),
         ("sd = 12", "sd = 60", 9, "the largest feasible one is 34.86"),
@@ -118,16 +120,20 @@ def test_published_numbers_may_stand_in_files(tmp_path: Path) -> None:
         ("total = 200000", "total = 200000\nmean = 3", 14, "a total and a mean"),
         ("mean = 4000", "mean = 4100", 22, "twice has the mean 4100, but its parts together 4000"),
         ('"pay + pay"', '"pay + bonus"', 21, "there is no column 'bonus'"),
+        ('"pay + pay"', '"1 + 2"', 21, "the formula names no column"),
+        ("sd = 500", "sd = 1e200", 15, "columns.pay.sd: sd is beyond 1e+100"),
         ('"pay + pay"', '"pay +"', 21, "columns.twice.formula"),
         ('by = ["sex", "job"]', 'by = ["sex", "jobs"]', 25, "there is no column 'jobs'; perhaps"),
         ('["m", "no", 10]', '["m", 10]', 26, "a cell is 2 levels and a number"),
-        ('["m", "no", 10]', '["m", "yes", 10]', 26, "the cell m, yes is there twice"),
+        ('["m", "no", 10]', '["m", "yes", 10]', 26, "table.cells: m, yes is there twice"),
         ('["m", "no", 10]', '["x", "no", 10]', 26, "table.cells: sex has no level 'x'"),
         ("matrix = [[1, 0.3], [0.3, 1]]", "matrix = [[1, 1.3], [1.3, 1]]", 29,
          "correlation.matrix: a correlation is not between -1 and 1"),
         ("[0.3, 1]]", "[0.4, 1]]", 29, "the matrix is not symmetric: age with pay is 0.3 and 0.4"),
         ("[0.3, 1]]", "[0.3]]", 29, "its lines differ in length"),
+        ('["age", "pay"]', '["age", "age"]', 28, "a column is named twice"),
         ('["age", "pay"]', '["age", "wage"]', 28, "there is no column 'wage'"),
+        ("job ~ age", "pay ~ age", 32, "pay is a number; a logistic model explains a category"),
         ("~ age + sex", "~ age + sexes", 32, "'sexes', which is no column of the draft"),
         ("{ age = 0.1,", "{ ages = 0.1,", 33, "the model has no term 'ages'; perhaps age"),
         ("errors = { age = 0.05 }", "errors = { age = -1 }", 34, "a standard error is above 0"),
@@ -137,7 +143,13 @@ def test_published_numbers_may_stand_in_files(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int, what: str) -> None:
     assert old in SPEC
-    files = {"empty": "", "words": "code,share\n1,much\n", "ragged": "code,share\n1,1\n2,3,4\n"}
+    files = {
+        "twice": "code,share\n1,0.5\n1,0.5\n",
+        "nameless": "code,share\n,0.5\n1,0.5\n",
+        "empty": "",
+        "words": "code,share\n1,much\n",
+        "ragged": "code,share\n1,1\n2,3,4\n",
+    }
     with pytest.raises(CaveatError) as error:
         read(tmp_path, SPEC.replace(old, new), **files)
     assert f"draft.toml, line {line}: " in str(error.value)

@@ -69,10 +69,10 @@ def draft(
     check_target(out, force=force)
     from caveat.spec.draft_spec import DraftSpec
 
-    told = DraftSpec.from_toml(spec)
+    told = DraftSpec.from_toml(spec, rows)
     check_outputs(outputs, force=force, inputs=[spec, original, *told.files])
     seed = told.seed if seed is None else seed
-    made = _made(told, seed, rows)
+    made = _made(told, seed)
     write(made.table, out, force=force, escape_formulas=escape_formulas)
     content = _content(told, made, seed)
     if original is not None:
@@ -88,14 +88,14 @@ def draft(
     console.remark(f"written: {out}")
 
 
-def _made(told: DraftSpec, seed: int, rows: int | None) -> Draft:
+def _made(told: DraftSpec, seed: int) -> Draft:
     from caveat.spec.draft_spec import located
     from caveat.synthesis.drafts import draft as make
 
     with console.progress() as bar, located(told.document):
         task = bar.add_task("moving rows to the targets", total=None)
         return make(
-            told.plan, seed=seed, rows=rows,
+            told.plan, seed=seed,
             done=lambda at, of: bar.update(task, completed=at, total=of),
         )  # fmt: skip
 

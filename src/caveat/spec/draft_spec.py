@@ -141,13 +141,17 @@ class DraftSpec:
     document: Document
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> DraftSpec:
-        """Read a specification and the files of published numbers that it names."""
-        return cls.from_document(Document.read(path))
+    def from_toml(cls, path: str | Path, rows: int | None = None) -> DraftSpec:
+        """Read a specification and the files that it names; what is wrong is named with its line.
 
-    @classmethod
-    def from_document(cls, document: Document) -> DraftSpec:
-        """Read a specification; what is wrong is named with its line."""
+        Parameters
+        ----------
+        path
+            The specification.
+        rows
+            Number of rows, instead of its own.
+        """
+        document = Document.read(path)
         document.refuse(FILE.problem(document.content, ()))
         read = _Reading(document)
         content = document.content
@@ -157,7 +161,8 @@ class DraftSpec:
         )
         models = tuple(read.model(i, one) for i, one in enumerate(content.get("model", ())))
         counts = [table.total for table in tables if table.total > 2]
-        rows = content.get("rows", round(counts[0]) if counts else None)
+        if rows is None:
+            rows = content.get("rows", round(counts[0]) if counts else None)
         columns = {name: read.column(name, one, rows) for name, one in content["columns"].items()}
         with located(document):
             plan = DraftPlan(columns, tables, related, models, rows)
@@ -257,7 +262,10 @@ class _Reading:
         if not isinstance(given, str):
             return dict(given)
         _, lines = self._lines(entry, given, least=2)
-        return {line[0]: self._number(entry, given, i, line[1]) for i, line in lines}
+        found: dict[tuple[str, ...], float] = {}
+        for i, line in lines:
+            self._enter(found, (line[0],), self._number(entry, given, i, line[1]), entry)
+        return {level: share for (level,), share in found.items()}
 
     def table(self, i: int, given: Mapping[str, Any]) -> PublishedTable:
         entry, by = ("table", i), tuple(given["by"])
@@ -288,8 +296,11 @@ class _Reading:
         self, cells: dict[tuple[str, ...], float], cell: tuple[str, ...], number: float,
         entry: Sequence[str | int],
     ) -> None:  # fmt: skip
+        if not all(cell):
+            what = f"{dotted(tuple(entry))}: a level has no name"
+            self.document.fail(tuple(entry), what, "give it one")
         if cell in cells:
-            what = f"{dotted(tuple(entry))}: the cell {', '.join(cell)} is there twice"
+            what = f"{dotted(tuple(entry))}: {', '.join(cell)} is there twice"
             self.document.fail(tuple(entry), what, "drop one")
         cells[cell] = number
 

@@ -121,7 +121,7 @@ def coefficients_of(table: Table) -> dict[str, float]:
         rows[name] = values
         if isinstance(one, Category):
             rows[name] = np.searchsorted([int(level) for level in one.levels], values)
-    model = Equations(plan.columns, Model(FORMULA, {}, reference=REFERENCE))
+    model = Equations(plan.columns, Model(FORMULA, PRINTED, reference=REFERENCE))
     return dict(zip(model.names, model.fit(rows, free=True).beta.tolist(), strict=True))
 
 

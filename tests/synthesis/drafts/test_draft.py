@@ -125,6 +125,12 @@ def test_what_is_no_number_is_refused(more: dict[str, Any], entry: tuple[str | i
     assert raised.value.entry == entry
 
 
+def test_a_draft_has_neither_one_row_nor_millions() -> None:
+    for rows in (1, 200_001):
+        with pytest.raises(CaveatError, match="2 to 200,000 rows"):
+            draft(FIRMS, rows=rows)
+
+
 def test_logarithms_up_to_their_bound() -> None:
     columns = {"x": Numeric(3, 2, least=0), "z": Derived(Expression("log(x)"), mean=0.8)}
     made = draft(DraftPlan(columns, rows=300))

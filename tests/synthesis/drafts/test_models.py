@@ -35,7 +35,7 @@ def rows(n: int = 300) -> dict[str, np.ndarray]:
     ],
 )
 def test_a_free_fit_is_that_of_statsmodels(formula: str, model: object) -> None:
-    equations = Equations(PLANS, Model(formula, {}))
+    equations = Equations(PLANS, Model(formula, {"Intercept": 0}))
     fitted = equations.fit(rows(), free=True)
     found = model(fitted.response, fitted.matrix).fit()  # type: ignore[operator]
     assert fitted.beta == pytest.approx(found.params, abs=1e-7)
@@ -51,7 +51,7 @@ def test_coefficients_that_are_not_published_suit_the_others() -> None:
 
 
 def test_the_reference_level_can_be_another() -> None:
-    names = Equations(PLANS, Model("y ~ g", {}, reference={"g": "c"})).names
+    names = Equations(PLANS, Model("y ~ g", {"Intercept": 0}, reference={"g": "c"})).names
     assert names == ["Intercept", "g[T.a]", "g[T.b]"]
 
 
@@ -60,11 +60,14 @@ def test_the_reference_level_can_be_another() -> None:
     [
         (Model("y ~ z", {}), "'z', which is no column"),
         (Model("y ~ x", {"age": 1}), "no term 'age'"),
+        (Model("y ~ x", {}), "nothing of the model is published"),
+        (Model("poisson: x ~ n", {"n": 1}), "x may be negative"),
+        (Model("logistic: n ~ x", {"x": 1}), "n is a number"),
         (Model("y ~ x", {}, {"x": -1}), "standard error is above 0"),
         (Model("multinomial: g ~ x", {}), "family 'multinomial'"),
-        (Model("g ~ x", {}), "does not suit the family logistic"),
+        (Model("g ~ x", {"x": 1}), "does not suit the family logistic"),
         (Model("y ~ g", {}, reference={"g": "d"}), "'g' has no level 'd'"),
-        (Model("y ~ C(x)", {}), "declared as numbers"),
+        (Model("y ~ C(x)", {"x": 1}), "declared as numbers"),
     ],
 )
 def test_models_that_cannot_be(model: Model, says: str) -> None:

@@ -34,6 +34,7 @@ Rows = dict[str, NDArray[Any]]
 FAMILIES = ("normal", "gamma", "lognormal", "beta")
 ADD_UP = 0.005
 """Shares may miss 1 by so much: they are published with few digits."""
+LARGEST = 1e100
 FINE = 6  # digits of a standard deviation that a number is written with
 
 
@@ -109,6 +110,11 @@ class Numeric:
 
     def __post_init__(self) -> None:
         low, high = self.bounds
+        for key in ("mean", "sd", "least", "most"):
+            if abs(getattr(self, key) or 0.0) > LARGEST:
+                raise CaveatError(
+                    f"{key} is beyond {LARGEST:g}", entry=(key,), do="use a larger unit"
+                )
         if self.sd is not None and self.sd <= 0:
             raise CaveatError(
                 "a standard deviation is above 0", entry=("sd",), do="correct it; a constant is "
@@ -230,6 +236,8 @@ class Derived:
     def __post_init__(self) -> None:
         if self.sd is not None and self.sd <= 0:
             raise CaveatError("a standard deviation is above 0", entry=("sd",), do="correct it")
+        if not self.formula.columns:
+            raise CaveatError("the formula names no column", entry=("formula",), do="name one")
         object.__setattr__(self, "parts", self.formula.columns)
 
 

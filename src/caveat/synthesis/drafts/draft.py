@@ -13,7 +13,7 @@ from caveat.discreet import without_values
 from caveat.seeds import rng_of
 from caveat.synthesis.drafts.columns import Category, Derived, Floats, Numeric, Rows, with_derived
 from caveat.synthesis.drafts.nearing import Search, movable
-from caveat.synthesis.drafts.plan import DraftPlan
+from caveat.synthesis.drafts.plan import DraftPlan, check_rows
 from caveat.synthesis.drafts.start import check_numbers, start_rows
 from caveat.synthesis.drafts.targets import Nearness, targets_of
 from caveat.table import Table
@@ -80,6 +80,7 @@ def draft(
     >>> round(float(np.corrcoef(x, y)[0, 1]), 6), round(float(y.std(ddof=1)), 5)
     (0.5, 12.0)
     """
+    check_rows(plan.n_rows if rows is None else rows)
     # Sums of several threads differ in the last digit, and rows would evolve another way.
     with threadpool_limits(limits=1):
         return _made(plan, seed, plan.n_rows if rows is None else rows, optimise, done)

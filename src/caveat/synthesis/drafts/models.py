@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.expressions import Categories, Formula, design
-from caveat.synthesis.drafts.columns import Category, ColumnPlan, Floats, Rows, as_columns
+from caveat.synthesis.drafts.columns import Category, ColumnPlan, Floats, Numeric, Rows, as_columns
 
 __all__ = ["Equations", "Model"]
 
@@ -118,6 +118,17 @@ class Equations:
                 entry=("formula",),
                 do=f"use {', '.join(FAMILIES)}",
             )
+        own = plans.get(self.response or "")
+        if self.family == "poisson" and isinstance(own, Numeric) and not own.bounds[0] >= 0:
+            raise CaveatError(
+                f"{self.response} may be negative", entry=("formula",),
+                do="a Poisson model explains counts: give the column least = 0",
+            )  # fmt: skip
+        if not model.coefficients and not model.errors:
+            raise CaveatError(
+                "nothing of the model is published", entry=("coefficients",),
+                do="give its coefficients",
+            )  # fmt: skip
         self.names, _ = self.cells({n: _tried(plans[n]) for n in self.formula.columns})
         for entry, given in (("coefficients", model.coefficients), ("errors", model.errors)):
             for name, value in given.items():
@@ -170,6 +181,11 @@ class Equations:
                     do="explain two categories by a logistic model, and numbers by another",
                 )
             response = response.codes.astype(np.float64)
+        elif self.family == "logistic":
+            raise CaveatError(
+                f"{self.formula.response} is a number", entry=("formula",),
+                do="a logistic model explains a category with two levels: give its shares",
+            )  # fmt: skip
         return names, (matrix, response)
 
     def _factor(self, factor: str, name: str, rows: Rows) -> Floats | Categories:

@@ -22,7 +22,7 @@ from caveat.synthesis.drafts.correlations import completed, nearest_correlation
 from caveat.synthesis.drafts.joint import Margin
 from caveat.synthesis.drafts.models import Equations, Model
 
-__all__ = ["Correlations", "DraftPlan", "Model", "PublishedTable"]
+__all__ = ["Correlations", "DraftPlan", "Model", "PublishedTable", "check_rows"]
 
 ROUNDED = 0.006
 """Correlations may be so far from possible ones: they are published with two digits."""
@@ -79,6 +79,14 @@ class Correlations:
     __repr__ = without_values
 
 
+def check_rows(rows: int) -> None:
+    """Refuse a number of rows that no draft has."""
+    if not 2 <= rows <= MOST_ROWS:
+        raise CaveatError(
+            f"a draft has 2 to {MOST_ROWS:,} rows", entry=("rows",), do="choose another number"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class DraftPlan:
     """Columns and targets of a draft.
@@ -116,8 +124,7 @@ class DraftPlan:
                 self._check_correlations(i, one)
         assert self.equations is not None
         assert self.correlation is not None
-        if not 2 <= self.n_rows <= MOST_ROWS:
-            raise CaveatError(f"a draft has 2 to {MOST_ROWS:,} rows", entry=("rows",))
+        check_rows(self.n_rows)
 
     @property
     def n_rows(self) -> int:
@@ -276,6 +283,8 @@ class DraftPlan:
 
     def _check_correlations(self, i: int, one: Correlations) -> None:
         where = ("correlation", i, "columns")
+        if len(set(one.columns)) < len(one.columns):
+            raise CaveatError("a column is named twice", entry=where, do="drop one")
         for name in one.columns:
             plan = self._known(name, where)
             if isinstance(plan, Category) and (plan.values is None or len(plan.levels) < 2):

@@ -257,7 +257,7 @@ class ModelTarget:
         # the score statistic, and each can be moved without the rest.
         inner = fitted.inverse[np.ix_(model.given, model.given)] * fitted.spread
         values, vectors = np.linalg.eigh((inner + inner.T) / 2)
-        roots = np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300)))
+        roots = np.sqrt(np.maximum(values, 1e-12 * float(values.max(initial=1e-300))))
         self.whitened = vectors / roots
         steps = fitted.step[model.given] @ self.whitened
         errors = (fitted.errors / model.wanted_errors - 1)[model.with_error] / ERRORS_UNIT

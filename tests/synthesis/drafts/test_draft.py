@@ -135,3 +135,13 @@ def test_logarithms_up_to_their_bound() -> None:
     columns = {"x": Numeric(3, 2, least=0), "z": Derived(Expression("log(x)"), mean=0.8)}
     made = draft(DraftPlan(columns, rows=300))
     assert {one.words for one in made.nearness} <= {"met", "very near"}
+
+
+def test_a_repaired_correlation_is_reported_beside_the_published_one() -> None:
+    bad = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+    related = (Correlations(("x", "y", "z"), bad, repair=True),)
+    made = draft(DraftPlan({name: Numeric(0, 1) for name in "xyz"}, (), related, rows=200))
+    found = [one for one in made.nearness if one.kind == "correlation"]
+    assert [one.wanted for one in found] == [0.9, -0.9, 0.9]
+    assert [one.got for one in found] == pytest.approx([0.5, -0.5, 0.5], abs=1e-3)
+    assert {one.words for one in found} == {"missed"}

@@ -77,7 +77,7 @@ BAD = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
                                            related([[1, 0.5], [0.5, 1]], "xy"))},
          ("correlation", 1, "matrix"), "two correlations"),
         ({"columns": XYZ, "correlations": (related(BAD),)}, ("correlation", 0, "matrix"),
-         "nearest feasible ones are x: 1.0000; y: 0.5000, 1.0000; z: -0.5000, 0.5000, 1.0000"),
+         "feasible ones, which are x: 1.0000; y: 0.5000, 1.0000; z: -0.5000, 0.5000, 1.0000"),
         ({"columns": {**XYZ, "t": Derived(Expression("x + w"))}}, ("columns", "t", "formula"),
          "no column 'w'"),
         ({"columns": {"x": Derived(Expression("t")), "t": Derived(Expression("x"))}},

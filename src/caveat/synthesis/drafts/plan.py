@@ -311,7 +311,16 @@ class DraftPlan:
 
     @cached_property
     def correlation(self) -> tuple[tuple[str, ...], Floats, Floats]:
-        """All columns with correlations, their matrix, and the weight of each entry (0: none)."""
+        """All columns with correlations, their matrix, and the weight of each entry (0: none).
+
+        The matrix is one that data can have.
+        """
+        names, matrix, weights = self.published_correlation
+        return names, self._possible(names, matrix, weights), weights
+
+    @cached_property
+    def published_correlation(self) -> tuple[tuple[str, ...], Floats, Floats]:
+        """The same as it is published."""
         names = tuple(dict.fromkeys(name for one in self.correlations for name in one.columns))
         matrix, weights = np.eye(len(names)), np.zeros((len(names), len(names)))
         for i, one in enumerate(self.correlations):
@@ -325,7 +334,7 @@ class DraftPlan:
                 )  # fmt: skip
             matrix[at], weights[at] = own, np.where(known, one.weight, weights[at])
         np.fill_diagonal(weights, 0.0)
-        return names, self._possible(names, matrix, weights), weights
+        return names, matrix, weights
 
     def _possible(self, names: tuple[str, ...], matrix: Floats, weights: Floats) -> Floats:
         """Return the correlations, made possible where only rounding is in the way."""
@@ -343,8 +352,9 @@ class DraftPlan:
             )
             last = len(self.correlations) - 1
             raise CaveatError(
-                f"no data have these correlations together; the nearest feasible ones are {lines}",
+                "no data have these correlations together",
                 entry=("correlation", last, "matrix"),
-                do="correct one, or add repair = true to take the nearest",
+                do="correct one, or add repair = true to take the nearest feasible ones, which are "
+                + lines,
             )
         return nearest

@@ -189,6 +189,7 @@ class CorrelationTarget:
     plans: Plans
     pairs: tuple[tuple[str, str], ...]
     wanted: Floats
+    published: Floats
     rows: int
     weight: float
 
@@ -222,11 +223,12 @@ class CorrelationTarget:
         return np.asarray(moved / (self.rows - 1) * np.sqrt(self.rows))
 
     def report(self, rows: Rows) -> list[Nearness]:
-        off = self.distance(rows)
+        self.distance(rows)
+        off = (self.now - self.published) * np.sqrt(self.rows)
         return [
             Nearness("correlation", f"{one} with {other}", float(wanted), float(now), float(units))
             for (one, other), wanted, now, units in zip(
-                self.pairs, self.wanted, self.now, off, strict=True
+                self.pairs, self.published, self.now, off, strict=True
             )
         ]
 
@@ -321,5 +323,6 @@ def targets_of(plan: DraftPlan, rows: int) -> list[Target]:
         at = np.argwhere(np.triu(weights == weight, 1))
         pairs = tuple((names[i], names[j]) for i, j in at)
         wanted = matrix[at[:, 0], at[:, 1]]
-        found.append(CorrelationTarget(plan.columns, pairs, wanted, rows, float(weight)))
+        published = plan.published_correlation[1][at[:, 0], at[:, 1]]
+        found.append(CorrelationTarget(plan.columns, pairs, wanted, published, rows, float(weight)))
     return found + [ModelTarget(one) for one in plan.equations]

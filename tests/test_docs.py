@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 import warnings
@@ -181,7 +182,20 @@ def _places(names: dict[str, Any]) -> None:
     assert names["again"].true.mean() >= 0.5
 
 
+def _drafts(names: dict[str, Any]) -> None:
+    assert {one.words for one in names["made"].nearness} == {"met"}
+    # The specification and the command of the page, as they stand there.
+    blocks = BLOCK.findall((DOCS / "drafts.md").read_text("utf-8"))
+    Path("draft.toml").write_text(blocks[0][1], "utf-8")
+    done = CliRunner().invoke(app, shlex.split(blocks[1][1])[1:])
+    assert done.exit_code == 0, done.output
+    near = json.loads(Path("near.json").read_text("utf-8"))
+    assert set(near["summary"]) <= {"met", "very near"}
+    assert near["read"] == ["draft.toml"]
+
+
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "drafts.md": _drafts,
     "generators.md": _generators,
     "groups.md": _groups,
     "guarantee.md": _guarantee,

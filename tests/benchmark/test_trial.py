@@ -26,3 +26,31 @@ def test_it_goes_on_with_what_is_there(spec: Path) -> None:
     spec.write_text(SPEC.replace('keys = ["sex", "age"]', 'keys = ["sex"]'))
     Benchmark.from_toml(spec).run()
     assert (again.folder / "copy-1" / "trial.json").stat().st_mtime_ns != kept
+
+
+def test_a_draft_is_a_generator_like_others_and_made_again_when_it_changes(spec: Path) -> None:
+    draft = spec.with_name("draft.toml")
+    text = """
+    rows = 100
+    [columns.sex]
+    shares = { female = 0.5, male = 0.5 }
+    [columns.age]
+    mean = 45
+    sd = 15
+    least = 16
+    most = 99
+    whole = true
+    [columns.marital]
+    shares = { divorced = 0.1, married = 0.5, single = 0.4 }
+    """
+    draft.write_text(text)
+    one = SPEC[: SPEC.index("[[generator]]")] + '[[generator]]\nname = "outputs:draft.toml"\n'
+    spec.write_text(one + SPEC[SPEC.index("[benchmark]") :].replace("seeds = 2", "seeds = 1"))
+    found = Benchmark.from_toml(spec).run()
+    trial = found.folder / "outputs-draft.toml-1" / "trial.json"
+    first = json.loads(trial.read_text("utf-8"))
+    assert first["failed"] is None
+    assert first["seeded"] is True
+    draft.write_text(text.replace("mean = 45", "mean = 50"))
+    Benchmark.from_toml(spec).run()
+    assert json.loads(trial.read_text("utf-8"))["key"] != first["key"]

@@ -31,6 +31,7 @@ from caveat.release.run import Run, weights_of
 from caveat.release.steps import Steps
 from caveat.seeds import child_seed
 from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
+from caveat.spec.draft_spec import draft_files, with_plan
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table
 from caveat.table.identifying import Judgement
@@ -101,12 +102,13 @@ class Trial:
 def key_of(spec: BenchmarkSpec, entry: GeneratorSpec, number: int) -> str:
     """Return what tells whether a trial that is there is the one that is asked for."""
     content = spec.release.document.content
+    files = draft_files(entry.name, spec.release.document.path.parent)
     asked = {
         "caveat": __version__,
         "data": sha256_of(spec.release.data.path),
         "shared": {name: content.get(name) for name in SHARED},
         "limits": [spec.minutes, spec.gigabytes],
-        "generator": [entry.name, entry.settings],
+        "generator": [entry.name, entry.settings, *map(sha256_of, files)],
         "number": number,
     }
     text = json.dumps(asked, sort_keys=True, default=str)
@@ -142,7 +144,8 @@ def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Ge
         shared = {name: value for name, value in given.items() if name not in idle}
         settings = {**shared, "judged": split.judged, **settings}
     limits = Limits(60 * spec.minutes, 1000 * spec.gigabytes)
-    return generator_of(entry.name, settings, limits)
+    folder = spec.release.document.path.parent
+    return generator_of(*with_plan(entry.name, settings, folder), limits)
 
 
 def carry_out(

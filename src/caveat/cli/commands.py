@@ -13,6 +13,7 @@ from caveat.cli.audit import audit
 from caveat.cli.benchmark import benchmark
 from caveat.cli.check import check
 from caveat.cli.compare import compare
+from caveat.cli.draft import draft
 from caveat.cli.generator import generator_app
 from caveat.cli.init import init
 from caveat.cli.look import look
@@ -66,6 +67,7 @@ app.command()(audit)
 app.command()(benchmark)
 app.command()(check)
 app.command()(compare)
+app.command()(draft)
 app.add_typer(generator_app, name="generator")
 app.command()(init)
 app.command()(look)

@@ -36,6 +36,7 @@ def list_generators() -> None:
     sheet.add_row("guarded, cart, …", *ours, "ours: every method of a synthesis")
     for entry in REFERENCES.values():
         sheet.add_row(entry.name, *ours, entry.says)
+    sheet.add_row("outputs:FILE", *ours, "drafts from published numbers: caveat draft")
     for recipe in RECIPES.values():
         source = recipe.source
         there = "yes" if is_installed(source) else f"needs {source.program}" * bool(source.program)

@@ -14,6 +14,7 @@ from caveat.cli.strong import watched, write_lines
 from caveat.errors import CaveatError
 from caveat.generators import Generator, Setting, generator_of
 from caveat.spec.benchmark import GeneratorSpec
+from caveat.spec.draft_spec import with_plan
 
 __all__ = ["attack_by_simulation"]
 
@@ -69,7 +70,8 @@ def _generator(name: str | None, reader: Reader) -> Generator:
     if name is None:
         assert reader.document is not None
         return Setting(dict(reader.synthesis), tuple(reader.document.content.get("protect", ())))
-    generator = generator_of(*_described(name, reader))
+    folder = Path() if reader.document is None else reader.document.path.parent
+    generator = generator_of(*with_plan(*_described(name, reader), folder))
     if isinstance(generator, Setting) and reader.synthesis:
         return Setting({**reader.synthesis, **generator.options}, generator.protect)
     return generator

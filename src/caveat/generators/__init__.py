@@ -2,6 +2,7 @@
 
 from caveat.generators.child import Limits, Usage
 from caveat.generators.contract import Exact, Fitted, Generator, exact_model
+from caveat.generators.drafted import Drafted
 from caveat.generators.ours import Copy, Setting, settings_of
 from caveat.generators.process import GeneratorError, ProcessGenerator
 from caveat.generators.recipes import RECIPES, Recipe
@@ -12,6 +13,7 @@ __all__ = [
     "RECIPES",
     "REFERENCES",
     "Copy",
+    "Drafted",
     "Exact",
     "Fitted",
     "Generator",

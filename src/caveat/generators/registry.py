@@ -8,6 +8,7 @@ from typing import Any
 from caveat.errors import CaveatError, hint
 from caveat.generators.child import Limits
 from caveat.generators.contract import Fitted, Generator
+from caveat.generators.drafted import OUTPUTS, drafted
 from caveat.generators.environments import process_of
 from caveat.generators.ours import Setting
 from caveat.generators.process import ProcessGenerator
@@ -29,7 +30,7 @@ def generator_names() -> list[str]:
 
     The reference generator ``sample`` has the name of a method of ours, which is here ``margins``.
     """
-    return [*(name for name in METHODS if name not in REFERENCES), *REFERENCES, *RECIPES]
+    return [*(name for name in METHODS if name not in REFERENCES), *REFERENCES, OUTPUTS, *RECIPES]
 
 
 def generator_of(
@@ -40,13 +41,14 @@ def generator_of(
     Parameters
     ----------
     name
-        One of our methods for the whole table (``guarded``, ``cart``, …), a reference generator, or
-        one with a recipe (see ``caveat generator list``). Any name with the setting ``command``: a
+        One of our methods for the whole table (``guarded``, ``cart``, …), a reference generator,
+        ``outputs`` (drafts from published numbers), or one with a recipe (see ``caveat generator
+        list``). Any name with the setting ``command``: a
         command of your own.
     settings
         Its settings: for ours the options of a synthesis, and ``protect`` with the steps after it;
         for a command of your own ``command``, a list of words, ``is_seeded`` (true unless you say
-        otherwise), and whatever it understands itself.
+        otherwise), and whatever it understands itself; for ``outputs`` its ``plan``.
     limits
         Of a generator in another process.
 
@@ -71,6 +73,8 @@ def generator_of(
         return process_of(name, given, limits)
     if name in REFERENCES:
         return reference(name, given)
+    if name == OUTPUTS:
+        return drafted(given)
     if name in METHODS:
         for key in RUNS:
             if key in given:

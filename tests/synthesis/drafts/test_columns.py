@@ -1,0 +1,84 @@
+"""Columns of a draft: shapes, bounds, and what follows from others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.expressions import Expression
+from caveat.synthesis.drafts.columns import Category, Derived, Numeric, with_derived, worth
+
+
+@pytest.mark.parametrize(
+    ("column", "skewed"),
+    [
+        (Numeric(10, 4), False),
+        (Numeric(10, 4, least=0), True),
+        (Numeric(10, 8, least=0, family="lognormal"), True),
+        (Numeric(10, 4, least=0, most=20), False),
+    ],
+)
+def test_quantiles_have_the_mean_and_the_spread(column: Numeric, skewed: bool) -> None:
+    values = column.quantiles((np.arange(100_000) + 0.5) / 100_000)
+    assert values.mean() == pytest.approx(10, abs=0.01)
+    assert values.std() == pytest.approx(column.sd, rel=0.01)
+    assert bool(np.median(values) < 9.9) is skewed
+    assert values.min() >= column.bounds[0]
+    assert values.max() <= column.bounds[1]
+
+
+def test_what_is_not_said_is_uniform_between_the_bounds() -> None:
+    values = Numeric(least=50, most=95).quantiles(np.array([0.25, 0.5, 0.75]))
+    assert values.tolist() == pytest.approx([61.25, 72.5, 83.75])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"mean": 1, "sd": -1}, "above 0"),
+        ({"mean": 1}, "nothing says where"),
+        ({"mean": 5, "sd": 1, "least": 6}, "not between least and most"),
+        ({"mean": 5, "sd": 1, "least": 9, "most": 6}, "least is not below most"),
+        ({"mean": 5, "sd": 6, "least": 0, "most": 10}, "largest feasible one is 5"),
+        ({"mean": 5, "sd": 6, "family": "gamma"}, "begins somewhere"),
+        ({"mean": 5, "sd": 6, "least": 0, "family": "beta"}, "between two numbers"),
+    ],
+)
+def test_numbers_that_cannot_be(given: dict[str, float], says: str) -> None:
+    with pytest.raises(CaveatError, match=says):
+        Numeric(**given)  # type: ignore[arg-type]
+
+
+def test_shares_add_up_but_for_rounding() -> None:
+    assert Category(("a", "b", "c"), (0.333, 0.333, 0.333)).shares is not None
+    with pytest.raises(CaveatError, match=r"sum to 0\.9, not to 1"):
+        Category(("a", "b"), (0.5, 0.4))
+    with pytest.raises(CaveatError, match="negative"):
+        Category(("a", "b"), (1.5, -0.5))
+
+
+def test_levels_are_worth_themselves_or_zero_and_one() -> None:
+    codes = np.array([1, 0])
+    assert worth(Category(("2", "5")), codes).tolist() == [5, 2]
+    assert worth(Category(("no", "yes")), codes).tolist() == [1, 0]
+    assert Category(("a", "b", "c")).values is None
+
+
+def test_digits_hide_no_target() -> None:
+    assert Numeric(0, 1).digits == 6
+    assert Numeric(0, 1000).digits == 3
+    assert Numeric(0, 1, decimals=2).digits == 2
+    assert Numeric(0, 30, whole=True).digits == 0
+
+
+def test_totals_of_totals_in_any_order() -> None:
+    plans = {
+        "all": Derived(Expression("part * 2 + c")),
+        "part": Derived(Expression("a + b")),
+        "a": Numeric(0, 1), "b": Numeric(0, 1), "c": Numeric(0, 1),
+    }  # fmt: skip
+    rows = {"a": np.array([1.0]), "b": np.array([2.0]), "c": np.array([4.0])}
+    assert with_derived(plans, rows)["all"].tolist() == [10]
+    with pytest.raises(CaveatError, match="above 0"):
+        Derived(Expression("a"), sd=0)

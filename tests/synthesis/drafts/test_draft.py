@@ -1,0 +1,147 @@
+"""Drafts as a whole: published numbers come out of the file again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from caveat.errors import CaveatError
+from caveat.expressions import Expression
+from caveat.synthesis.drafts import (
+    Category,
+    Correlations,
+    Derived,
+    DraftPlan,
+    Model,
+    Numeric,
+    draft,
+)
+
+MATRIX = np.array([[1, 0.8, 0.4, -0.2], [0.8, 1, 0.3, 0], [0.4, 0.3, 1, 0.1], [-0.2, 0, 0.1, 1]])
+FIRMS = DraftPlan(
+    {
+        "goods": Numeric(800, 900, least=0, family="lognormal"),
+        "staff": Numeric(300, 250, least=0, decimals=2),
+        "other": Numeric(50, 80, least=0),
+        "interest": Numeric(-5, 20),
+        "costs": Derived(Expression("goods + staff + other - interest")),
+        "costs again": Derived(Expression("costs")),
+    },
+    (),
+    (Correlations(("goods", "staff", "other", "interest"), MATRIX),),
+    rows=1000,
+)
+
+
+def test_correlations_are_exact_and_sums_hold_in_every_row() -> None:
+    table = draft(FIRMS).table
+    cells = {name: table[name].cell_numbers for name in table}
+    found = np.corrcoef([cells[name] for name in ("goods", "staff", "other", "interest")])
+    assert np.abs(found - MATRIX).max() < 1e-6
+    total = cells["goods"] + cells["staff"] + cells["other"] - cells["interest"]
+    assert np.abs(cells["costs"] - total).max() < 1e-9
+    assert np.array_equal(cells["costs"], cells["costs again"])
+    assert min(cells[name].min() for name in ("goods", "staff", "other")) >= 0
+
+
+def test_the_same_seed_gives_the_same_table_and_another_one_another() -> None:
+    assert draft(FIRMS, seed=3).table == draft(FIRMS, seed=3).table
+    assert draft(FIRMS, seed=3).table != draft(FIRMS, seed=4).table
+
+
+def test_coefficients_and_standard_errors_as_statsmodels_sees_them() -> None:
+    plan = DraftPlan(
+        {
+            "age": Numeric(45, 12, least=18, most=90),
+            "edu": Category(("low", "high"), (0.6, 0.4)),
+            "pay": Numeric(2000, 700),
+        },
+        (),
+        (),
+        (Model("pay ~ age + edu", {"age": 15.0, "edu[T.high]": 400.0}, {"age": 2.0}),),
+        rows=800,
+    )
+    made = draft(plan)
+    table = made.table
+    high = table["edu"].values == "high"
+    x = sm.add_constant(np.column_stack([high, table["age"].cell_numbers]))
+    found = sm.OLS(table["pay"].cell_numbers, x).fit()
+    assert found.params[1:] == pytest.approx([400, 15], rel=1e-6)
+    assert found.bse[2] == pytest.approx(2.0, rel=1e-6)
+    assert {one.words for one in made.nearness} == {"met"}
+
+
+def test_without_optimisation_it_is_only_near() -> None:
+    rough, fine = (draft(FIRMS, optimise=o) for o in (False, True))
+    assert rough.mean_error("correlation") < 0.01
+    assert 1 < rough.mean_error("sd") < 50
+    assert fine.mean_error("sd") < 1e-3
+
+
+def test_levels_that_are_whole_numbers_are_written_so() -> None:
+    columns = {"n": Category(("1", "02"), (0.5, 0.5)), "m": Category(("1", "2"), (0.5, 0.5)),
+               "k": Numeric(3, 1, whole=True)}  # fmt: skip
+    table = draft(DraftPlan(columns, rows=10)).table
+    assert [str(table[name].kind) for name in table] == ["category", "integer", "integer"]
+
+
+def test_weights_decide_between_numbers_that_cannot_both_be_met() -> None:
+    """The mean of the parts and that of their product with 2 contradict each other by a little."""
+    found = []
+    for weight in (0.0001, 100.0):
+        columns = {
+            "x": Numeric(10, 2),
+            "t": Derived(Expression("2 * x"), mean=20.05, weight=weight),
+        }
+        found.append(draft(DraftPlan(columns, rows=400)).table["x"].cell_numbers.mean())
+    assert found[0] == pytest.approx(10, abs=0.002)
+    assert found[1] == pytest.approx(10.025, abs=0.002)
+
+
+def test_totals_are_exact_to_the_last_digit() -> None:
+    columns = {
+        "pay": Numeric(1234.56, 300, least=0, decimals=2),
+        "age": Numeric(41.3, 11, least=16, most=90, whole=True),
+    }
+    table = draft(DraftPlan(columns, rows=1000)).table
+    assert round(table["pay"].cell_numbers.sum(), 4) == 1234560
+    assert table["age"].cell_numbers.sum() == 41300
+
+
+@pytest.mark.parametrize(
+    ("more", "entry"),
+    [
+        ({"models": (Model("y ~ log(x)", {"log(x)": 0.5}),)}, ("model", 0, "formula")),
+        ({"columns": {"z": Derived(Expression("log(x)"))}}, ("columns", "z", "formula")),
+    ],
+)
+def test_what_is_no_number_is_refused(more: dict[str, Any], entry: tuple[str | int, ...]) -> None:
+    columns = {"x": Numeric(0, 1), "y": Numeric(0, 1), **more.pop("columns", {})}
+    with pytest.raises(CaveatError, match="no number in some rows") as raised:
+        draft(DraftPlan(columns, rows=50, **more))
+    assert raised.value.entry == entry
+
+
+def test_a_draft_has_neither_one_row_nor_millions() -> None:
+    for rows in (1, 200_001):
+        with pytest.raises(CaveatError, match="2 to 200,000 rows"):
+            draft(FIRMS, rows=rows)
+
+
+def test_logarithms_up_to_their_bound() -> None:
+    columns = {"x": Numeric(3, 2, least=0), "z": Derived(Expression("log(x)"), mean=0.8)}
+    made = draft(DraftPlan(columns, rows=300))
+    assert {one.words for one in made.nearness} <= {"met", "very near"}
+
+
+def test_a_repaired_correlation_is_reported_beside_the_published_one() -> None:
+    bad = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+    related = (Correlations(("x", "y", "z"), bad, repair=True),)
+    made = draft(DraftPlan({name: Numeric(0, 1) for name in "xyz"}, (), related, rows=200))
+    found = [one for one in made.nearness if one.kind == "correlation"]
+    assert [one.wanted for one in found] == [0.9, -0.9, 0.9]
+    assert [one.got for one in found] == pytest.approx([0.5, -0.5, 0.5], abs=1e-3)
+    assert {one.words for one in found} == {"missed"}

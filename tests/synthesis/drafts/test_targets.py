@@ -1,0 +1,89 @@
+"""Targets: how far off the rows are, and that shares of rows tell what moves them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caveat.expressions import Expression
+from caveat.synthesis.drafts import (
+    Category,
+    Correlations,
+    Derived,
+    DraftPlan,
+    Model,
+    Numeric,
+    PublishedTable,
+)
+from caveat.synthesis.drafts.columns import with_derived
+from caveat.synthesis.drafts.start import start_rows
+from caveat.synthesis.drafts.targets import Nearness, targets_of
+
+ROWS = 400
+PLAN = DraftPlan(
+    {
+        "x": Numeric(1, 2),
+        "y": Numeric(5, 3, least=0),
+        "t": Derived(Expression("x + y"), mean=6, sd=4),
+        "g": Category(("a", "b"), (0.4, 0.6)),
+        "h": Category(("p", "q"), (0.5, 0.5)),
+    },
+    (PublishedTable(("g", "h"), {("a", "p"): 10, ("a", "q"): 30, ("b", "p"): 40, ("b", "q"): 20}),),
+    (Correlations(("x", "y", "g"), np.array([[1, 0.3, 0.1], [0.3, 1, 0], [0.1, 0, 1]])),),
+    (
+        Model("h ~ x + g", {"x": 0.5, "g[T.b]": -1}, {"x": 0.1}),
+        Model("y ~ x + g", {"x": 0.4, "Intercept": 2.0}, {"x": 0.08}),
+        Model("poisson: y ~ x", {"x": 0.1}, {"x": 0.02}),
+    ),
+    rows=ROWS,
+)
+
+
+def test_shares_of_rows_are_the_slopes_of_the_distances() -> None:
+    """A small change of one number moves each distance by what its share says."""
+    rows = start_rows(PLAN, ROWS, np.random.default_rng(3))
+    for target in targets_of(PLAN, ROWS):
+        for name in ("x", "y"):
+            moved = {**rows, name: rows[name].copy()}
+            moved[name][7] += 1e-4
+            before, after = (with_derived(PLAN.columns, r) for r in (rows, moved))
+            there = target.distance(after)
+            here = target.distance(before)
+            told = (target.shares(after) - target.shares(before)).sum(axis=0)
+            if type(target).__name__ == "ModelTarget":
+                # The weights that coefficients are seen with move too: far off, a second order.
+                assert told == pytest.approx(there - here, abs=2e-3 * 1e-4 * 1e3)
+            else:
+                assert told == pytest.approx(there - here, rel=1e-3, abs=1e-8)
+
+
+def test_every_published_number_is_reported_once() -> None:
+    rows = with_derived(PLAN.columns, start_rows(PLAN, ROWS, np.random.default_rng(3)))
+    kinds = [one.kind for target in targets_of(PLAN, ROWS) for one in target.report(rows)]
+    assert {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)} == {
+        "share": 8, "mean": 3, "sd": 3, "correlation": 3, "coefficient": 5, "standard error": 3
+    }  # fmt: skip
+
+
+def test_distances_are_in_units_of_sampling_error() -> None:
+    plan = DraftPlan({"x": Numeric(0, 2)}, rows=100)
+    mean, sd = targets_of(plan, 100)
+    x = np.linspace(-1, 1, 100)
+    x *= 2.2 / x.std(ddof=1)
+    # 0.4 is two standard errors of 2/√100; 2.2 is 0.2 / (2/√200) above 2.
+    assert mean.distance({"x": x + 0.4}).tolist() == pytest.approx([2])
+    assert sd.distance({"x": x}).tolist() == pytest.approx([np.sqrt(2)])
+
+
+@pytest.mark.parametrize(
+    ("got", "units", "words"),
+    [
+        (0.5, 0.0, "met"),
+        (0.5001, 0.01, "very near"),
+        (0.51, 0.6, "near"),
+        (0.6, 4.0, "missed"),
+        (None, None, "cannot be computed"),
+    ],
+)
+def test_nearness_in_words(got: float | None, units: float | None, words: str) -> None:
+    assert Nearness("share", "x", 0.5, got, units).words == words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,8 +52,10 @@ def tables(
     table = reader.original(told.path)
     told.check_columns(table.names)
     inner = _laid_out(told, table)
-    told.check_published(inner)
     shown, why = _protected(told, inner)
+    if not shown:
+        console.remark("nothing is written: every table is published already")
+        return
     make_folder(folder)
     check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
     for one, file in zip(shown, files, strict=False):
@@ -80,14 +81,17 @@ def _laid_out(told: TablesSpec, table: Table) -> Inner:
 
 
 def _files(told: TablesSpec, folder: Path) -> list[Path]:
-    names = [re.sub(r"\W+", "-", layout.name).strip("-").lower() for layout in told.layouts]
-    for i, name in enumerate(names):
-        if not name or name in names[:i]:
+    names: list[str] = []
+    for i, layout in enumerate(told.layouts):
+        if i in told.published:
+            continue
+        names.append(layout.file)
+        if layout.file == ".csv" or layout.file in names[:-1]:
             entry = ("table", i, "name")
             told.document.fail(entry, "the name makes no file name of its own", "use other letters")
     # Beside the folder, not in it: what is in it may be copied to where it is published.
     why = folder.with_name(f"{folder.name}-{WHY}")
-    return [*(folder / f"{name}.csv" for name in names), folder / "tables.html", why]
+    return [*(folder / name for name in names), folder / "tables.html", why]
 
 
 def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, list[Any]] | None]:
@@ -116,10 +120,11 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             values = rounding.perturbed(inner.cells, keys, rounding.perturbations(base))
         console.out.print(f"{inner.cells.n_cells:,} cells, {method}", markup=False)
         return shown_tables(inner.cells, values, None, rounded=True), None
+    earlier = told.earlier(inner)
     with told.document.at("publication"), console.progress() as bar:
         task = bar.add_task("suppressing", total=None)
         done = publish(
-            inner, told.rules, share=told.options.get("share", 0.1),
+            inner, told.rules, earlier=earlier, share=told.options.get("share", 0.1),
             progress=lambda at, of: bar.update(task, completed=at, total=of),
         )  # fmt: skip
     if done.leaks:
@@ -136,7 +141,8 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             do='use coarser codes, fewer tables or zeros = "public"; nothing was written',
         )
     _say(done)
-    return shown_tables(done.cells, done.values, done.done.hidden), reasons(done)
+    shown = shown_tables(done.cells, done.values, done.done.hidden)
+    return [one for i, one in enumerate(shown) if i not in told.published], reasons(done)
 
 
 def _say(done: Publication) -> None:
@@ -147,6 +153,7 @@ def _say(done: Publication) -> None:
         markup=False,
     )
     console.out.print("cells hidden by the rules that follow from others: none", markup=False)
+    _say_earlier(done)
     if done.intervals:
         left = primary - len(done.intervals)
         text = f"known too closely: {len(done.narrow):,} of {len(done.intervals):,} tried"
@@ -156,3 +163,24 @@ def _say(done: Publication) -> None:
         console.out.print("bounds of hidden cells: not tried", markup=False)
     if primary == done.cells.n_cells:
         console.remark("note: every cell is hidden by the rules; use coarser codes")
+
+
+def _say_earlier(done: Publication) -> None:
+    """Say what an earlier publication has told, which nothing can undo."""
+    from caveat.outputs.earlier import in_words
+
+    if not done.settled.tables:
+        return
+    known = int(done.settled.known.sum())
+    console.out.print(f"known from what is published already: {known:,} cells", markup=False)
+    if done.settled.told:
+        console.remark(
+            f"note: {len(done.settled.told):,} cells that the rules hide are told by the earlier "
+            f"publication: {in_words(done.cells, done.settled.told)}"
+        )
+    if done.leaks_before:
+        cells = sorted({leak.cell for leak in done.leaks_before})
+        console.remark(
+            f"note: from the earlier publication single contributors can compute {len(cells):,} "
+            f"hidden cells: {in_words(done.cells, cells)}"
+        )

@@ -56,6 +56,8 @@ class Problem:
         The columns that may not be computed.
     n_ordinary
         How many rows stand before those of zeros or of single contributors.
+    n_unlike
+        How many rows stand before those that cannot protect each other, as zeros cannot.
     row_owner
         The contributor of each row, -1 where there are several.
     column_owner
@@ -68,6 +70,7 @@ class Problem:
     matrix: Any
     primary: Ints
     n_ordinary: int
+    n_unlike: int
     row_owner: Ints
     column_owner: Ints
     zeros: Zeros = ""

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     THRESHOLD = "too few contributors"
     DOMINANCE = "dominated by the largest contributors"
     P_PERCENT = "the largest contributor can be estimated too well"
+    EARLIER = "hidden in an earlier publication"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.outputs._pattern import Problem
 from caveat.outputs.audit import Interval, Leak, bounds, insiders, recoverable, too_narrow
-from caveat.outputs.elimination import Owners, Progress, Suppressed, by_worth, suppress
+from caveat.outputs.earlier import Earlier, Settled, settle
+from caveat.outputs.elimination import Owners, Progress, Suppressed, as_column, by_worth, suppress
 from caveat.outputs.hierarchy import TOTAL, Hierarchy
 from caveat.outputs.primary import (
     Contributors,
     PrimaryRules,
+    Reason,
     contributors_of,
     primary_cells,
 )
@@ -75,9 +78,13 @@ class Publication:
     reasons
         Why a cell is hidden by itself; None where it is not.
     done
-        The pattern.
+        The pattern; what an earlier publication hides is primary.
+    settled
+        What an earlier publication has told already.
     leaks
         What single contributors could still compute; empty unless the rules could not prevent it.
+    leaks_before
+        What they can compute from an earlier publication alone.
     intervals, narrow
         What hidden cells are known to lie in, of the first primary cells, and those of them that
         are known too closely.
@@ -87,7 +94,9 @@ class Publication:
     values: NDArray[Any]
     reasons: NDArray[Any]
     done: Suppressed
+    settled: Settled
     leaks: tuple[Leak, ...]
+    leaks_before: tuple[Leak, ...]
     intervals: tuple[Interval, ...]
     narrow: tuple[Interval, ...]
 
@@ -154,6 +163,7 @@ def publish(
     inner: Inner,
     rules: PrimaryRules | None = None,
     *,
+    earlier: Earlier | None = None,
     share: float = 0.1,
     progress: Progress | None = None,
 ) -> Publication:
@@ -165,6 +175,8 @@ def publish(
         The tables, from :func:`inner_cells`.
     rules
         The primary rules.
+    earlier
+        What is published already. Those tables are in `inner` too; they stay as they are.
     share
         A hidden cell that is known to within less than this share of its value is known too
         closely.
@@ -174,52 +186,85 @@ def publish(
     rules = rules or PrimaryRules()
     cells, values = inner.cells, inner.values
     reasons, owner, row_owner = primary_cells(cells, inner.given, rules)
-    primary = np.array([reason is not None for reason in reasons], bool)
+    settled = settle(cells, reasons, earlier)
     order = by_worth(values, cells.matrix)
     leaks: list[Leak] = []
+    before: list[Leak] = []
     if inner.is_count:
         # Zeros, or ones where zeros are known, protect each other in no sum; if they are hidden.
         hides = rules.zeros or rules.singles or (rules.least or 0) > 1
         alike = inner.counts == (0 if rules.zeros else 1) if hides else None
-        done = suppress(cells.matrix, primary, order, zero_rows=alike, progress=progress)
+        done = suppress(
+            cells.matrix, settled.primary, order, zero_rows=alike, known=settled.known,
+            progress=progress,
+        )  # fmt: skip
     else:
-        done, leaks = _magnitudes(cells, primary, order, owner, row_owner, progress)
+        owners = Owners(row_owner, owner)
+        done, leaks, before = _against_insiders(cells, settled, order, owners, progress)
+    primary = done.primary
     if (recoverable(cells.matrix, done.hidden) & primary).any():  # pragma: no cover
         raise AssertionError("the audit found a hidden cell that can be computed")
     intervals: list[Interval] = []
     narrow: list[Interval] = []
     if (inner.amounts >= 0).all():
-        first = np.flatnonzero(primary)[:MOST_INTERVALS].tolist()
+        # What was hidden earlier was so perhaps only to protect others.
+        first = np.flatnonzero(primary & (reasons != Reason.EARLIER))[:MOST_INTERVALS].tolist()
         whole = inner.amounts.dtype.kind == "i"
         intervals = bounds(
             cells.matrix, values, done.hidden, first, whole=whole,
             least=int(whole and not rules.zeros), seconds=SECONDS,
         )  # fmt: skip
         narrow = too_narrow(intervals, values, share, whole=whole)
-    return Publication(cells, values, reasons, done, tuple(leaks), tuple(intervals), tuple(narrow))
+    return Publication(
+        cells, values, reasons, done, settled, tuple(leaks), tuple(before), tuple(intervals),
+        tuple(narrow),
+    )  # fmt: skip
 
 
-def _magnitudes(
+def _against_insiders(
     cells: Cells,
-    primary: NDArray[np.bool_],
+    settled: Settled,
     order: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    row_owner: NDArray[np.int64],
+    owners: Owners,
     progress: Progress | None,
-) -> tuple[Suppressed, list[Leak]]:
-    """Protect against single contributors too, again as long as the audit finds one who learns."""
-    virtual = _virtual(cells, primary, owner, row_owner)
+) -> tuple[Suppressed, list[Leak], list[Leak]]:
+    """Protect against single contributors too, again as long as the audit finds one who learns.
+
+    Returns the pattern, what they could still compute, and what they can from what is known.
+    """
+    primary, known = settled.primary, settled.known
+    columns, rows = owners.columns, owners.rows
+    virtual = _virtual(cells, primary, columns, rows)
+    before: list[Leak] = []
+    if known.any():
+        before = insiders(cells.matrix, ~known, primary, columns, rows)
+        virtual = _not_known(cells, known, virtual)
+    out = {(leak.owner, leak.cell) for leak in before}
+    tried = columns.copy()
+    tried[[leak.cell for leak in before]] = Problem.VIRTUAL
     leaks: list[Leak] = []
     for _ in range(ROUNDS):
         done = suppress(
-            cells.matrix, primary, order, owners=Owners(row_owner, owner),
-            virtual=virtual, progress=progress,
+            cells.matrix, primary, order, owners=replace(owners, columns=tried),
+            virtual=virtual, known=known, progress=progress,
         )  # fmt: skip
-        leaks = insiders(cells.matrix, done.hidden, primary, owner, row_owner)
+        found = insiders(cells.matrix, done.hidden, primary, columns, rows)
+        leaks = [leak for leak in found if (leak.owner, leak.cell) not in out]
         if not leaks:
             break
         virtual += [leak.column for leak in leaks]
-    return done, leaks
+    return done, leaks, before
+
+
+def _not_known(cells: Cells, known: NDArray[np.bool_], virtual: list[Any]) -> list[Any]:
+    """Return the columns that do not follow from known cells: others cannot be protected."""
+    if not virtual:
+        return []
+    n = len(cells.inner)
+    whole = sp.hstack([cells.matrix[:, known], *(as_column(one, n) for one in virtual)])
+    hidden = np.arange(whole.shape[1]) >= known.sum()
+    follows = recoverable(whole, hidden)[hidden]
+    return [one for one, told in zip(virtual, follows, strict=True) if not told]
 
 
 def _virtual(

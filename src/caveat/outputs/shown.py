@@ -70,12 +70,19 @@ def shown_tables(
 
 
 def reasons(done: Publication) -> dict[str, list[Any]]:
-    """Return for every hidden cell of every table why it is hidden; confidential."""
+    """Return for every hidden cell of every new table why it is hidden; confidential.
+
+    What the rules hide and an earlier publication has told is there as well.
+    """
     known = {one.cell: one for one in done.intervals}
     narrow = {one.cell for one in done.narrow}
     rows = []
-    for layout, members in zip(done.cells.layouts, done.cells.members, strict=True):
-        for cell in members[done.done.hidden[members]].tolist():
+    tables = zip(done.cells.layouts, done.cells.members, strict=True)
+    for position, (layout, members) in enumerate(tables):
+        is_old = position in done.settled.tables
+        hidden = done.done.hidden[members]
+        listed = np.isin(members, done.settled.told) if is_old else hidden
+        for cell in members[listed].tolist():
             why = done.done.why.get(cell)
             near = known.get(cell)
             protects = why.column if why is not None else -1
@@ -84,7 +91,8 @@ def reasons(done: Publication) -> dict[str, list[Any]]:
                 "table": layout.name,
                 "cell": done.cells.words(cell),
                 "value": float(done.values[cell]),
-                "hidden": "secondary" if why is not None else "primary",
+                "hidden": "no, published earlier" if is_old
+                else "primary" if why is None else "secondary",
                 "why": str(done.reasons[cell]) if why is None else why.rule.words,
                 "protects": done.cells.words(protects)
                 if 0 <= protects < done.cells.n_cells

@@ -62,6 +62,41 @@ def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
         assert not any(is_spanned(c, known) for c in dense[others])
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_magnitudes_no_sum_of_hidden_zeros_is_known(seed: int) -> None:
+    """A sum that is shown as 0 tells that all of it is 0; also where somebody contributes 0."""
+    table = people(40, seed)
+    pay = np.where(np.random.default_rng(seed).random(40) < 0.2, 0, table["pay"].cell_numbers)
+    table = Table.from_frame({**{n: table[n].values for n in ("sex", "place", "firm")}, "pay": pay})
+    layouts = [Layout("a", ("sex", "place")), Layout("b", ("place",))]
+    inner = inner_cells(table, layouts, value="pay", contributor="firm", every=True)
+    rules = PrimaryRules(least=2, zeros=True)
+    done = publish(inner, rules)
+    assert done.leaks == ()
+    assert (done.values[~done.done.hidden] > 0).all()
+    dense = inner.cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    rows = np.flatnonzero(inner.amounts == 0)
+    for subset in range(1, 2 ** len(rows)):
+        column = np.zeros(len(inner.amounts), int)
+        column[[r for i, r in enumerate(rows) if subset >> i & 1]] = 1
+        assert not is_spanned(column, published)
+
+
+def test_a_row_of_zeros_is_not_shown_as_one() -> None:
+    """Two firms without turnover in s: their sum would tell both."""
+    table = Table.from_frame({"k": list("nnnnnnss"), "j": list("xxxyyyxy"),
+                              "v": [5.0, 6, 7, 5, 6, 7, 0, 0]})  # fmt: skip
+    inner = inner_cells(table, [Layout("t", ("k", "j"))], value="v", every=True)
+    done = publish(inner, PrimaryRules(least=1, singles=False, zeros=True))
+    hidden = {inner.cells.words(j) for j in np.flatnonzero(done.done.hidden)}
+    assert hidden == {"k s", "k s, j x", "k s, j y", "k n", "k n, j x", "k n, j y"}
+    # Negative values may add up to 0, and tell nothing.
+    table = Table.from_frame({"k": list("nnss"), "v": [5.0, -5, 3, 4]})
+    inner = inner_cells(table, [Layout("t", ("k",))], value="v", every=True)
+    assert not publish(inner, PrimaryRules(least=1, singles=False, zeros=True)).done.hidden.any()
+
+
 def test_weights_are_summed_and_contributors_counted() -> None:
     table = Table.from_frame({"k": ["a", "a", "b"], "w": [2, 3, 10], "v": [1.0, 2.0, 5.0]})
     inner = inner_cells(table, [Layout("t", ("k",))], weight="w")

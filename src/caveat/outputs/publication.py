@@ -186,21 +186,21 @@ def publish(
     rules = rules or PrimaryRules()
     cells, values = inner.cells, inner.values
     reasons, owner, row_owner = primary_cells(cells, inner.given, rules)
+    if rules.zeros and not inner.given.negative:
+        reasons[(values == 0) & (reasons == None)] = Reason.ZERO  # noqa: E711
     settled = settle(cells, reasons, earlier)
     order = by_worth(values, cells.matrix)
+    alike = _alike(inner, rules)
     leaks: list[Leak] = []
     before: list[Leak] = []
     if inner.is_count:
-        # Zeros, or ones where zeros are known, protect each other in no sum; if they are hidden.
-        hides = rules.zeros or rules.singles or (rules.least or 0) > 1
-        alike = inner.counts == (0 if rules.zeros else 1) if hides else None
         done = suppress(
             cells.matrix, settled.primary, order, zero_rows=alike, known=settled.known,
             progress=progress,
         )  # fmt: skip
     else:
         owners = Owners(row_owner, owner)
-        done, leaks, before = _against_insiders(cells, settled, order, owners, progress)
+        done, leaks, before = _against_insiders(cells, settled, order, alike, owners, progress)
     primary = done.primary
     if (recoverable(cells.matrix, done.hidden) & primary).any():  # pragma: no cover
         raise AssertionError("the audit found a hidden cell that can be computed")
@@ -221,10 +221,23 @@ def publish(
     )  # fmt: skip
 
 
+def _alike(inner: Inner, rules: PrimaryRules) -> NDArray[np.bool_] | None:
+    """Return the inner cells that protect each other in no sum, if they are hidden.
+
+    Zeros, unless negative values may add up to one; or, in counts, ones where it is known which
+    cells are empty.
+    """
+    if rules.zeros:
+        return None if inner.given.negative else np.asarray(inner.amounts == 0)
+    hides = rules.singles or (rules.least or 0) > 1
+    return inner.counts == 1 if inner.is_count and hides else None
+
+
 def _against_insiders(
     cells: Cells,
     settled: Settled,
     order: NDArray[np.int64],
+    alike: NDArray[np.bool_] | None,
     owners: Owners,
     progress: Progress | None,
 ) -> tuple[Suppressed, list[Leak], list[Leak]]:
@@ -245,7 +258,7 @@ def _against_insiders(
     leaks: list[Leak] = []
     for _ in range(ROUNDS):
         done = suppress(
-            cells.matrix, primary, order, owners=replace(owners, columns=tried),
+            cells.matrix, primary, order, zero_rows=alike, owners=replace(owners, columns=tried),
             virtual=virtual, known=known, progress=progress,
         )  # fmt: skip
         found = insiders(cells.matrix, done.hidden, primary, columns, rows)

@@ -43,11 +43,7 @@ def test_counts_nobody_learns_a_cell(seed: int, zeros: bool) -> None:
     assert len(done.intervals) == done.done.primary.sum()
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
-    table = people(seed=seed)
-    inner = inner_cells(table, LAYOUTS, value="pay", weight="weight", contributor="firm")
-    rules = PrimaryRules(least=2, p_percent=10)
+def check_no_single_contributor_learns_a_cell(inner, rules) -> None:
     done = publish(inner, rules)
     assert done.leaks == ()
     _, owner, row_owner = primary_cells(inner.cells, inner.given, rules)
@@ -60,6 +56,48 @@ def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
         known = [*published, *rows[row_owner == firm]]
         others = done.done.primary & (owner != firm)
         assert not any(is_spanned(c, known) for c in dense[others])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
+    table = people(seed=seed)
+    inner = inner_cells(table, LAYOUTS, value="pay", weight="weight", contributor="firm")
+    check_no_single_contributor_learns_a_cell(inner, PrimaryRules(least=2, p_percent=10))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("zeros", [False, True])
+def test_counts_of_several_records_of_one_contributor(seed: int, zeros: bool) -> None:
+    inner = inner_cells(people(seed=seed), LAYOUTS, contributor="firm", every=zeros)
+    rules = PrimaryRules(least=2, zeros=zeros)
+    check_no_single_contributor_learns_a_cell(inner, rules)
+    # Ones, or zeros, still protect each other in no sum.
+    done = publish(inner, rules)
+    dense = inner.cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    rows = np.flatnonzero(inner.amounts == (0 if zeros else 1))[:6]
+    for subset in range(1, 2 ** len(rows)):
+        column = np.zeros(len(inner.amounts), int)
+        column[[r for i, r in enumerate(rows) if subset >> i & 1]] = 1
+        assert not is_spanned(column, published)
+
+
+def test_a_contributor_of_several_records_takes_hers_away_from_a_total() -> None:
+    """Firm A has all 5 records of x, B all 4 of y; their sum told each of them the other's."""
+    table = Table.from_frame({"k": ["x"] * 5 + ["y"] * 4 + ["z"] * 6,
+                              "firm": ["A"] * 5 + ["B"] * 4 + list("CCDDEE")})  # fmt: skip
+    layout = [Layout("t", ("k",))]
+    hidden = {}
+    for contributor in (None, "firm"):
+        inner = inner_cells(table, layout, contributor=contributor)
+        done = publish(inner, PrimaryRules(least=2))
+        hidden[contributor] = {inner.cells.words(j) for j in np.flatnonzero(done.done.hidden)}
+    assert hidden[None] == set()
+    assert hidden["firm"] == {"k x", "k y", "k z"}
+    # Everybody with one record is as nobody named.
+    everybody = Table.from_frame({"k": list("xxyyyz"), "firm": list("ABCDEF")})
+    one, two = (publish(inner_cells(everybody, layout, contributor=c)) for c in (None, "firm"))
+    assert one.done.hidden.tolist() == two.done.hidden.tolist()
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -51,6 +51,8 @@ class Inner:
         Who contributes how much.
     is_count
         Whether the tables count records.
+    several
+        Whether a contributor has several records.
     """
 
     cells: Cells
@@ -58,6 +60,7 @@ class Inner:
     counts: NDArray[np.int64]
     given: Contributors
     is_count: bool
+    several: bool = False
 
     __repr__ = without_values
 
@@ -156,7 +159,8 @@ def inner_cells(
         sums = sums.astype(np.int64)
     there = np.ones(table.n_rows) if amounts is None else ~np.isnan(amounts)
     counts = np.bincount(cells.row_of, there, n).astype(np.int64)
-    return Inner(cells, sums, counts, given, is_count)
+    several = who is not None and len(np.unique(who)) < len(who)
+    return Inner(cells, sums, counts, given, is_count, several)
 
 
 def publish(
@@ -193,7 +197,7 @@ def publish(
     alike = _alike(inner, rules)
     leaks: list[Leak] = []
     before: list[Leak] = []
-    if inner.is_count:
+    if inner.is_count and not inner.several:  # who counts 1 learns nothing by knowing it
         done = suppress(
             cells.matrix, settled.primary, order, zero_rows=alike, known=settled.known,
             progress=progress,

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from caveat import datasets, write
 from caveat.cli import app
 from caveat.errors import CaveatError
+from caveat.release.folder import write_manifest
 
 SPEC = """
 [data]
@@ -31,7 +32,7 @@ name = "Education"
 by = ["education", "marital", "region"]
 depth = { region = 1 }
 """
-FILES = {"region-and-marital-status.csv", "education.csv", "tables.html"}
+FILES = {"region-and-marital-status.csv", "education.csv", "tables.html", "manifest.json"}
 WHY = "CONFIDENTIAL-why-hidden.csv"
 
 
@@ -147,11 +148,49 @@ def test_mistakes_have_their_line(here: Path, old: str, new: str, said: str) -> 
     assert not (here / "out").exists()
 
 
-def test_files_are_not_replaced_without_force(here: Path) -> None:
+def test_tables_are_replaced_as_a_whole_with_force_only(here: Path) -> None:
     call()
     with pytest.raises(CaveatError, match="exists already"):
         call()
+    (here / f"out-{WHY}").rename("aside")
+    with pytest.raises(CaveatError, match="the folder exists already"):
+        call()
+    # A table that is no more is not left beside the new ones.
+    (here / "tables.toml").write_text(SPEC.replace('name = "Education"', 'name = "School"'))
     call("--force")
+    assert {path.name for path in (here / "out").iterdir()} == FILES - {"education.csv"} | {
+        "school.csv"
+    }
+
+
+def test_nothing_but_earlier_tables_is_replaced(here: Path) -> None:
+    call()
+    (here / "out/notes.csv").write_text("mine")
+    with pytest.raises(CaveatError, match=r"something that no run has written: notes\.csv"):
+        call("--force")
+    (here / "out/notes.csv").unlink()
+    # The folder of another command, which has a list of its files as well.
+    (here / "out/evidence.json").write_text("{}")
+    write_manifest(here / "out", dict.fromkeys([*FILES - {"manifest.json"}, "evidence.json"], True))
+    before = {path.name: path.read_bytes() for path in (here / "out").iterdir()}
+    with pytest.raises(CaveatError, match=r"something that is no table: evidence\.json"):
+        call("--force")
+    assert {path.name: path.read_bytes() for path in (here / "out").iterdir()} == before
+
+
+def test_names_that_make_the_same_file(here: Path) -> None:
+    (here / "tables.toml").write_text(
+        SPEC.replace('name = "Education"', 'name = "Region, and marital-status"')
+    )
+    with pytest.raises(CaveatError, match="the name makes no file name of its own"):
+        call()
+
+
+def test_folders_around_are_made(here: Path) -> None:
+    arguments = ["tables", "tables.toml", "--folder", "a/b/c"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert (here / "a/b/c/education.csv").exists()
+    assert (here / f"a/b/c-{WHY}").exists()
 
 
 def test_everything_primary_is_said(here: Path) -> None:
@@ -164,7 +203,7 @@ def test_everything_primary_is_said(here: Path) -> None:
 def test_no_output_is_an_input(here: Path) -> None:
     (here / "out").mkdir()
     os.link("survey.csv", "out/tables.html")
-    with pytest.raises(CaveatError, match="this command reads it"):
+    with pytest.raises(CaveatError, match="the folder holds a file that this run reads"):
         call("--force")
     (here / "out/tables.html").unlink()
     (here / f"out-{WHY}").write_text("code,above\nnorth,coast\n")
@@ -226,7 +265,9 @@ def test_a_later_run_stands_beside_an_earlier_one(here: Path, name: str) -> None
     n = sum(row["status"] == "shown" for row in old)
     assert f"known from what is published already: {n} cells" in said
     # The earlier table is not written again, and what it hides is not shown by the new one.
-    assert {path.name for path in (here / "out").iterdir()} == {"education.csv", "tables.html"}
+    assert {path.name for path in (here / "out").iterdir()} == FILES - {
+        "region-and-marital-status.csv"
+    }
     assert (here / "first/region-and-marital-status.csv").read_bytes() == before
     new = {(r["marital"], r["region"]): r for r in rows(here / "out/education.csv")
            if r["education"] == "Total"}  # fmt: skip

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["tables"]
 
 WHY = "CONFIDENTIAL-why-hidden.csv"
+PAGE = "tables.html"
 
 
 def tables(
@@ -29,7 +30,7 @@ def tables(
         Path, typer.Argument(help="A TOML file with [data] and one or more [[table]].")
     ],
     folder: Annotated[Path, typer.Option(help="Where the tables go.")] = Path("tables"),
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier tables.")] = False,
 ) -> None:
     """Make tables of counts or magnitudes in which no hidden cell can be computed.
 
@@ -41,14 +42,12 @@ def tables(
     Example: caveat tables tables.toml --folder published
     """
     reader = Reader.of(spec)
-    from caveat.outputs.shown import page
     from caveat.spec.tables_spec import TablesSpec
 
     assert reader.document is not None
     told = TablesSpec.from_document(reader.document)
-    files = _files(told, folder)
-    if folder.exists():
-        check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
+    names, inputs = _names(told), [*reader.inputs, *told.files]
+    _check(folder, force, inputs)
     table = reader.original(told.path)
     told.check_columns(table.names)
     inner = _laid_out(told, table)
@@ -56,15 +55,57 @@ def tables(
     if not shown:
         console.remark("nothing is written: every table is published already")
         return
-    make_folder(folder)
-    check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
-    for one, file in zip(shown, files, strict=False):
-        write(Table.from_frame(one.columns()), file, force=force, escape_formulas=True)
-    write_text(files[-2], page(shown), force=force)
+    make_folder(folder.parent)
+    _check(folder, force, inputs)
+    _write(folder, dict(zip(names, shown, strict=True)), why, force, inputs)
+
+
+def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
+    """Refuse what may not be written, before any work is done for it."""
+    from caveat.release.folder import MANIFEST, check_target
+
+    if not folder.parent.is_dir():
+        return
+    check_outputs([_why(folder)], force=force, inputs=inputs)
+    check_target(folder, force=force, inputs=inputs)
+    # Another command's folder has a manifest too.
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.suffix != ".csv" and path.name not in (PAGE, MANIFEST):
+            raise CaveatError(
+                f"the folder holds something that is no table: {path.name}",
+                where=str(folder),
+                do="choose another folder",
+            )
+
+
+def _write(
+    folder: Path,
+    tables: dict[str, Shown],
+    why: dict[str, list[Any]] | None,
+    force: bool,
+    inputs: list[Path],
+) -> None:
+    """Write the folder as a whole; why cells are hidden lies beside it."""
+    from caveat.outputs.shown import page
+    from caveat.release.folder import release_folder, write_manifest
+
+    with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
+        for name, one in tables.items():
+            write(Table.from_frame(one.columns()), draft / name, escape_formulas=True)
+        write_text(draft / PAGE, page([*tables.values()]))
+        write_manifest(draft, dict.fromkeys([*tables, PAGE], False))
+        if why is not None:
+            write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
+    for remark in remarks:
+        console.remark(f"note: {remark}")
     if why is not None:
-        write(Table.from_frame(why), files[-1], force=force, escape_formulas=True)
-        console.remark(f"CONFIDENTIAL: why cells are hidden is in {files[-1]}; not for release")
+        console.remark(f"CONFIDENTIAL: why cells are hidden is in {_why(folder)}; not for release")
     console.remark(f"written: {folder}")
+
+
+def _why(folder: Path) -> Path:
+    # Beside the folder, not in it: what is in it may be copied to where it is published.
+    return folder.with_name(f"{folder.name}-{WHY}")
 
 
 def _laid_out(told: TablesSpec, table: Table) -> Inner:
@@ -80,18 +121,18 @@ def _laid_out(told: TablesSpec, table: Table) -> Inner:
         )  # fmt: skip
 
 
-def _files(told: TablesSpec, folder: Path) -> list[Path]:
+def _names(told: TablesSpec) -> list[str]:
+    """Return the names of the files of the new tables."""
     names: list[str] = []
     for i, layout in enumerate(told.layouts):
         if i in told.published:
             continue
-        names.append(layout.file)
-        if layout.file == ".csv" or layout.file in names[:-1]:
+        # Not every system keeps names apart that differ in capitals only.
+        if layout.file == ".csv" or layout.file.casefold() in map(str.casefold, names):
             entry = ("table", i, "name")
             told.document.fail(entry, "the name makes no file name of its own", "use other letters")
-    # Beside the folder, not in it: what is in it may be copied to where it is published.
-    why = folder.with_name(f"{folder.name}-{WHY}")
-    return [*(folder / name for name in names), folder / "tables.html", why]
+        names.append(layout.file)
+    return names
 
 
 def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, list[Any]] | None]:

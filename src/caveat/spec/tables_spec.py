@@ -144,9 +144,10 @@ class TablesSpec:
         names: set[str] = set()
         layouts = []
         for i, entry in enumerate(content["table"]):
-            if entry["name"] in names:
-                document.fail(("table", i), "two tables have the same name", "rename one")
-            names.add(entry["name"])
+            if entry["name"].casefold() in names:
+                what = "two tables have the same name, capitals aside"
+                document.fail(("table", i), what, "rename one")
+            names.add(entry["name"].casefold())
             layouts.append(Layout(entry["name"], tuple(entry["by"]), entry.get("depth", {})))
         used = {name for layout in layouts for name in layout.by}
         published = {

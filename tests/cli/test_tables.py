@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -347,3 +348,21 @@ def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
     (here / "tables.toml").write_text(text.replace("[[table]]", rounding, 1))
     with pytest.raises(CaveatError, match="only protected by hiding cells"):
         call("--force")
+
+
+def test_a_workbook_is_written_beside_the_other_files_when_asked(here: Path) -> None:
+    call("--excel")
+    assert {path.name for path in (here / "out").iterdir()} == {*FILES, "tables.xlsx"}
+    assert "tables.xlsx" in (here / "out/manifest.json").read_text()
+    call("--excel", "--force")
+    call("--force")
+    assert {path.name for path in (here / "out").iterdir()} == FILES
+
+
+def test_a_workbook_without_its_package_is_refused_before_anything_else(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(CaveatError, match="a workbook needs the package XlsxWriter"):
+        call("--excel")
+    assert not (here / "out").exists()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["tables"]
 
 WHY = "CONFIDENTIAL-why-hidden.csv"
-PAGE = "tables.html"
+PAGE, BOOK = "tables.html", "tables.xlsx"
 
 
 def tables(
@@ -30,17 +30,24 @@ def tables(
         Path, typer.Argument(help="A TOML file with [data] and one or more [[table]].")
     ],
     folder: Annotated[Path, typer.Option(help="Where the tables go.")] = Path("tables"),
+    excel: Annotated[
+        bool, typer.Option("--excel", help="Write a workbook with a sheet for each table as well.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier tables.")] = False,
 ) -> None:
     """Make tables of counts or magnitudes in which no hidden cell can be computed.
 
     All tables are protected together: cells with too few contributors, or dominated by one, are
     hidden, and further ones from which these could be computed. Rounding and cell keys are
-    alternatives. Writes a CSV for each table and one HTML page, and for the office alone why each
-    cell is hidden.
+    alternatives. Writes a CSV for each table and one HTML page, with --excel a workbook too, and
+    for the office alone why each cell is hidden.
 
     Example: caveat tables tables.toml --folder published
     """
+    if excel:
+        from caveat.outputs.excel import check_excel
+
+        check_excel()
     reader = Reader.of(spec)
     from caveat.spec.tables_spec import TablesSpec
 
@@ -57,7 +64,7 @@ def tables(
         return
     make_folder(folder.parent)
     _check(folder, force, inputs)
-    _write(folder, dict(zip(names, shown, strict=True)), why, force, inputs)
+    _write(folder, dict(zip(names, shown, strict=True)), why, excel, force, inputs)
 
 
 def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
@@ -70,7 +77,7 @@ def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
     check_target(folder, force=force, inputs=inputs)
     # Another command's folder has a manifest too.
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.suffix != ".csv" and path.name not in (PAGE, MANIFEST):
+        if path.suffix != ".csv" and path.name not in (PAGE, BOOK, MANIFEST):
             raise CaveatError(
                 f"the folder holds something that is no table: {path.name}",
                 where=str(folder),
@@ -82,10 +89,12 @@ def _write(
     folder: Path,
     tables: dict[str, Shown],
     why: dict[str, list[Any]] | None,
+    excel: bool,
     force: bool,
     inputs: list[Path],
 ) -> None:
     """Write the folder as a whole; why cells are hidden lies beside it."""
+    from caveat.outputs.excel import write_workbook
     from caveat.outputs.shown import page
     from caveat.release.folder import release_folder, write_manifest
 
@@ -93,7 +102,10 @@ def _write(
         for name, one in tables.items():
             write(Table.from_frame(one.columns()), draft / name, escape_formulas=True)
         write_text(draft / PAGE, page([*tables.values()]))
-        write_manifest(draft, dict.fromkeys([*tables, PAGE], False))
+        if excel:
+            write_workbook(draft / BOOK, [*tables.values()])
+        names = [*tables, PAGE, *([BOOK] if excel else [])]
+        write_manifest(draft, dict.fromkeys(names, False))
         if why is not None:
             write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
     for remark in remarks:

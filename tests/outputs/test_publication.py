@@ -148,7 +148,15 @@ def test_missing_codes_are_codes_and_missing_values_none() -> None:
     table = Table.from_frame({"k": ["a", None, "b"], "v": [1.0, 2.0, None]})
     inner = inner_cells(table, [Layout("t", ("k",))], value="v")
     assert inner.cells.hierarchies["k"].codes == ("Total", "a", "b", "(missing)")
+    # Nobody has a value in b: that is no 0, and only where zeros are hidden a hidden one.
+    assert [inner.cells.words(j) for j in range(3)] == ["the grand total", "k a", "k (missing)"]
+    assert inner.values.tolist() == [3, 1, 2]
+    inner = inner_cells(table, [Layout("t", ("k",))], value="v", every=True)
     assert inner.values.tolist() == [3, 1, 0, 2]
+    assert publish(inner, PrimaryRules(zeros=True)).done.hidden.all()
+    none = Table.from_frame({"k": ["a", "b"], "v": np.array([np.nan, np.nan])})
+    with pytest.raises(CaveatError, match="no record has a value"):
+        inner_cells(none, [Layout("t", ("k",))], value="v")
 
 
 def test_wrong_columns_are_one_sentence() -> None:

@@ -48,6 +48,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     [
         ("least = 4", "least = 0", 4, "must be a whole number, 1 or more"),
         ("dominance = [2, 0.9]", "dominance = [2, 1.9]", 5, "share between 0 and 1"),
+        ("dominance = [2, 0.9]", "dominance = [2.7, 0.9]", 5, "a whole number of contributors"),
         ('zeros = "hidden"', 'zeroes = "hidden"', 6, "there is no key 'zeroes'"),
         ('"regions.csv"', '"nowhere.csv"', 8, "no such file"),
         ("sex = {", "age = {", 9, "no table has the column 'age'"),

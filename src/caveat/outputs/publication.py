@@ -129,7 +129,7 @@ def inner_cells(
         For columns with a hierarchy: for each code the code above it.
     value
         The column that is added up; records are counted if not given. Records without a value
-        contribute nothing.
+        are in no cell.
     weight
         The column that says how many each record stands for.
     contributor
@@ -142,23 +142,28 @@ def inner_cells(
     if not table.n_rows:
         raise CaveatError("the data have no rows", where="tables", do="give a file with records")
     names = tuple(dict.fromkeys(name for layout in layouts for name in layout.by))
+    amounts = None if value is None else _numbers(table[value], value)
+    # Who has no value is in no cell: one of nobody else has no value either, which is not 0.
+    there = np.ones(table.n_rows, bool) if amounts is None else ~np.isnan(amounts)
+    if not there.any():
+        raise CaveatError("no record has a value", column=value, do="choose another column")
+    amounts = None if amounts is None else amounts[there]
     trees, codes = {}, {}
     for name in names:
-        labels, codes[name] = _labels(table[name])
+        labels, found = _labels(table[name])
+        codes[name] = found[there]
         trees[name] = Hierarchy.of(labels, (parents or {}).get(name), total=total, column=name)
     cells = cells_of(codes, trees, layouts, every=every)
-    amounts = None if value is None else _numbers(table[value], value)
-    weights = None if weight is None else survey_weights(table[weight], weight)
-    who = None if contributor is None else table[contributor].codes.astype(np.int64)
+    weights = None if weight is None else survey_weights(table[weight], weight)[there]
+    who = None if contributor is None else table[contributor].codes.astype(np.int64)[there]
     given = contributors_of(cells.row_of, who, weights, amounts)
     n = len(cells.inner)
-    each = np.ones(table.n_rows) if amounts is None else np.nan_to_num(amounts)
+    each = np.ones(len(cells.row_of)) if amounts is None else amounts
     sums = np.bincount(cells.row_of, each if weights is None else each * weights, n)
     is_count = value is None
     if is_count and weights is None:
         sums = sums.astype(np.int64)
-    there = np.ones(table.n_rows) if amounts is None else ~np.isnan(amounts)
-    counts = np.bincount(cells.row_of, there, n).astype(np.int64)
+    counts = np.bincount(cells.row_of, minlength=n)
     several = who is not None and len(np.unique(who)) < len(who)
     return Inner(cells, sums, counts, given, is_count, several)
 

@@ -264,7 +264,7 @@ def _rules(options: Mapping[str, Any]) -> PrimaryRules:
     dominance = options.get("dominance")
     return PrimaryRules(
         least=options.get("least", 3),
-        dominance=None if dominance is None else (int(dominance[0]), float(dominance[1])),
+        dominance=None if dominance is None else (dominance[0], dominance[1]),
         p_percent=options.get("p_percent"),
         zeros=options.get("zeros", "public") == "hidden",
     )

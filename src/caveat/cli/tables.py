@@ -211,6 +211,7 @@ def _say(done: Publication) -> None:
         left = primary - len(done.intervals)
         text = f"known too closely: {len(done.narrow):,} of {len(done.intervals):,} tried"
         text += f" ({left:,} not tried, for time)" if left > 0 else ""
+        text += f"; {done.added:,} cells are hidden for that alone" if done.added else ""
         console.out.print(text, markup=False)
     elif primary:
         console.out.print("bounds of hidden cells: not tried", markup=False)

@@ -25,6 +25,7 @@ class Rule(IntEnum):
     ZEROS = 2
     WITHIN = 3
     COMBINATIONS = 4
+    CLOSE = 5
 
     @property
     def words(self) -> str:
@@ -34,6 +35,7 @@ class Rule(IntEnum):
             Rule.ZEROS: "with it a sum of hidden zeros would be known to be zero",
             Rule.WITHIN: "with it a single contributor could compute another's cell",
             Rule.COMBINATIONS: "it would be a combination of one or two contributors' values",
+            Rule.CLOSE: "with it another hidden cell would be known too closely",
         }[self]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.outputs._pattern import Problem
+from caveat.outputs._pattern import Problem, Refusal, Rule
 from caveat.outputs.audit import Interval, Leak, bounds, insiders, recoverable, too_narrow
 from caveat.outputs.earlier import Earlier, Settled, settle
 from caveat.outputs.elimination import Owners, Progress, Suppressed, as_column, by_worth, suppress
@@ -25,6 +25,7 @@ from caveat.outputs.primary import (
     primary_cells,
 )
 from caveat.outputs.tables import Cells, Layout, cells_of
+from caveat.outputs.widening import widen
 from caveat.table import Column, Table
 from caveat.table.weights import survey_weights
 
@@ -91,6 +92,8 @@ class Publication:
     intervals, narrow
         What hidden cells are known to lie in, of the first primary cells, and those of them that
         are known too closely.
+    added
+        How many cells are hidden only so that others are known less closely.
     """
 
     cells: Cells
@@ -102,6 +105,7 @@ class Publication:
     leaks_before: tuple[Leak, ...]
     intervals: tuple[Interval, ...]
     narrow: tuple[Interval, ...]
+    added: int = 0
 
     __repr__ = without_values
 
@@ -210,24 +214,53 @@ def publish(
     else:
         owners = Owners(row_owner, owner)
         done, leaks, before = _against_insiders(cells, settled, order, alike, owners, progress)
-    primary = done.primary
-    if (recoverable(cells.matrix, done.hidden) & primary).any():  # pragma: no cover
+    intervals, added = _bounded(inner, rules, settled, reasons, done, share)
+    if added:
+        secondary = done.secondary.copy()
+        secondary[list(added)] = True
+        closer = {more: Refusal(Rule.CLOSE, cell) for more, cell in added.items()}
+        done = replace(done, secondary=secondary, why={**done.why, **closer})
+    if (recoverable(cells.matrix, done.hidden) & done.primary).any():  # pragma: no cover
         raise AssertionError("the audit found a hidden cell that can be computed")
-    intervals: list[Interval] = []
-    narrow: list[Interval] = []
-    if (inner.amounts >= 0).all():
-        # What was hidden earlier was so perhaps only to protect others.
-        first = np.flatnonzero(primary & (reasons != Reason.EARLIER))[:MOST_INTERVALS].tolist()
-        whole = inner.amounts.dtype.kind == "i"
-        intervals = bounds(
-            cells.matrix, values, done.hidden, first, whole=whole,
-            least=int(whole and not rules.zeros), seconds=SECONDS,
-        )  # fmt: skip
-        narrow = too_narrow(intervals, values, share, whole=whole)
+    whole = inner.amounts.dtype.kind == "i"
+    narrow = too_narrow(intervals, values, share, whole=whole)
     return Publication(
         cells, values, reasons, done, settled, tuple(leaks), tuple(before), tuple(intervals),
-        tuple(narrow),
+        tuple(narrow), len(added),
     )  # fmt: skip
+
+
+def _bounded(
+    inner: Inner,
+    rules: PrimaryRules,
+    settled: Settled,
+    reasons: NDArray[Any],
+    done: Suppressed,
+    share: float,
+) -> tuple[list[Interval], dict[int, int]]:
+    """Bound the first primary cells, and hide more until they are not known too closely.
+
+    Returns the bounds, and the further cells with what they protect.
+    """
+    if (inner.amounts < 0).any():
+        return [], {}
+    matrix, values = inner.cells.matrix, inner.values
+    whole = inner.amounts.dtype.kind == "i"
+    least = int(whole and not rules.zeros)
+    # What was hidden earlier was so perhaps only to protect others.
+    first = np.flatnonzero(done.primary & (reasons != Reason.EARLIER))[:MOST_INTERVALS].tolist()
+    intervals = bounds(
+        matrix, values, done.hidden, first, whole=whole, least=least, seconds=SECONDS
+    )
+    narrow = too_narrow(intervals, values, share, whole=whole)
+    if not narrow:
+        return intervals, {}
+    wider = widen(
+        matrix, values, done.hidden, narrow, settled.known, share=share, whole=whole, least=least,
+        seconds=SECONDS,
+    )  # fmt: skip
+    now = {one.cell: one for one in wider.found}
+    return [now.get(one.cell, one) for one in intervals], wider.protects
 
 
 def _alike(inner: Inner, rules: PrimaryRules) -> NDArray[np.bool_] | None:

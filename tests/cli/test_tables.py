@@ -265,6 +265,9 @@ def test_a_later_run_stands_beside_an_earlier_one(here: Path, name: str) -> None
     old = rows(here / "first/region-and-marital-status.csv")
     n = sum(row["status"] == "shown" for row in old)
     assert f"known from what is published already: {n} cells" in said
+    # What was hidden only to protect others stays hidden, and is not one of the rules' cells.
+    assert " as they were earlier, " in said
+    assert "not tried" not in said
     # The earlier table is not written again, and what it hides is not shown by the new one.
     assert {path.name for path in (here / "out").iterdir()} == FILES - {
         "region-and-marital-status.csv"
@@ -311,14 +314,14 @@ def test_what_an_earlier_publication_tells_is_refused_or_named(here: Path) -> No
     )
     with pytest.raises(CaveatError) as error:
         call()
-    assert "the earlier publication tells 1 cells that the rules hide: place s, job y" in str(
+    assert "the earlier publication tells cells that the rules hide (1): place s, job y" in str(
         error.value
     )
     assert not (here / "out").exists()
     (here / "tables.toml").write_text(OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["sex"]\n')
     result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "out"])
     assert result.exit_code == 0
-    told = "1 cells that the rules hide are told by the earlier publication: place s, job y"
+    told = "cells that the rules hide are told by the earlier publication (1): place s, job y"
     assert told in " ".join(result.output.split())
     assert [(row["cell"], row["hidden"]) for row in rows(here / f"out-{WHY}")] == [
         ("place s, job y", "no, published earlier")

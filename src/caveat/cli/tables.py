@@ -199,10 +199,15 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
 
 
 def _say(done: Publication) -> None:
-    primary, secondary = int(done.done.primary.sum()), int(done.done.secondary.sum())
+    from caveat.outputs.primary import Reason
+
+    hidden, secondary = int(done.done.primary.sum()), int(done.done.secondary.sum())
+    as_before = int((done.done.primary & (done.reasons == Reason.EARLIER)).sum())
+    primary = hidden - as_before
+    earlier = f"{as_before:,} as they were earlier, " if as_before else ""
     console.out.print(
-        f"{done.cells.n_cells:,} cells: {primary:,} hidden by the rules, {secondary:,} to protect "
-        f"them, {done.cells.n_cells - primary - secondary:,} shown",
+        f"{done.cells.n_cells:,} cells: {primary:,} hidden by the rules, {earlier}{secondary:,} to "
+        f"protect them, {done.cells.n_cells - hidden - secondary:,} shown",
         markup=False,
     )
     console.out.print("cells hidden by the rules that follow from others: none", markup=False)
@@ -229,12 +234,12 @@ def _say_earlier(done: Publication) -> None:
     console.out.print(f"known from what is published already: {known:,} cells", markup=False)
     if done.settled.told:
         console.remark(
-            f"note: {len(done.settled.told):,} cells that the rules hide are told by the earlier "
-            f"publication: {in_words(done.cells, done.settled.told)}"
+            f"note: cells that the rules hide are told by the earlier publication "
+            f"({len(done.settled.told):,}): {in_words(done.cells, done.settled.told)}"
         )
     if done.leaks_before:
         cells = sorted({leak.cell for leak in done.leaks_before})
         console.remark(
-            f"note: from the earlier publication single contributors can compute {len(cells):,} "
-            f"hidden cells: {in_words(done.cells, cells)}"
+            f"note: single contributors can compute hidden cells from the earlier publication "
+            f"({len(cells):,}): {in_words(done.cells, cells)}"
         )

@@ -87,7 +87,7 @@ def settle(cells: Cells, reasons: NDArray[Any], earlier: Earlier | None) -> Sett
     if (told & new).any():
         which = np.flatnonzero(told & new)
         raise CaveatError(
-            f"the earlier publication tells {len(which)} cells that the rules hide: "
+            f"the earlier publication tells cells that the rules hide ({len(which):,}): "
             f"{in_words(cells, which.tolist())}",
             where="tables",
             do="this cannot be undone; use coarser codes, or leave the new table out",

@@ -232,6 +232,31 @@ def test_numbers_beyond_64_bits_go_the_plain_way(size, monkeypatch) -> None:
     assert plain
 
 
+@settings(max_examples=150, deadline=None)
+@given(table_sets(), st.sampled_from(["", "any-sum", "owners"]))
+def test_another_order_of_rows_comes_before_the_plain_way(given_set, rule) -> None:
+    matrix, values, rng = given_set
+    cells = values @ matrix
+    primary, options = cells == 0, {"zero_rows": values == 0} if rule == "any-sum" else {}
+    if rule == "owners":
+        options["owners"], primary = owned(matrix, values, rng)
+    order = by_worth(cells, matrix)
+    usual = suppress(matrix, primary, order, **options)
+    compiled, failed = elimination._Compiled, []
+
+    def fails_first(problem, rows):
+        if not failed:
+            failed.append(rows)
+            raise OverflowError
+        return compiled(problem, rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elimination, "_Compiled", fails_first)
+        patch.setattr(elimination, "Eager", None)
+        other = suppress(matrix, primary, order, **options)
+    assert other.secondary.tolist() == usual.secondary.tolist()
+
+
 def test_the_store_grows_while_it_works(monkeypatch) -> None:
     rng = np.random.default_rng(0)
     matrix = sp.csc_array((rng.random((400, 900)) < 0.02).astype(int))

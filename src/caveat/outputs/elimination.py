@@ -9,6 +9,7 @@ hierarchical tables are protected together. All numbers are whole: nothing is ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress as suppress_error
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -222,10 +223,26 @@ def _eliminate(
     problem: Problem, orders: list[Ints], columns: tuple[Ints, Ints], progress: Progress | None
 ) -> dict[int, Refusal]:
     """Take what is known, then the candidates in turn; return which are refused, and why."""
-    try:
+    with suppress_error(OverflowError):
         return _through([_Compiled(problem, o) for o in orders], *columns, progress)
-    except OverflowError:
-        return _through([Eager(problem, o.tolist()) for o in orders], *columns, progress)
+    with suppress_error(OverflowError):
+        others = [_rarest_first(problem, o) for o in orders]
+        return _through([_Compiled(problem, o) for o in others], *columns, progress)
+    return _through([Eager(problem, o.tolist()) for o in orders], *columns, progress)
+
+
+def _rarest_first(problem: Problem, rows: Ints) -> Ints:
+    """Return an order in which numbers often stay small, though it mostly takes longer.
+
+    Ordinary rows come first that few small candidates have. What may be published does not depend
+    on the order of ordinary rows.
+    """
+    sizes = np.diff(problem.matrix.indptr).astype(float)
+    sizes[problem.primary] = np.inf
+    use = np.asarray(problem.matrix @ (1 / np.maximum(sizes, 1)))
+    ordinary = rows[: problem.n_ordinary]
+    first = ordinary[np.argsort(use[ordinary], kind="stable")]
+    return np.append(first, rows[problem.n_ordinary :])
 
 
 def _through(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from caveat import datasets, write
 from caveat.cli import app
 from caveat.errors import CaveatError
+from caveat.release.folder import write_manifest
 
 SPEC = """
 [data]
@@ -31,7 +33,7 @@ name = "Education"
 by = ["education", "marital", "region"]
 depth = { region = 1 }
 """
-FILES = {"region-and-marital-status.csv", "education.csv", "tables.html"}
+FILES = {"region-and-marital-status.csv", "education.csv", "tables.html", "manifest.json"}
 WHY = "CONFIDENTIAL-why-hidden.csv"
 
 
@@ -147,11 +149,49 @@ def test_mistakes_have_their_line(here: Path, old: str, new: str, said: str) -> 
     assert not (here / "out").exists()
 
 
-def test_files_are_not_replaced_without_force(here: Path) -> None:
+def test_tables_are_replaced_as_a_whole_with_force_only(here: Path) -> None:
     call()
     with pytest.raises(CaveatError, match="exists already"):
         call()
+    (here / f"out-{WHY}").rename("aside")
+    with pytest.raises(CaveatError, match="the folder exists already"):
+        call()
+    # A table that is no more is not left beside the new ones.
+    (here / "tables.toml").write_text(SPEC.replace('name = "Education"', 'name = "School"'))
     call("--force")
+    assert {path.name for path in (here / "out").iterdir()} == FILES - {"education.csv"} | {
+        "school.csv"
+    }
+
+
+def test_nothing_but_earlier_tables_is_replaced(here: Path) -> None:
+    call()
+    (here / "out/notes.csv").write_text("mine")
+    with pytest.raises(CaveatError, match=r"something that no run has written: notes\.csv"):
+        call("--force")
+    (here / "out/notes.csv").unlink()
+    # The folder of another command, which has a list of its files as well.
+    (here / "out/evidence.json").write_text("{}")
+    write_manifest(here / "out", dict.fromkeys([*FILES - {"manifest.json"}, "evidence.json"], True))
+    before = {path.name: path.read_bytes() for path in (here / "out").iterdir()}
+    with pytest.raises(CaveatError, match=r"something that is no table: evidence\.json"):
+        call("--force")
+    assert {path.name: path.read_bytes() for path in (here / "out").iterdir()} == before
+
+
+def test_names_that_make_the_same_file(here: Path) -> None:
+    (here / "tables.toml").write_text(
+        SPEC.replace('name = "Education"', 'name = "Region, and marital-status"')
+    )
+    with pytest.raises(CaveatError, match="the name makes no file name of its own"):
+        call()
+
+
+def test_folders_around_are_made(here: Path) -> None:
+    arguments = ["tables", "tables.toml", "--folder", "a/b/c"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert (here / "a/b/c/education.csv").exists()
+    assert (here / f"a/b/c-{WHY}").exists()
 
 
 def test_everything_primary_is_said(here: Path) -> None:
@@ -164,7 +204,7 @@ def test_everything_primary_is_said(here: Path) -> None:
 def test_no_output_is_an_input(here: Path) -> None:
     (here / "out").mkdir()
     os.link("survey.csv", "out/tables.html")
-    with pytest.raises(CaveatError, match="this command reads it"):
+    with pytest.raises(CaveatError, match="the folder holds a file that this run reads"):
         call("--force")
     (here / "out/tables.html").unlink()
     (here / f"out-{WHY}").write_text("code,above\nnorth,coast\n")
@@ -205,3 +245,127 @@ def test_a_seed_that_everybody_knows_is_none(here: Path, method: str) -> None:
     (here / "tables.toml").write_text(text)
     with pytest.raises(CaveatError, match="needs a seed"):
         call()
+
+
+def two_publications(here: Path, published: str) -> None:
+    """Publish a table, and write the specification of a later run with one more."""
+    first = SPEC[: SPEC.index('[[table]]\nname = "Edu')]
+    (here / "tables.toml").write_text(first)
+    result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "first"])
+    assert result.exit_code == 0
+    text = SPEC.replace('by = ["region", "marital"]', f'by = ["region", "marital"]\n{published}')
+    (here / "tables.toml").write_text(text)
+
+
+@pytest.mark.parametrize("name", ["first", "first/region-and-marital-status.csv"])
+def test_a_later_run_stands_beside_an_earlier_one(here: Path, name: str) -> None:
+    two_publications(here, f'published = "{name}"')
+    before = (here / "first/region-and-marital-status.csv").read_bytes()
+    said = call()
+    old = rows(here / "first/region-and-marital-status.csv")
+    n = sum(row["status"] == "shown" for row in old)
+    assert f"known from what is published already: {n} cells" in said
+    # What was hidden only to protect others stays hidden, and is not one of the rules' cells.
+    assert " as they were earlier, " in said
+    assert "not tried" not in said
+    # The earlier table is not written again, and what it hides is not shown by the new one.
+    assert {path.name for path in (here / "out").iterdir()} == FILES - {
+        "region-and-marital-status.csv"
+    }
+    assert (here / "first/region-and-marital-status.csv").read_bytes() == before
+    new = {(r["marital"], r["region"]): r for r in rows(here / "out/education.csv")
+           if r["education"] == "Total"}  # fmt: skip
+    shared = [(row, new[row["marital"], row["region"]]) for row in old
+              if (row["marital"], row["region"]) in new]  # fmt: skip
+    assert len(shared) > 10
+    assert all(a["status"] == b["status"] for a, b in shared if a["status"] == "hidden")
+    assert {row["table"] for row in rows(here / f"out-{WHY}")} == {"Education"}
+
+
+def test_a_table_that_the_earlier_publication_has_is_not_forgotten(here: Path) -> None:
+    two_publications(here, 'published = "first"')
+    (here / "first/other.csv").write_text("region,value\nTotal,600\n")
+    with pytest.raises(CaveatError, match=r"the folder has other\.csv, which is no table here"):
+        call()
+    (here / "first/region-and-marital-status.csv").unlink()
+    with pytest.raises(CaveatError, match=r"there is no region-and-marital-status\.csv in this"):
+        call()
+
+
+OLD_AND_NEW = """
+[data]
+path = "survey.csv"
+[[table]]
+name = "old"
+by = ["place", "job"]
+published = "old.csv"
+"""
+
+
+def test_what_an_earlier_publication_tells_is_refused_or_named(here: Path) -> None:
+    (here / "survey.csv").write_text("place,job,sex\n" + "n,x,f\nn,x,m\nn,y,f\nn,y,m\n" * 3 +
+                                     "s,x,f\ns,x,f\ns,x,f\ns,y,m\n")  # fmt: skip
+    (here / "old.csv").write_text(
+        "place,job,value\nTotal,Total,16\nn,Total,12\ns,Total,4\nTotal,x,9\nTotal,y,7\n"
+        "n,x,6\nn,y,6\ns,x,3\ns,y,\n"
+    )
+    (here / "tables.toml").write_text(
+        OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["job", "place"]\n'
+    )
+    with pytest.raises(CaveatError) as error:
+        call()
+    assert "the earlier publication tells cells that the rules hide (1): place s, job y" in str(
+        error.value
+    )
+    assert not (here / "out").exists()
+    (here / "tables.toml").write_text(OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["sex"]\n')
+    result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "out"])
+    assert result.exit_code == 0
+    told = "cells that the rules hide are told by the earlier publication (1): place s, job y"
+    assert told in " ".join(result.output.split())
+    assert [(row["cell"], row["hidden"]) for row in rows(here / f"out-{WHY}")] == [
+        ("place s, job y", "no, published earlier")
+    ]
+    (here / "tables.toml").write_text(OLD_AND_NEW)
+    result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "again"])
+    assert "every table is published already" in " ".join(result.output.split())
+    assert not (here / "again").exists()
+
+
+def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
+    (here / "survey.csv").write_text("place,job\n" + "n,x\ns,y\n" * 5)
+    (here / "tables.toml").write_text(OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["job"]\n')
+    for text, said in (
+        ("place,job,value\nn,x,5\nn,x,5\n", "a cell stands there twice"),
+        ("place,job,value,more\nn,x,5,1\n", "its columns are not those of the table and a number"),
+        ("place,job,value\nn,x,many\n", "its columns are not those of the table and a number"),
+        ("place,job,value\nn,x,4\n", "the value of place n, job x is not that of the data"),
+    ):
+        (here / "old.csv").write_text(text)
+        with pytest.raises(CaveatError, match=said):
+            call()
+    (here / "old.csv").write_text("place,job,value\nn,x,\n")  # all of it hidden
+    assert "known from what is published already: 0 cells" in call()
+    text = (here / "tables.toml").read_text()
+    rounding = '[publication]\nmethod = "controlled rounding"\n[[table]]'
+    (here / "tables.toml").write_text(text.replace("[[table]]", rounding, 1))
+    with pytest.raises(CaveatError, match="only protected by hiding cells"):
+        call("--force")
+
+
+def test_a_workbook_is_written_beside_the_other_files_when_asked(here: Path) -> None:
+    call("--excel")
+    assert {path.name for path in (here / "out").iterdir()} == {*FILES, "tables.xlsx"}
+    assert "tables.xlsx" in (here / "out/manifest.json").read_text()
+    call("--excel", "--force")
+    call("--force")
+    assert {path.name for path in (here / "out").iterdir()} == FILES
+
+
+def test_a_workbook_without_its_package_is_refused_before_anything_else(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(CaveatError, match="a workbook needs the package XlsxWriter"):
+        call("--excel")
+    assert not (here / "out").exists()

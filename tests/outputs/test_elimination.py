@@ -124,22 +124,27 @@ def test_nobody_learns_a_cell(given_set) -> None:
         assert any(is_spanned(c, more) for c in matrix.T[primary & matrix.any(axis=0)])
 
 
+def owned(matrix, values, rng) -> tuple[Owners, np.ndarray]:
+    """Return some contributors who are alone in inner cells, and in cells."""
+    row_owner = np.where(rng.random(len(values)) < 0.6, rng.integers(0, 3, len(values)), -1)
+    found = [set(row_owner[column > 0]) for column in matrix.T]
+    column_owner = np.array([next(iter(k)) if len(k) == 1 else -1 for k in found])
+    rules = {name: bool(rng.integers(2)) for name in ("parallel", "combinations")}
+    return Owners(row_owner, column_owner, **rules), column_owner >= 0
+
+
 @settings(max_examples=300, deadline=None)
-@given(table_sets(), st.sampled_from(["", "subspace", "any-sum", "owners"]))
+@given(table_sets(), st.sampled_from(["", "subspace", "any-sum", "owners", "both"]))
 def test_the_compiled_loops_do_what_the_plain_ones_do(given_set, rule) -> None:
     matrix, values, rng = given_set
     cells = values @ matrix
     options = {"rows": rng.permutation(len(values))}
-    if rule == "owners":
-        row_owner = np.where(rng.random(len(values)) < 0.6, rng.integers(0, 3, len(values)), -1)
-        known = [set(row_owner[column > 0]) for column in matrix.T]
-        column_owner = np.array([next(iter(k)) if len(k) == 1 else -1 for k in known])
-        primary = (column_owner >= 0) | (rng.random(len(cells)) < 0.1)
-        rules = {name: bool(rng.integers(2)) for name in ("parallel", "combinations")}
-        options["owners"] = Owners(row_owner, column_owner, **rules)
-    else:
-        primary = cells == 0
-        options |= {"zero_rows": values == 0, "zeros": rule} if rule else {}
+    primary = cells == 0
+    if rule in ("owners", "both"):
+        options["owners"], alone = owned(matrix, values, rng)
+        primary = alone | (rng.random(len(cells)) < 0.1) | (primary if rule == "both" else False)
+    if rule not in ("", "owners"):
+        options |= {"zero_rows": values == 0, "zeros": "any-sum" if rule == "both" else rule}
     order = by_worth(cells, matrix)
     done = suppress(matrix, primary, order, **options)
     with pytest.MonkeyPatch.context() as patch:
@@ -147,6 +152,40 @@ def test_the_compiled_loops_do_what_the_plain_ones_do(given_set, rule) -> None:
         plain = suppress(matrix, primary, order, **options)
     assert done.secondary.tolist() == plain.secondary.tolist()
     assert done.why.keys() == plain.why.keys()
+
+
+@settings(max_examples=300, deadline=None)
+@given(table_sets(), st.sampled_from(["", "any-sum"]), st.booleans())
+def test_nobody_learns_a_cell_beside_what_is_known(given_set, rule, eager) -> None:
+    """Known cells are any that do not tell a primary one alone, whatever the rules say of them."""
+    matrix, values, rng = given_set
+    cells = values @ matrix
+    primary = ((cells < 2) | (rng.random(len(cells)) < 0.1)) & matrix.any(axis=0)
+    known = (rng.random(len(cells)) < 0.3) & ~primary
+    before = list(matrix.T[known])
+    primary &= ~np.array([is_spanned(c, before) for c in matrix.T], bool)
+    options = {"zero_rows": values == 0} if rule else {}
+    with pytest.MonkeyPatch.context() as patch:
+        if eager:
+            patch.setattr(elimination, "_Compiled", _too_large)
+        done = suppress(matrix, primary, by_worth(cells, matrix), known=known, **options)
+    assert not done.hidden[known].any()
+    both = [c for c, h in zip(matrix.T, done.hidden, strict=True) if not h]
+    assert not any(is_spanned(c, both) for c in matrix.T[primary])
+    # What the two tell together about zeros, the earlier one has told alone.
+    rows = np.flatnonzero(values == 0)[:5] if rule else []
+    for subset in range(1, 2 ** len(rows)):
+        column = np.zeros(len(values), int)
+        column[[r for i, r in enumerate(rows) if subset >> i & 1]] = 1
+        assert is_spanned(column, both) == is_spanned(column, before)
+
+
+def test_what_is_known_may_not_tell_a_primary_cell() -> None:
+    matrix, values, names = table1()
+    primary = np.array([name == "Young-I" for name in names])
+    known = np.array([name in ("Old-I", "Total-I") for name in names])
+    with pytest.raises(CaveatError, match="what is published already tells a cell"):
+        suppress(matrix, primary, by_worth(values, matrix), known=known)
 
 
 @settings(max_examples=300, deadline=None)
@@ -172,12 +211,9 @@ def test_everything_primary_hides_everything_and_nothing_more() -> None:
     assert done.hidden.all()
 
 
-def test_zeros_and_owners_are_not_mixed_and_numbers_are_whole() -> None:
+def test_numbers_are_whole_and_every_cell_has_a_mark() -> None:
     matrix, values, _ = table1()
     order, primary = by_worth(values, matrix), np.zeros(12, bool)
-    owners = Owners(np.zeros(6, int), np.zeros(12, int))
-    with pytest.raises(CaveatError, match="zeros and single contributors"):
-        suppress(matrix, primary, order, zero_rows=np.ones(6, bool), owners=owners)
     with pytest.raises(CaveatError, match="whole numbers"):
         suppress(matrix * 0.5, primary, order)
     with pytest.raises(CaveatError, match="one mark for every cell"):
@@ -194,6 +230,31 @@ def test_numbers_beyond_64_bits_go_the_plain_way(size, monkeypatch) -> None:
     done = suppress(matrix, primary, [0, 1, 2, 3])
     assert np.flatnonzero(done.secondary).tolist() == [3]
     assert plain
+
+
+@settings(max_examples=150, deadline=None)
+@given(table_sets(), st.sampled_from(["", "any-sum", "owners"]))
+def test_another_order_of_rows_comes_before_the_plain_way(given_set, rule) -> None:
+    matrix, values, rng = given_set
+    cells = values @ matrix
+    primary, options = cells == 0, {"zero_rows": values == 0} if rule == "any-sum" else {}
+    if rule == "owners":
+        options["owners"], primary = owned(matrix, values, rng)
+    order = by_worth(cells, matrix)
+    usual = suppress(matrix, primary, order, **options)
+    compiled, failed = elimination._Compiled, []
+
+    def fails_first(problem, rows):
+        if not failed:
+            failed.append(rows)
+            raise OverflowError
+        return compiled(problem, rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elimination, "_Compiled", fails_first)
+        patch.setattr(elimination, "Eager", None)
+        other = suppress(matrix, primary, order, **options)
+    assert other.secondary.tolist() == usual.secondary.tolist()
 
 
 def test_the_store_grows_while_it_works(monkeypatch) -> None:

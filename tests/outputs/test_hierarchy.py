@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from caveat.errors import CaveatError
@@ -34,3 +36,13 @@ def test_a_code_that_stands_for_others_is_no_code_of_the_data() -> None:
             Hierarchy.of(found, {"a": "b"})
     with pytest.raises(CaveatError, match="the total has a code above it"):
         Hierarchy.of(["a"], {"Total": "world"})
+
+
+def test_many_codes_below_one_and_long_ways_up_are_no_wait() -> None:
+    """Twice as many siblings took four times as long."""
+    codes = [f"c{i}" for i in range(60_000)]
+    above = dict.fromkeys(codes, "x") | {f"w{i}": f"w{i + 1}" for i in range(20_000)}
+    begin = time.process_time()
+    tree = Hierarchy.of(codes, above)
+    assert time.process_time() - begin < 5
+    assert (len(tree.codes), tree.parent[2:].tolist()) == (60_002, [1] * 60_000)

@@ -70,7 +70,14 @@ def test_negative_magnitudes_are_refused_under_rules_that_compare_them() -> None
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"least": 0}, {"dominance": (0, 0.5)}, {"dominance": (1, 1.5)}, {"p_percent": 0}]
+    "wrong",
+    [
+        {"least": 0},
+        {"dominance": (0, 0.5)},
+        {"dominance": (1, 1.5)},
+        {"dominance": (2.7, 0.9)},
+        {"p_percent": 0},
+    ],
 )
 def test_rules_that_are_none(wrong) -> None:
     with pytest.raises(CaveatError):

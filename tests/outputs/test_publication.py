@@ -43,11 +43,7 @@ def test_counts_nobody_learns_a_cell(seed: int, zeros: bool) -> None:
     assert len(done.intervals) == done.done.primary.sum()
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
-    table = people(seed=seed)
-    inner = inner_cells(table, LAYOUTS, value="pay", weight="weight", contributor="firm")
-    rules = PrimaryRules(least=2, p_percent=10)
+def check_no_single_contributor_learns_a_cell(inner, rules) -> None:
     done = publish(inner, rules)
     assert done.leaks == ()
     _, owner, row_owner = primary_cells(inner.cells, inner.given, rules)
@@ -60,6 +56,83 @@ def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
         known = [*published, *rows[row_owner == firm]]
         others = done.done.primary & (owner != firm)
         assert not any(is_spanned(c, known) for c in dense[others])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_magnitudes_no_single_contributor_learns_a_cell(seed: int) -> None:
+    table = people(seed=seed)
+    inner = inner_cells(table, LAYOUTS, value="pay", weight="weight", contributor="firm")
+    check_no_single_contributor_learns_a_cell(inner, PrimaryRules(least=2, p_percent=10))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("zeros", [False, True])
+def test_counts_of_several_records_of_one_contributor(seed: int, zeros: bool) -> None:
+    inner = inner_cells(people(seed=seed), LAYOUTS, contributor="firm", every=zeros)
+    rules = PrimaryRules(least=2, zeros=zeros)
+    check_no_single_contributor_learns_a_cell(inner, rules)
+    # Ones, or zeros, still protect each other in no sum.
+    done = publish(inner, rules)
+    dense = inner.cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    rows = np.flatnonzero(inner.amounts == (0 if zeros else 1))[:6]
+    for subset in range(1, 2 ** len(rows)):
+        column = np.zeros(len(inner.amounts), int)
+        column[[r for i, r in enumerate(rows) if subset >> i & 1]] = 1
+        assert not is_spanned(column, published)
+
+
+def test_a_contributor_of_several_records_takes_hers_away_from_a_total() -> None:
+    """Firm A has all 5 records of x, B all 4 of y; their sum told each of them the other's."""
+    table = Table.from_frame({"k": ["x"] * 5 + ["y"] * 4 + ["z"] * 6,
+                              "firm": ["A"] * 5 + ["B"] * 4 + list("CCDDEE")})  # fmt: skip
+    layout = [Layout("t", ("k",))]
+    hidden = {}
+    for contributor in (None, "firm"):
+        inner = inner_cells(table, layout, contributor=contributor)
+        done = publish(inner, PrimaryRules(least=2))
+        hidden[contributor] = {inner.cells.words(j) for j in np.flatnonzero(done.done.hidden)}
+    assert hidden[None] == set()
+    assert hidden["firm"] == {"k x", "k y", "k z"}
+    # Everybody with one record is as nobody named.
+    everybody = Table.from_frame({"k": list("xxyyyz"), "firm": list("ABCDEF")})
+    one, two = (publish(inner_cells(everybody, layout, contributor=c)) for c in (None, "firm"))
+    assert one.done.hidden.tolist() == two.done.hidden.tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_magnitudes_no_sum_of_hidden_zeros_is_known(seed: int) -> None:
+    """A sum that is shown as 0 tells that all of it is 0; also where somebody contributes 0."""
+    table = people(40, seed)
+    pay = np.where(np.random.default_rng(seed).random(40) < 0.2, 0, table["pay"].cell_numbers)
+    table = Table.from_frame({**{n: table[n].values for n in ("sex", "place", "firm")}, "pay": pay})
+    layouts = [Layout("a", ("sex", "place")), Layout("b", ("place",))]
+    inner = inner_cells(table, layouts, value="pay", contributor="firm", every=True)
+    rules = PrimaryRules(least=2, zeros=True)
+    done = publish(inner, rules)
+    assert done.leaks == ()
+    assert (done.values[~done.done.hidden] > 0).all()
+    dense = inner.cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    rows = np.flatnonzero(inner.amounts == 0)
+    for subset in range(1, 2 ** len(rows)):
+        column = np.zeros(len(inner.amounts), int)
+        column[[r for i, r in enumerate(rows) if subset >> i & 1]] = 1
+        assert not is_spanned(column, published)
+
+
+def test_a_row_of_zeros_is_not_shown_as_one() -> None:
+    """Two firms without turnover in s: their sum would tell both."""
+    table = Table.from_frame({"k": list("nnnnnnss"), "j": list("xxxyyyxy"),
+                              "v": [5.0, 6, 7, 5, 6, 7, 0, 0]})  # fmt: skip
+    inner = inner_cells(table, [Layout("t", ("k", "j"))], value="v", every=True)
+    done = publish(inner, PrimaryRules(least=1, singles=False, zeros=True))
+    hidden = {inner.cells.words(j) for j in np.flatnonzero(done.done.hidden)}
+    assert hidden == {"k s", "k s, j x", "k s, j y", "k n", "k n, j x", "k n, j y"}
+    # Negative values may add up to 0, and tell nothing.
+    table = Table.from_frame({"k": list("nnss"), "v": [5.0, -5, 3, 4]})
+    inner = inner_cells(table, [Layout("t", ("k",))], value="v", every=True)
+    assert not publish(inner, PrimaryRules(least=1, singles=False, zeros=True)).done.hidden.any()
 
 
 def test_weights_are_summed_and_contributors_counted() -> None:
@@ -75,7 +148,15 @@ def test_missing_codes_are_codes_and_missing_values_none() -> None:
     table = Table.from_frame({"k": ["a", None, "b"], "v": [1.0, 2.0, None]})
     inner = inner_cells(table, [Layout("t", ("k",))], value="v")
     assert inner.cells.hierarchies["k"].codes == ("Total", "a", "b", "(missing)")
+    # Nobody has a value in b: that is no 0, and only where zeros are hidden a hidden one.
+    assert [inner.cells.words(j) for j in range(3)] == ["the grand total", "k a", "k (missing)"]
+    assert inner.values.tolist() == [3, 1, 2]
+    inner = inner_cells(table, [Layout("t", ("k",))], value="v", every=True)
     assert inner.values.tolist() == [3, 1, 0, 2]
+    assert publish(inner, PrimaryRules(zeros=True)).done.hidden.all()
+    none = Table.from_frame({"k": ["a", "b"], "v": np.array([np.nan, np.nan])})
+    with pytest.raises(CaveatError, match="no record has a value"):
+        inner_cells(none, [Layout("t", ("k",))], value="v")
 
 
 def test_wrong_columns_are_one_sentence() -> None:

@@ -48,6 +48,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     [
         ("least = 4", "least = 0", 4, "must be a whole number, 1 or more"),
         ("dominance = [2, 0.9]", "dominance = [2, 1.9]", 5, "share between 0 and 1"),
+        ("dominance = [2, 0.9]", "dominance = [2.7, 0.9]", 5, "a whole number of contributors"),
         ('zeros = "hidden"', 'zeroes = "hidden"', 6, "there is no key 'zeroes'"),
         ('"regions.csv"', '"nowhere.csv"', 8, "no such file"),
         ("sex = {", "age = {", 9, "no table has the column 'age'"),
@@ -63,8 +64,9 @@ def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int,
 
 
 def test_two_tables_have_two_names_and_a_code_one_above_it(tmp_path: Path) -> None:
-    with pytest.raises(CaveatError, match="line 14: two tables have the same name"):
-        read(tmp_path, SPEC + '[[table]]\nname = "one"\nby = ["sex"]\n')
+    for name in ("one", "ONE"):
+        with pytest.raises(CaveatError, match="line 14: two tables have the same name"):
+            read(tmp_path, SPEC + f'[[table]]\nname = "{name}"\nby = ["sex"]\n')
     (tmp_path / "twice.csv").write_text("code,above\n1,9\n1,8\n")
     with pytest.raises(CaveatError, match="row 2: a code stands below two codes"):
         read(tmp_path, SPEC.replace("regions.csv", "twice.csv"))

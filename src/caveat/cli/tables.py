@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["tables"]
 
 WHY = "CONFIDENTIAL-why-hidden.csv"
+PAGE, BOOK = "tables.html", "tables.xlsx"
 
 
 def tables(
@@ -30,40 +30,94 @@ def tables(
         Path, typer.Argument(help="A TOML file with [data] and one or more [[table]].")
     ],
     folder: Annotated[Path, typer.Option(help="Where the tables go.")] = Path("tables"),
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    excel: Annotated[
+        bool, typer.Option("--excel", help="Write a workbook with a sheet for each table as well.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier tables.")] = False,
 ) -> None:
     """Make tables of counts or magnitudes in which no hidden cell can be computed.
 
     All tables are protected together: cells with too few contributors, or dominated by one, are
     hidden, and further ones from which these could be computed. Rounding and cell keys are
-    alternatives. Writes a CSV for each table and one HTML page, and for the office alone why each
-    cell is hidden.
+    alternatives. Writes a CSV for each table and one HTML page, with --excel a workbook too, and
+    for the office alone why each cell is hidden.
 
     Example: caveat tables tables.toml --folder published
     """
+    if excel:
+        from caveat.outputs.excel import check_excel
+
+        check_excel()
     reader = Reader.of(spec)
-    from caveat.outputs.shown import page
     from caveat.spec.tables_spec import TablesSpec
 
     assert reader.document is not None
     told = TablesSpec.from_document(reader.document)
-    files = _files(told, folder)
-    if folder.exists():
-        check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
+    names, inputs = _names(told), [*reader.inputs, *told.files]
+    _check(folder, force, inputs)
     table = reader.original(told.path)
     told.check_columns(table.names)
     inner = _laid_out(told, table)
-    told.check_published(inner)
     shown, why = _protected(told, inner)
-    make_folder(folder)
-    check_outputs(files, force=force, inputs=[*reader.inputs, *told.files])
-    for one, file in zip(shown, files, strict=False):
-        write(Table.from_frame(one.columns()), file, force=force, escape_formulas=True)
-    write_text(files[-2], page(shown), force=force)
+    if not shown:
+        console.remark("nothing is written: every table is published already")
+        return
+    make_folder(folder.parent)
+    _check(folder, force, inputs)
+    _write(folder, dict(zip(names, shown, strict=True)), why, excel, force, inputs)
+
+
+def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
+    """Refuse what may not be written, before any work is done for it."""
+    from caveat.release.folder import MANIFEST, check_target
+
+    if not folder.parent.is_dir():
+        return
+    check_outputs([_why(folder)], force=force, inputs=inputs)
+    check_target(folder, force=force, inputs=inputs)
+    # Another command's folder has a manifest too.
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.suffix != ".csv" and path.name not in (PAGE, BOOK, MANIFEST):
+            raise CaveatError(
+                f"the folder holds something that is no table: {path.name}",
+                where=str(folder),
+                do="choose another folder",
+            )
+
+
+def _write(
+    folder: Path,
+    tables: dict[str, Shown],
+    why: dict[str, list[Any]] | None,
+    excel: bool,
+    force: bool,
+    inputs: list[Path],
+) -> None:
+    """Write the folder as a whole; why cells are hidden lies beside it."""
+    from caveat.outputs.excel import write_workbook
+    from caveat.outputs.shown import page
+    from caveat.release.folder import release_folder, write_manifest
+
+    with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
+        for name, one in tables.items():
+            write(Table.from_frame(one.columns()), draft / name, escape_formulas=True)
+        write_text(draft / PAGE, page([*tables.values()]))
+        if excel:
+            write_workbook(draft / BOOK, [*tables.values()])
+        names = [*tables, PAGE, *([BOOK] if excel else [])]
+        write_manifest(draft, dict.fromkeys(names, False))
+        if why is not None:
+            write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
+    for remark in remarks:
+        console.remark(f"note: {remark}")
     if why is not None:
-        write(Table.from_frame(why), files[-1], force=force, escape_formulas=True)
-        console.remark(f"CONFIDENTIAL: why cells are hidden is in {files[-1]}; not for release")
+        console.remark(f"CONFIDENTIAL: why cells are hidden is in {_why(folder)}; not for release")
     console.remark(f"written: {folder}")
+
+
+def _why(folder: Path) -> Path:
+    # Beside the folder, not in it: what is in it may be copied to where it is published.
+    return folder.with_name(f"{folder.name}-{WHY}")
 
 
 def _laid_out(told: TablesSpec, table: Table) -> Inner:
@@ -79,15 +133,18 @@ def _laid_out(told: TablesSpec, table: Table) -> Inner:
         )  # fmt: skip
 
 
-def _files(told: TablesSpec, folder: Path) -> list[Path]:
-    names = [re.sub(r"\W+", "-", layout.name).strip("-").lower() for layout in told.layouts]
-    for i, name in enumerate(names):
-        if not name or name in names[:i]:
+def _names(told: TablesSpec) -> list[str]:
+    """Return the names of the files of the new tables."""
+    names: list[str] = []
+    for i, layout in enumerate(told.layouts):
+        if i in told.published:
+            continue
+        # Not every system keeps names apart that differ in capitals only.
+        if layout.file == ".csv" or layout.file.casefold() in map(str.casefold, names):
             entry = ("table", i, "name")
             told.document.fail(entry, "the name makes no file name of its own", "use other letters")
-    # Beside the folder, not in it: what is in it may be copied to where it is published.
-    why = folder.with_name(f"{folder.name}-{WHY}")
-    return [*(folder / f"{name}.csv" for name in names), folder / "tables.html", why]
+        names.append(layout.file)
+    return names
 
 
 def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, list[Any]] | None]:
@@ -116,10 +173,11 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             values = rounding.perturbed(inner.cells, keys, rounding.perturbations(base))
         console.out.print(f"{inner.cells.n_cells:,} cells, {method}", markup=False)
         return shown_tables(inner.cells, values, None, rounded=True), None
+    earlier = told.earlier(inner)
     with told.document.at("publication"), console.progress() as bar:
         task = bar.add_task("suppressing", total=None)
         done = publish(
-            inner, told.rules, share=told.options.get("share", 0.1),
+            inner, told.rules, earlier=earlier, share=told.options.get("share", 0.1),
             progress=lambda at, of: bar.update(task, completed=at, total=of),
         )  # fmt: skip
     if done.leaks:
@@ -136,23 +194,52 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             do='use coarser codes, fewer tables or zeros = "public"; nothing was written',
         )
     _say(done)
-    return shown_tables(done.cells, done.values, done.done.hidden), reasons(done)
+    shown = shown_tables(done.cells, done.values, done.done.hidden)
+    return [one for i, one in enumerate(shown) if i not in told.published], reasons(done)
 
 
 def _say(done: Publication) -> None:
-    primary, secondary = int(done.done.primary.sum()), int(done.done.secondary.sum())
+    from caveat.outputs.primary import Reason
+
+    hidden, secondary = int(done.done.primary.sum()), int(done.done.secondary.sum())
+    as_before = int((done.done.primary & (done.reasons == Reason.EARLIER)).sum())
+    primary = hidden - as_before
+    earlier = f"{as_before:,} as they were earlier, " if as_before else ""
     console.out.print(
-        f"{done.cells.n_cells:,} cells: {primary:,} hidden by the rules, {secondary:,} to protect "
-        f"them, {done.cells.n_cells - primary - secondary:,} shown",
+        f"{done.cells.n_cells:,} cells: {primary:,} hidden by the rules, {earlier}{secondary:,} to "
+        f"protect them, {done.cells.n_cells - hidden - secondary:,} shown",
         markup=False,
     )
     console.out.print("cells hidden by the rules that follow from others: none", markup=False)
+    _say_earlier(done)
     if done.intervals:
         left = primary - len(done.intervals)
         text = f"known too closely: {len(done.narrow):,} of {len(done.intervals):,} tried"
         text += f" ({left:,} not tried, for time)" if left > 0 else ""
+        text += f"; {done.added:,} cells are hidden for that alone" if done.added else ""
         console.out.print(text, markup=False)
     elif primary:
         console.out.print("bounds of hidden cells: not tried", markup=False)
     if primary == done.cells.n_cells:
         console.remark("note: every cell is hidden by the rules; use coarser codes")
+
+
+def _say_earlier(done: Publication) -> None:
+    """Say what an earlier publication has told, which nothing can undo."""
+    from caveat.outputs.earlier import in_words
+
+    if not done.settled.tables:
+        return
+    known = int(done.settled.known.sum())
+    console.out.print(f"known from what is published already: {known:,} cells", markup=False)
+    if done.settled.told:
+        console.remark(
+            f"note: cells that the rules hide are told by the earlier publication "
+            f"({len(done.settled.told):,}): {in_words(done.cells, done.settled.told)}"
+        )
+    if done.leaks_before:
+        cells = sorted({leak.cell for leak in done.leaks_before})
+        console.remark(
+            f"note: single contributors can compute hidden cells from the earlier publication "
+            f"({len(cells):,}): {in_words(done.cells, cells)}"
+        )

@@ -26,13 +26,15 @@ SUBSPACE, ANY_SUM = 1, 2
 
 
 @kernel
-def _as_pivot(work, mask, special, owner, zeros, combinations, touched):
+def _as_pivot(work, mask, rules, owner, touched):
     """Return the rule by which the open column, all of it in special rows, may not eliminate."""
-    if zeros == SUBSPACE:
-        return ZEROS
+    special, zeros, _, combinations, alike = rules
     plus, minus, bad = False, False, False
     one, two, few = np.int64(-9), np.int64(-9), True
     row = next_row(mask, special)
+    all_alike = row >= alike
+    if all_alike and zeros == SUBSPACE:
+        return ZEROS
     while row >= 0:
         if work[row] > 0:
             plus = True
@@ -40,16 +42,18 @@ def _as_pivot(work, mask, special, owner, zeros, combinations, touched):
             minus = True
         bad |= touched[row]
         who = owner[row]
-        if one == -9 or who == one:
+        if who < 0:  # an empty cell is nobody's
+            pass
+        elif one == -9 or who == one:
             one = who
         elif two == -9 or who == two:
             two = who
         else:
             few = False
         row = next_row(mask, row + 1)
-    if combinations and few:
+    if combinations and few and one != -9:
         return COMBINATIONS
-    if zeros == ANY_SUM and (bad or not (plus and minus)):
+    if all_alike and zeros == ANY_SUM and (bad or not (plus and minus)):
         return ZEROS
     return FREE
 
@@ -63,7 +67,7 @@ def _is_one_contributors(mask, special, owner, mine):
         if owner[row] != who:
             return False
         row = next_row(mask, row + 1)
-    return who != mine
+    return who >= 0 and who != mine
 
 
 @kernel
@@ -74,7 +78,7 @@ def _change(p, pivot_column, eager, held, rules, owners, open_):
     the store ends; and the topmost row.
     """
     rows, vals, start, length, pivot, _ = held
-    special, _, within, _ = rules
+    special, _, within, _, _ = rules
     row_owner, column_owner, _ = owners
     work, mask = open_
     first, n, top, end = pivot_column
@@ -106,7 +110,7 @@ def attempt(j, held, primaries, rules, owners, open_, staged, found):
     """
     rows, vals, start, length, pivot, used = held
     head, following, _ = primaries
-    special, zeros, within, combinations = rules
+    special, within = rules[0], rules[2]
     row_owner, _, touched = owners
     work, mask = open_
     found[0], found[1] = 0, -1
@@ -115,7 +119,7 @@ def attempt(j, held, primaries, rules, owners, open_, staged, found):
     if top < 0:
         return DEPENDS if top == EMPTY else OVERFLOW
     if top >= special:
-        rule = _as_pivot(work, mask, special, row_owner, zeros, combinations, touched)
+        rule = _as_pivot(work, mask, rules, row_owner, touched)
         if rule != FREE:
             clear(work, mask)
             return rule
@@ -146,7 +150,7 @@ def commit(held, primaries, rules, touched, staged, found):
     """Do what was staged, and return where the store ends."""
     rows, _, start, length, pivot, used = held
     head, following, in_special = primaries
-    special, zeros, within, _ = rules
+    special, zeros, within, _, alike = rules
     n_rows = len(pivot)
     top = staged[0, 3]
     if not (within and top >= special):
@@ -157,7 +161,7 @@ def commit(held, primaries, rules, touched, staged, found):
         used = first + n
         if i == 0:
             pivot[row] = j
-            if zeros and row >= special:
+            if zeros and row >= alike:
                 for k in range(first, first + n):
                     touched[rows[k]] = True
         elif within and row >= special:

@@ -23,6 +23,7 @@ class Eager:
         place = {int(row): position for position, row in enumerate(rows)}
         self.problem = problem
         self.special = int(problem.n_ordinary)
+        self.alike = int(problem.n_unlike)
         self.owner = [int(problem.row_owner[row]) for row in rows]
         self.columns = [
             {place[row]: value for row, value in problem.entries(j)}
@@ -31,12 +32,12 @@ class Eager:
         self.waiting = set(range(problem.n_columns)) - set(problem.primary.tolist())
         self.touched: set[int] = set()
 
-    def attempt(self, j: int) -> Refusal | bool | None:
+    def attempt(self, j: int, *, known: bool = False) -> Refusal | bool | None:
         """Say whether a column may be published: None if it depends, False if it may be."""
         column = self.columns[j]
         if not column:
             return None
-        refused = self._as_pivot(column)
+        refused = None if known else self._as_pivot(column)
         if refused:
             return Refusal(refused, -1)
         top = min(column)
@@ -56,7 +57,7 @@ class Eager:
         if not column:
             return
         top = min(column)
-        if self.problem.zeros and top >= self.special:
+        if self.problem.zeros and top >= self.alike:
             self.touched |= set(column)
         for k in [*self.waiting, *self.problem.primary.tolist()]:
             if top in self.columns[k]:
@@ -67,8 +68,11 @@ class Eager:
         if min(column) < self.special:
             return None
         if self.problem.combinations:
-            few = len({self.owner[row] for row in column}) <= 2
-            return Rule.COMBINATIONS if few else None
+            owners = {self.owner[row] for row in column} - {-1}  # an empty cell is nobody's
+            if 1 <= len(owners) <= 2:
+                return Rule.COMBINATIONS
+        if min(column) < self.alike:
+            return None
         if self.problem.zeros == "subspace":
             return Rule.ZEROS
         if self.problem.zeros == "any-sum":
@@ -81,7 +85,7 @@ class Eager:
         if not self.problem.within or owner == self.problem.VIRTUAL or min(left) < self.special:
             return False
         found = {self.owner[row] for row in left}
-        return len(found) == 1 and found != {owner}
+        return len(found) == 1 and not found & {owner, -1}
 
 
 def _without(column: Sparse, pivot: Sparse, row: int) -> Sparse:

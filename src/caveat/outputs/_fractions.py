@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
 __all__ = ["Sparse", "combination", "reduced"]
 
@@ -19,17 +20,22 @@ def reduced(column: Sparse, pivots: Mapping[int, Sparse]) -> Sparse:
     {2: Fraction(1, 1), 1: Fraction(-1, 1)}
     """
     left = dict(column)
-    waiting = sorted(row for row in left if row in pivots)
+    waiting = [row for row in left if row in pivots]
+    heapify(waiting)
     while waiting:
-        pivot = pivots[waiting[0]]
-        share = left[waiting[0]] / pivot[waiting[0]]
+        top = heappop(waiting)
+        if top not in left:  # gone with another, or waiting twice
+            continue
+        pivot = pivots[top]
+        share = left[top] / pivot[top]
         for row, value in pivot.items():
+            if row not in left and row in pivots:
+                heappush(waiting, row)
             rest = left.get(row, 0) - share * value
             if rest:
                 left[row] = Fraction(rest)
             else:
                 left.pop(row, None)
-        waiting = sorted(row for row in left if row in pivots)
     return left
 
 

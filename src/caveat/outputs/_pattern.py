@@ -25,6 +25,7 @@ class Rule(IntEnum):
     ZEROS = 2
     WITHIN = 3
     COMBINATIONS = 4
+    CLOSE = 5
 
     @property
     def words(self) -> str:
@@ -34,6 +35,7 @@ class Rule(IntEnum):
             Rule.ZEROS: "with it a sum of hidden zeros would be known to be zero",
             Rule.WITHIN: "with it a single contributor could compute another's cell",
             Rule.COMBINATIONS: "it would be a combination of one or two contributors' values",
+            Rule.CLOSE: "with it another hidden cell would be known too closely",
         }[self]
 
 
@@ -56,6 +58,8 @@ class Problem:
         The columns that may not be computed.
     n_ordinary
         How many rows stand before those of zeros or of single contributors.
+    n_unlike
+        How many rows stand before those that cannot protect each other, as zeros cannot.
     row_owner
         The contributor of each row, -1 where there are several.
     column_owner
@@ -68,6 +72,7 @@ class Problem:
     matrix: Any
     primary: Ints
     n_ordinary: int
+    n_unlike: int
     row_owner: Ints
     column_owner: Ints
     zeros: Zeros = ""

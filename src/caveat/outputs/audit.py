@@ -54,12 +54,24 @@ def recoverable(matrix: Any, hidden: Bools) -> Bools:
     columns = _pivots(given, hidden)
     if columns is not None:
         held = (columns.rows, columns.vals, columns.start, columns.length, columns.pivot)
-        if spanned(*held, columns.work, columns.mask, targets, depends):
-            return depends & hidden
-    pivots = _slow_pivots(given, hidden)
-    depends[:] = False
-    depends[targets] = [not reduced(_sparse(given, j), pivots) for j in targets.tolist()]
+        unsure = np.zeros(given.shape[1], bool)
+        spanned(*held, columns.work, columns.mask, targets, depends, unsure)
+        targets = np.flatnonzero(unsure)
+    if len(targets):
+        pivots = _slow_pivots(given, hidden) if columns is None else _in_fractions(columns)
+        depends[targets] = [not reduced(_sparse(given, j), pivots) for j in targets.tolist()]
     return depends
+
+
+def _in_fractions(columns: Columns) -> dict[int, Sparse]:
+    """Return pivots of 64 bits as fractions, for columns that do not stay within these."""
+    pivots: dict[int, Sparse] = {}
+    for row in np.flatnonzero(columns.pivot >= 0).tolist():
+        j = columns.pivot[row]
+        part = slice(columns.start[j], columns.start[j] + columns.length[j])
+        at, values = columns.rows[part].tolist(), columns.vals[part].tolist()
+        pivots[row] = {r: Fraction(v) for r, v in zip(at, values, strict=True)}
+    return pivots
 
 
 class Leak(NamedTuple):

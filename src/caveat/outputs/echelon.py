@@ -183,16 +183,13 @@ def dependent(rows, vals, start, length, pivot, work, mask, columns, used, depen
 
 
 @kernel
-def spanned(rows, vals, start, length, pivot, work, mask, columns, depends):
-    """Mark the columns that depend on the pivots."""
+def spanned(rows, vals, start, length, pivot, work, mask, columns, depends, unsure):
+    """Mark the columns that depend on the pivots, and those of which numbers become too large."""
     for j in columns:
         load(rows, vals, start[j], length[j], work, mask)
         top = reduce(work, mask, 0, len(pivot), pivot, start, length, rows, vals)
-        if top == OVERFLOW:
-            return False
-        depends[j] = top == EMPTY
+        depends[j], unsure[j] = top == EMPTY, top == OVERFLOW
         clear(work, mask)
-    return True
 
 
 @kernel

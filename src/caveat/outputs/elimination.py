@@ -9,7 +9,9 @@ hierarchical tables are protected together. All numbers are whole: nothing is ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress as suppress_error
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from caveat.outputs._pattern import Ints, Problem, Refusal, Rule, Zeros
 from caveat.outputs.echelon import OVERFLOW, ROOM, Columns
 from caveat.stopping import stop_if_told
 
-__all__ = ["Owners", "Suppressed", "by_worth", "suppress"]
+__all__ = ["Owners", "Suppressed", "as_column", "by_worth", "suppress"]
 
 RULES: dict[Zeros, int] = {"": 0, "subspace": 1, "any-sum": 2}
 Progress = Callable[[int, int], None]
@@ -104,6 +106,7 @@ def suppress(
     zeros: Zeros = "any-sum",
     owners: Owners | None = None,
     virtual: Sequence[Any] = (),
+    known: NDArray[np.bool_] | None = None,
     rows: Sequence[int] | Ints | None = None,
     progress: Progress | None = None,
 ) -> Suppressed:
@@ -123,9 +126,12 @@ def suppress(
     zeros
         ``any-sum`` protects every sum of such inner cells; ``subspace`` every combination of them.
     owners
-        Single contributors; not together with `zero_rows`.
+        Single contributors.
     virtual
         Further columns that may not be computed, such as sums of two cells.
+    known
+        The cells that are published already, whatever the rules would say about them. No primary or
+        virtual column may follow from them alone.
     rows
         The order of the inner cells; those of zeros or single contributors come last in any case.
     progress
@@ -140,11 +146,13 @@ def suppress(
     [1, 2, 3]
     """
     primary = np.asarray(primary, bool)
+    known = np.zeros(len(primary), bool) if known is None else np.asarray(known, bool)
     problem = _problem(_whole(matrix, len(primary)), primary, zero_rows, owners, virtual)
     problem = problem if zero_rows is None else replace(problem, zeros=zeros)
     orders = _orders(problem, rows, zero_rows, owners)
     candidates = np.asarray(order, np.int64)
-    why = _eliminate(problem, orders, candidates[~primary[candidates]], progress)
+    candidates = candidates[~(primary | known)[candidates]]
+    why = _eliminate(problem, orders, (np.flatnonzero(known), candidates), progress)
     secondary = np.zeros(len(primary), bool)
     secondary[list(why)] = True
     return Suppressed(primary, secondary, why)
@@ -158,23 +166,18 @@ def _problem(
     virtual: Sequence[Any],
 ) -> Problem:
     n_rows, n_cells = matrix.shape
-    if owners is not None and zero_rows is not None:
-        raise CaveatError(
-            "zeros and single contributors cannot be protected in one elimination",
-            where="tables",
-            do="give zero_rows for counts and owners for magnitudes",
-        )
-    extra = [_column(column, n_rows) for column in virtual]
+    extra = [as_column(column, n_rows) for column in virtual]
     whole = sp.csc_array(sp.hstack([matrix, *extra], format="csc")) if extra else matrix
     columns = np.append(np.flatnonzero(primary), np.arange(n_cells, whole.shape[1]))
     filled = np.diff(whole.indptr) > 0
     row_owner = np.full(n_rows, -1) if owners is None else np.asarray(owners.rows)
     column_owner = np.full(n_cells, -1) if owners is None else np.asarray(owners.columns)
-    special = row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
+    alike = np.zeros(n_rows, bool) if zero_rows is None else np.asarray(zero_rows, bool)
     return Problem(
         whole,
         columns[filled[columns]].astype(np.int64),
-        int((~special).sum()),
+        int((~alike & (row_owner < 0)).sum()),
+        int((~alike).sum()),
         row_owner.astype(np.int64),
         np.append(column_owner, np.full(len(virtual), Problem.VIRTUAL)).astype(np.int64),
         within=owners is not None and owners.within,
@@ -189,16 +192,19 @@ def _orders(
     owners: Owners | None,
 ) -> list[Ints]:
     """Return the order of the rows, and another one if two are to be tried."""
-    special = problem.row_owner >= 0 if zero_rows is None else np.asarray(zero_rows, bool)
-    first = np.arange(len(special)) if rows is None else np.asarray(rows, np.int64)
-    first = first[np.argsort(special[first], kind="stable")]
+    last = (problem.row_owner >= 0).astype(np.int64)
+    if zero_rows is not None:
+        last[np.asarray(zero_rows, bool)] = 2
+    first = np.arange(len(last)) if rows is None else np.asarray(rows, np.int64)
+    first = first[np.argsort(last[first], kind="stable")]
     if owners is None or not (owners.within and owners.parallel):
         return [first]
-    n = problem.n_ordinary
-    return [first, np.append(first[:n], first[n:][::-1])]
+    ordinary, owned, alike = np.split(first, [problem.n_ordinary, problem.n_unlike])
+    return [first, np.concatenate([ordinary, owned[::-1], alike[::-1]])]
 
 
-def _column(given: Any, n_rows: int) -> Any:
+def as_column(given: Any, n_rows: int) -> Any:
+    """Return one column of whole numbers as a sparse array."""
     if sp.issparse(given):
         return sp.csc_array(given, dtype=np.int64)
     return sp.csc_array(np.asarray(given, np.int64).reshape(n_rows, 1))
@@ -214,19 +220,43 @@ def _whole(matrix: Any, n_cells: int) -> Any:
 
 
 def _eliminate(
-    problem: Problem, orders: list[Ints], candidates: Ints, progress: Progress | None
+    problem: Problem, orders: list[Ints], columns: tuple[Ints, Ints], progress: Progress | None
 ) -> dict[int, Refusal]:
-    """Take the candidates one after the other; return those that are refused, and why."""
-    try:
-        return _through([_Compiled(problem, o) for o in orders], candidates, progress)
-    except OverflowError:
-        return _through([Eager(problem, o.tolist()) for o in orders], candidates, progress)
+    """Take what is known, then the candidates in turn; return which are refused, and why."""
+    with suppress_error(OverflowError):
+        return _through([_Compiled(problem, o) for o in orders], *columns, progress)
+    with suppress_error(OverflowError):
+        others = [_rarest_first(problem, o) for o in orders]
+        return _through([_Compiled(problem, o) for o in others], *columns, progress)
+    return _through([Eager(problem, o.tolist()) for o in orders], *columns, progress)
+
+
+def _rarest_first(problem: Problem, rows: Ints) -> Ints:
+    """Return an order in which numbers often stay small, though it mostly takes longer.
+
+    Ordinary rows come first that few small candidates have. What may be published does not depend
+    on the order of ordinary rows.
+    """
+    sizes = np.diff(problem.matrix.indptr).astype(float)
+    sizes[problem.primary] = np.inf
+    use = np.asarray(problem.matrix @ (1 / np.maximum(sizes, 1)))
+    ordinary = rows[: problem.n_ordinary]
+    first = ordinary[np.argsort(use[ordinary], kind="stable")]
+    return np.append(first, rows[problem.n_ordinary :])
 
 
 def _through(
-    runs: Sequence[Eager | _Compiled], candidates: Ints, progress: Progress | None
+    runs: Sequence[Eager | _Compiled], known: Ints, candidates: Ints, progress: Progress | None
 ) -> dict[int, Refusal]:
     why: dict[int, Refusal] = {}
+    for j, run in product(known.tolist(), runs):
+        if isinstance(run.attempt(j, known=True), Refusal):
+            raise CaveatError(
+                "what is published already tells a cell that is to be hidden",
+                where="tables",
+                do="this cannot be undone: hide what can still be hidden",
+            )
+        run.publish(j)
     for done, j in enumerate(candidates.tolist()):
         if done % 1000 == 0:
             stop_if_told()
@@ -261,7 +291,10 @@ class _Compiled:
             RULES[problem.zeros],
             int(problem.within),
             int(problem.combinations),
+            problem.n_unlike,
         )
+        # Nothing about what is published already can be refused but that it tells a hidden cell.
+        self.no_rules = (problem.n_ordinary, 0, int(problem.within), 0, problem.n_unlike)
         self.owners = (problem.row_owner[rows], problem.column_owner, np.zeros(n_rows, bool))
         self.staged = np.zeros((len(problem.primary) + 1, 4), np.int64)
         self.found = np.zeros(2, np.int64)
@@ -278,13 +311,13 @@ class _Compiled:
         c = self.columns
         return c.rows, c.vals, c.start, c.length, c.pivot, c.used
 
-    def attempt(self, j: int) -> Refusal | bool | None:
+    def attempt(self, j: int, *, known: bool = False) -> Refusal | bool | None:
         """Say whether a column may be published: None if it depends, False if it may be."""
+        rules = self.no_rules if known else self.rules
         while True:
             open_ = (self.columns.work, self.columns.mask)
             self.state = attempt(
-                j, self.held, self.primaries, self.rules, self.owners, open_, self.staged,
-                self.found,
+                j, self.held, self.primaries, rules, self.owners, open_, self.staged, self.found,
             )  # fmt: skip
             if self.state != ROOM:
                 break

@@ -105,10 +105,10 @@ class Hierarchy:
 def _check_circles(above: Mapping[str, str], column: str | None) -> None:
     safe: set[str] = set()
     for code in above:
-        path = [code]
+        path, on_it = [code], {code}
         while path[-1] in above and path[-1] not in safe:
             path.append(above[path[-1]])
-            if path[-1] in path[:-1]:
+            if path[-1] in on_it:
                 circle = path[path.index(path[-1]) :]
                 shown = " → ".join(circle[:5] + (["…", circle[-1]] if len(circle) > 5 else []))
                 raise CaveatError(
@@ -116,6 +116,7 @@ def _check_circles(above: Mapping[str, str], column: str | None) -> None:
                     column=column,
                     do="give each code one above it that leads to the total",
                 )
+            on_it.add(path[-1])
         safe.update(path)
 
 
@@ -123,14 +124,12 @@ def _arranged(
     found: list[str], above: Mapping[str, str], total: str
 ) -> tuple[tuple[str, ...], Ints, Ints]:
     """Return codes depth first, their parents and the positions of the leaves."""
-    below: dict[str, list[str]] = {total: []}
+    below: dict[str, dict[str, None]] = {total: {}}  # in order, and each once
     for code in found:
         while code != total:
             up = above.get(code, total)
             known = up in below
-            siblings = below.setdefault(up, [])
-            if code not in siblings:
-                siblings.append(code)
+            below.setdefault(up, {})[code] = None
             if known:
                 break
             code = up
@@ -143,6 +142,6 @@ def _arranged(
         place[code] = len(codes)
         codes.append(code)
         parent.append(at)
-        stack += [(child, place[code]) for child in reversed(below.get(code, ()))]
+        stack += [(child, place[code]) for child in reversed(below.get(code, {}))]
     leaves = np.array([place[code] for code in found], np.int64)
     return tuple(codes), np.array(parent, np.int64), leaves

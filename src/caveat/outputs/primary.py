@@ -29,6 +29,7 @@ class Reason(StrEnum):
     THRESHOLD = "too few contributors"
     DOMINANCE = "dominated by the largest contributors"
     P_PERCENT = "the largest contributor can be estimated too well"
+    EARLIER = "hidden in an earlier publication"
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ class PrimaryRules:
             raise CaveatError("the least number of contributors is 1 or more", entry=("least",))
         if self.dominance is not None:
             n, k = self.dominance
-            if n < 1 or not 0 < k < 1:
+            if n < 1 or n != int(n) or not 0 < k < 1:
                 raise CaveatError(
-                    "dominance is a number of contributors, and a share between 0 and 1",
+                    "dominance is a whole number of contributors, and a share between 0 and 1",
                     entry=("dominance",),
                 )
         if self.p_percent is not None and not 0 < self.p_percent <= 100:

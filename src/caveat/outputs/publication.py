@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,20 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.outputs._pattern import Problem, Refusal, Rule
 from caveat.outputs.audit import Interval, Leak, bounds, insiders, recoverable, too_narrow
-from caveat.outputs.elimination import Owners, Progress, Suppressed, by_worth, suppress
+from caveat.outputs.earlier import Earlier, Settled, settle
+from caveat.outputs.elimination import Owners, Progress, Suppressed, as_column, by_worth, suppress
 from caveat.outputs.hierarchy import TOTAL, Hierarchy
 from caveat.outputs.primary import (
     Contributors,
     PrimaryRules,
+    Reason,
     contributors_of,
     primary_cells,
 )
 from caveat.outputs.tables import Cells, Layout, cells_of
+from caveat.outputs.widening import widen
 from caveat.table import Column, Table
 from caveat.table.weights import survey_weights
 
@@ -48,6 +52,8 @@ class Inner:
         Who contributes how much.
     is_count
         Whether the tables count records.
+    several
+        Whether a contributor has several records.
     """
 
     cells: Cells
@@ -55,6 +61,7 @@ class Inner:
     counts: NDArray[np.int64]
     given: Contributors
     is_count: bool
+    several: bool = False
 
     __repr__ = without_values
 
@@ -75,21 +82,30 @@ class Publication:
     reasons
         Why a cell is hidden by itself; None where it is not.
     done
-        The pattern.
+        The pattern; what an earlier publication hides is primary.
+    settled
+        What an earlier publication has told already.
     leaks
         What single contributors could still compute; empty unless the rules could not prevent it.
+    leaks_before
+        What they can compute from an earlier publication alone.
     intervals, narrow
         What hidden cells are known to lie in, of the first primary cells, and those of them that
         are known too closely.
+    added
+        How many cells are hidden only so that others are known less closely.
     """
 
     cells: Cells
     values: NDArray[Any]
     reasons: NDArray[Any]
     done: Suppressed
+    settled: Settled
     leaks: tuple[Leak, ...]
+    leaks_before: tuple[Leak, ...]
     intervals: tuple[Interval, ...]
     narrow: tuple[Interval, ...]
+    added: int = 0
 
     __repr__ = without_values
 
@@ -117,7 +133,7 @@ def inner_cells(
         For columns with a hierarchy: for each code the code above it.
     value
         The column that is added up; records are counted if not given. Records without a value
-        contribute nothing.
+        are in no cell.
     weight
         The column that says how many each record stands for.
     contributor
@@ -130,30 +146,37 @@ def inner_cells(
     if not table.n_rows:
         raise CaveatError("the data have no rows", where="tables", do="give a file with records")
     names = tuple(dict.fromkeys(name for layout in layouts for name in layout.by))
+    amounts = None if value is None else _numbers(table[value], value)
+    # Who has no value is in no cell: one of nobody else has no value either, which is not 0.
+    there = np.ones(table.n_rows, bool) if amounts is None else ~np.isnan(amounts)
+    if not there.any():
+        raise CaveatError("no record has a value", column=value, do="choose another column")
+    amounts = None if amounts is None else amounts[there]
     trees, codes = {}, {}
     for name in names:
-        labels, codes[name] = _labels(table[name])
+        labels, found = _labels(table[name])
+        codes[name] = found[there]
         trees[name] = Hierarchy.of(labels, (parents or {}).get(name), total=total, column=name)
     cells = cells_of(codes, trees, layouts, every=every)
-    amounts = None if value is None else _numbers(table[value], value)
-    weights = None if weight is None else survey_weights(table[weight], weight)
-    who = None if contributor is None else table[contributor].codes.astype(np.int64)
+    weights = None if weight is None else survey_weights(table[weight], weight)[there]
+    who = None if contributor is None else table[contributor].codes.astype(np.int64)[there]
     given = contributors_of(cells.row_of, who, weights, amounts)
     n = len(cells.inner)
-    each = np.ones(table.n_rows) if amounts is None else np.nan_to_num(amounts)
+    each = np.ones(len(cells.row_of)) if amounts is None else amounts
     sums = np.bincount(cells.row_of, each if weights is None else each * weights, n)
     is_count = value is None
     if is_count and weights is None:
         sums = sums.astype(np.int64)
-    there = np.ones(table.n_rows) if amounts is None else ~np.isnan(amounts)
-    counts = np.bincount(cells.row_of, there, n).astype(np.int64)
-    return Inner(cells, sums, counts, given, is_count)
+    counts = np.bincount(cells.row_of, minlength=n)
+    several = who is not None and len(np.unique(who)) < len(who)
+    return Inner(cells, sums, counts, given, is_count, several)
 
 
 def publish(
     inner: Inner,
     rules: PrimaryRules | None = None,
     *,
+    earlier: Earlier | None = None,
     share: float = 0.1,
     progress: Progress | None = None,
 ) -> Publication:
@@ -165,6 +188,8 @@ def publish(
         The tables, from :func:`inner_cells`.
     rules
         The primary rules.
+    earlier
+        What is published already. Those tables are in `inner` too; they stay as they are.
     share
         A hidden cell that is known to within less than this share of its value is known too
         closely.
@@ -174,52 +199,127 @@ def publish(
     rules = rules or PrimaryRules()
     cells, values = inner.cells, inner.values
     reasons, owner, row_owner = primary_cells(cells, inner.given, rules)
-    primary = np.array([reason is not None for reason in reasons], bool)
+    if rules.zeros and not inner.given.negative:
+        reasons[(values == 0) & (reasons == None)] = Reason.ZERO  # noqa: E711
+    settled = settle(cells, reasons, earlier)
     order = by_worth(values, cells.matrix)
+    alike = _alike(inner, rules)
     leaks: list[Leak] = []
-    if inner.is_count:
-        # Zeros, or ones where zeros are known, protect each other in no sum; if they are hidden.
-        hides = rules.zeros or rules.singles or (rules.least or 0) > 1
-        alike = inner.counts == (0 if rules.zeros else 1) if hides else None
-        done = suppress(cells.matrix, primary, order, zero_rows=alike, progress=progress)
-    else:
-        done, leaks = _magnitudes(cells, primary, order, owner, row_owner, progress)
-    if (recoverable(cells.matrix, done.hidden) & primary).any():  # pragma: no cover
-        raise AssertionError("the audit found a hidden cell that can be computed")
-    intervals: list[Interval] = []
-    narrow: list[Interval] = []
-    if (inner.amounts >= 0).all():
-        first = np.flatnonzero(primary)[:MOST_INTERVALS].tolist()
-        whole = inner.amounts.dtype.kind == "i"
-        intervals = bounds(
-            cells.matrix, values, done.hidden, first, whole=whole,
-            least=int(whole and not rules.zeros), seconds=SECONDS,
+    before: list[Leak] = []
+    if inner.is_count and not inner.several:  # who counts 1 learns nothing by knowing it
+        done = suppress(
+            cells.matrix, settled.primary, order, zero_rows=alike, known=settled.known,
+            progress=progress,
         )  # fmt: skip
-        narrow = too_narrow(intervals, values, share, whole=whole)
-    return Publication(cells, values, reasons, done, tuple(leaks), tuple(intervals), tuple(narrow))
+    else:
+        owners = Owners(row_owner, owner)
+        done, leaks, before = _against_insiders(cells, settled, order, alike, owners, progress)
+    intervals, added = _bounded(inner, rules, settled, reasons, done, share)
+    if added:
+        secondary = done.secondary.copy()
+        secondary[list(added)] = True
+        closer = {more: Refusal(Rule.CLOSE, cell) for more, cell in added.items()}
+        done = replace(done, secondary=secondary, why={**done.why, **closer})
+    if (recoverable(cells.matrix, done.hidden) & done.primary).any():  # pragma: no cover
+        raise AssertionError("the audit found a hidden cell that can be computed")
+    whole = inner.amounts.dtype.kind == "i"
+    narrow = too_narrow(intervals, values, share, whole=whole)
+    return Publication(
+        cells, values, reasons, done, settled, tuple(leaks), tuple(before), tuple(intervals),
+        tuple(narrow), len(added),
+    )  # fmt: skip
 
 
-def _magnitudes(
+def _bounded(
+    inner: Inner,
+    rules: PrimaryRules,
+    settled: Settled,
+    reasons: NDArray[Any],
+    done: Suppressed,
+    share: float,
+) -> tuple[list[Interval], dict[int, int]]:
+    """Bound the first primary cells, and hide more until they are not known too closely.
+
+    Returns the bounds, and the further cells with what they protect.
+    """
+    if (inner.amounts < 0).any():
+        return [], {}
+    matrix, values = inner.cells.matrix, inner.values
+    whole = inner.amounts.dtype.kind == "i"
+    least = int(whole and not rules.zeros)
+    # What was hidden earlier was so perhaps only to protect others.
+    first = np.flatnonzero(done.primary & (reasons != Reason.EARLIER))[:MOST_INTERVALS].tolist()
+    intervals = bounds(
+        matrix, values, done.hidden, first, whole=whole, least=least, seconds=SECONDS
+    )
+    narrow = too_narrow(intervals, values, share, whole=whole)
+    if not narrow:
+        return intervals, {}
+    wider = widen(
+        matrix, values, done.hidden, narrow, settled.known, share=share, whole=whole, least=least,
+        seconds=SECONDS,
+    )  # fmt: skip
+    now = {one.cell: one for one in wider.found}
+    return [now.get(one.cell, one) for one in intervals], wider.protects
+
+
+def _alike(inner: Inner, rules: PrimaryRules) -> NDArray[np.bool_] | None:
+    """Return the inner cells that protect each other in no sum, if they are hidden.
+
+    Zeros, unless negative values may add up to one; or, in counts, ones where it is known which
+    cells are empty.
+    """
+    if rules.zeros:
+        return None if inner.given.negative else np.asarray(inner.amounts == 0)
+    hides = rules.singles or (rules.least or 0) > 1
+    return inner.counts == 1 if inner.is_count and hides else None
+
+
+def _against_insiders(
     cells: Cells,
-    primary: NDArray[np.bool_],
+    settled: Settled,
     order: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    row_owner: NDArray[np.int64],
+    alike: NDArray[np.bool_] | None,
+    owners: Owners,
     progress: Progress | None,
-) -> tuple[Suppressed, list[Leak]]:
-    """Protect against single contributors too, again as long as the audit finds one who learns."""
-    virtual = _virtual(cells, primary, owner, row_owner)
+) -> tuple[Suppressed, list[Leak], list[Leak]]:
+    """Protect against single contributors too, again as long as the audit finds one who learns.
+
+    Returns the pattern, what they could still compute, and what they can from what is known.
+    """
+    primary, known = settled.primary, settled.known
+    columns, rows = owners.columns, owners.rows
+    virtual = _virtual(cells, primary, columns, rows)
+    before: list[Leak] = []
+    if known.any():
+        before = insiders(cells.matrix, ~known, primary, columns, rows)
+        virtual = _not_known(cells, known, virtual)
+    out = {(leak.owner, leak.cell) for leak in before}
+    tried = columns.copy()
+    tried[[leak.cell for leak in before]] = Problem.VIRTUAL
     leaks: list[Leak] = []
     for _ in range(ROUNDS):
         done = suppress(
-            cells.matrix, primary, order, owners=Owners(row_owner, owner),
-            virtual=virtual, progress=progress,
+            cells.matrix, primary, order, zero_rows=alike, owners=replace(owners, columns=tried),
+            virtual=virtual, known=known, progress=progress,
         )  # fmt: skip
-        leaks = insiders(cells.matrix, done.hidden, primary, owner, row_owner)
+        found = insiders(cells.matrix, done.hidden, primary, columns, rows)
+        leaks = [leak for leak in found if (leak.owner, leak.cell) not in out]
         if not leaks:
             break
         virtual += [leak.column for leak in leaks]
-    return done, leaks
+    return done, leaks, before
+
+
+def _not_known(cells: Cells, known: NDArray[np.bool_], virtual: list[Any]) -> list[Any]:
+    """Return the columns that do not follow from known cells: others cannot be protected."""
+    if not virtual:
+        return []
+    n = len(cells.inner)
+    whole = sp.hstack([cells.matrix[:, known], *(as_column(one, n) for one in virtual)])
+    hidden = np.arange(whole.shape[1]) >= known.sum()
+    follows = recoverable(whole, hidden)[hidden]
+    return [one for one, told in zip(virtual, follows, strict=True) if not told]
 
 
 def _virtual(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -13,9 +14,9 @@ from caveat.discreet import without_values
 from caveat.outputs.publication import Publication
 from caveat.outputs.tables import Cells
 
-__all__ = ["HIDDEN", "Shown", "page", "reasons", "shown_tables"]
+__all__ = ["HIDDEN", "NO_CELL", "Shown", "legend", "page", "reasons", "shown_tables"]
 
-HIDDEN = "×"
+HIDDEN, NO_CELL = "×", "–"
 STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse}"
     "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:right}th{text-align:left}"
@@ -33,6 +34,26 @@ class Shown:
     rounded: bool = False
 
     __repr__ = without_values
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+        return f"{self.name}, by {', '.join(self.by)}"
+
+    def grid(self) -> tuple[list[str], list[tuple[tuple[str, ...], list[Any]]]]:
+        """Return its head, and its lines with the codes of the last column across.
+
+        What is hidden, or not there, is a mark.
+        """
+        across = list(dict.fromkeys(code[-1] for code in self.codes))
+        by_row: dict[tuple[str, ...], dict[str, Any]] = {}
+        for code, value in zip(self.codes, self.values, strict=True):
+            by_row.setdefault(code[:-1], {})[code[-1]] = HIDDEN if value is None else value
+        lines = [
+            (codes, [found.get(code, NO_CELL) for code in across])
+            for codes, found in by_row.items()
+        ]
+        return [*self.by[:-1], *across], lines
 
     def columns(self) -> dict[str, list[Any]]:
         """Return it as columns: the codes, the value, and whether it is hidden."""
@@ -70,12 +91,19 @@ def shown_tables(
 
 
 def reasons(done: Publication) -> dict[str, list[Any]]:
-    """Return for every hidden cell of every table why it is hidden; confidential."""
+    """Return for every hidden cell of every new table why it is hidden; confidential.
+
+    What the rules hide and an earlier publication has told is there as well.
+    """
     known = {one.cell: one for one in done.intervals}
     narrow = {one.cell for one in done.narrow}
     rows = []
-    for layout, members in zip(done.cells.layouts, done.cells.members, strict=True):
-        for cell in members[done.done.hidden[members]].tolist():
+    tables = zip(done.cells.layouts, done.cells.members, strict=True)
+    for position, (layout, members) in enumerate(tables):
+        is_old = position in done.settled.tables
+        hidden = done.done.hidden[members]
+        listed = np.isin(members, done.settled.told) if is_old else hidden
+        for cell in members[listed].tolist():
             why = done.done.why.get(cell)
             near = known.get(cell)
             protects = why.column if why is not None else -1
@@ -84,7 +112,8 @@ def reasons(done: Publication) -> dict[str, list[Any]]:
                 "table": layout.name,
                 "cell": done.cells.words(cell),
                 "value": float(done.values[cell]),
-                "hidden": "secondary" if why is not None else "primary",
+                "hidden": "no, published earlier" if is_old
+                else "primary" if why is None else "secondary",
                 "why": str(done.reasons[cell]) if why is None else why.rule.words,
                 "protects": done.cells.words(protects)
                 if 0 <= protects < done.cells.n_cells
@@ -103,27 +132,27 @@ def page(tables: list[Shown]) -> str:
     parts = ["<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Tables</title>"]
     parts.append(f"<style>{STYLE}</style></head><body>")
     parts += [_html(one) for one in tables]
-    if tables and tables[0].rounded:
-        parts.append(
-            "<p>All numbers are rounded or perturbed to protect those who are counted.</p>"
-        )
-    else:
-        parts.append(f"<p>{HIDDEN} hidden, to protect those who contribute; – no such cell.</p>")
+    marks = "; ".join(f"{mark} {means}".strip() for mark, means in legend(tables))
+    parts.append(f"<p>{marks}.</p>")
     return "".join(parts) + "</body></html>\n"
 
 
+def legend(tables: Sequence[Shown]) -> list[tuple[str, str]]:
+    """Return the marks in tables with what they mean."""
+    if tables and tables[0].rounded:
+        return [("", "All numbers are rounded or perturbed to protect those who are counted")]
+    return [(HIDDEN, "hidden, to protect those who contribute"), (NO_CELL, "no such cell")]
+
+
 def _html(one: Shown) -> str:
-    """Return a table with the codes of its last column across."""
-    across = list(dict.fromkeys(code[-1] for code in one.codes))
-    by_row: dict[tuple[str, ...], dict[str, Any]] = {}
-    for code, value in zip(one.codes, one.values, strict=True):
-        by_row.setdefault(code[:-1], {})[code[-1]] = HIDDEN if value is None else f"{value:,}"
-    head = "".join(f"<th>{escape(text)}</th>" for text in [*one.by[:-1], *across])
-    lines = []
-    for codes, found in by_row.items():
-        cells = "".join(f"<td>{found.get(code, '–')}</td>" for code in across)
-        lines.append(
-            "<tr>" + "".join(f"<th>{escape(code)}</th>" for code in codes) + cells + "</tr>"
+    """Return a table as HTML."""
+    head, lines = one.grid()
+    rows = ["".join(f"<th>{escape(text)}</th>" for text in head)]
+    for codes, values in lines:
+        cells = (value if isinstance(value, str) else f"{value:,}" for value in values)
+        rows.append(
+            "".join(f"<th>{escape(code)}</th>" for code in codes)
+            + "".join(f"<td>{cell}</td>" for cell in cells)
         )
-    title = f"{escape(one.name)}, by {escape(', '.join(one.by))}"
-    return f"<h2>{title}</h2><table><tr>{head}</tr>{''.join(lines)}</table>"
+    inside = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<h2>{escape(one.title)}</h2><table>{inside}</table>"

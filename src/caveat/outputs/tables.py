@@ -7,6 +7,7 @@ one cell.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -47,6 +48,11 @@ class Layout:
     name: str
     by: tuple[str, ...]
     depth: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        """What its file is called; only an ending if its name has no letter."""
+        return re.sub(r"\W+", "-", self.name).strip("-").lower() + ".csv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +269,7 @@ def check_published(
     codes: Sequence[Sequence[str]],
     given: NDArray[Any],
     values: NDArray[Any],
-) -> None:
+) -> NDArray[np.bool_]:
     """Refuse a table that somebody published if it does not add up or is not that of the data.
 
     Parameters
@@ -276,6 +282,10 @@ def check_published(
         The codes of its cells: for each column of the table those of all its rows.
     given
         The values that it has; NaN where none is shown.
+
+    Returns
+    -------
+    Which cells it shows.
     """
     names = list(cells.hierarchies)
     place = {tuple(key): cell for cell, key in enumerate(cells.keys.tolist())}
@@ -284,7 +294,8 @@ def check_published(
     for row, texts in enumerate(zip(*codes, strict=True)):
         key = [0] * len(names)
         for name, node, text in zip(layout.by, nodes, texts, strict=True):
-            key[names.index(name)] = node.get(text, -1)
+            # A code that a spreadsheet would compute has an apostrophe before it in a file.
+            key[names.index(name)] = node.get(text, node.get(text.removeprefix("'"), -1))
         cell = place.get(tuple(key))
         if cell is not None:
             known[cell] = given[row]
@@ -298,3 +309,4 @@ def check_published(
             where="the published table",
             do="find out which of them is right before anything else is published",
         )
+    return np.asarray(~np.isnan(known))

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
+from caveat.outputs.earlier import Earlier
 from caveat.outputs.hierarchy import TOTAL
 from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
@@ -72,8 +76,9 @@ TABLE = Group(
         ),
         "published": Key(
             FILLED,
-            "The same table as it was published already: its columns, and last the value; it must "
-            "add up and be that of the data.",
+            "The file or folder in which the table was published already: its columns and the "
+            "value. It must add up and be that of the data; what it shows is known, what it hides "
+            "stays hidden, and it is not written again.",
             otherwise="none",
         ),
     }
@@ -112,7 +117,7 @@ class TablesSpec:
     options
         The other entries of ``[publication]``.
     published
-        Files with tables that were published already, by the position of the table.
+        Files with tables that are published already, by the position of the table.
     files
         These files, and those that hold hierarchies.
     document
@@ -139,13 +144,18 @@ class TablesSpec:
         names: set[str] = set()
         layouts = []
         for i, entry in enumerate(content["table"]):
-            if entry["name"] in names:
-                document.fail(("table", i), "two tables have the same name", "rename one")
-            names.add(entry["name"])
+            if entry["name"].casefold() in names:
+                what = "two tables have the same name, capitals aside"
+                document.fail(("table", i), what, "rename one")
+            names.add(entry["name"].casefold())
             layouts.append(Layout(entry["name"], tuple(entry["by"]), entry.get("depth", {})))
         used = {name for layout in layouts for name in layout.by}
-        tables = enumerate(content["table"])
-        published = {i: folder / one["published"] for i, one in tables if "published" in one}
+        published = {
+            i: _published(document, i, folder / one["published"], layouts[i])
+            for i, one in enumerate(content["table"])
+            if "published" in one
+        }
+        _refuse_forgotten(document, published)
         parents, files = {}, [*published.values()]
         for name, given in content.get("hierarchies", {}).items():
             if name not in used:
@@ -159,6 +169,12 @@ class TablesSpec:
         options = dict(content.get("publication", {}))
         with document.at("publication"):
             rules = _rules(options)
+        if published and options.get("method", "suppress") != "suppress":
+            document.fail(
+                ("table", min(published), "published"),
+                "what is published already is only protected by hiding cells",
+                'drop it, or use method = "suppress"',
+            )
         path = folder / content["data"]["path"]
         return cls(path, tuple(layouts), parents, rules, options, published, tuple(files), document)
 
@@ -192,29 +208,63 @@ class TablesSpec:
                 what = f"{dotted(entry)}: there is no column {name!r} in the data"
                 self.document.fail(entry, what, hint(name, names))
 
-    def check_published(self, inner: Inner) -> None:
-        """Hold the tables that were published already against the data."""
+    def earlier(self, inner: Inner) -> Earlier:
+        """Hold the tables that are published already against the data; return what they show."""
+        shown = np.zeros(inner.cells.n_cells, bool)
         for i, path in self.published.items():
-            entry = ("table", i, "published")
             layout = self.layouts[i]
-            with self.document.reading(path, entry):
-                table = read(path)
-                *names, value = table.names
-                if set(names) != set(layout.by) or not table[value].kind.is_number:
-                    raise CaveatError(
-                        "its columns are not those of the table and last a number",
-                        do=f"give it the columns {', '.join(layout.by)} and the value",
-                    )
-                codes = [[str(code) for code in table[name].values] for name in layout.by]
-                given = table[value].cell_numbers
-                check_published(inner.cells, layout, codes, given, inner.values)
+            with self.document.reading(path, ("table", i, "published")):
+                codes, given = _shown_in(path, layout)
+                shown |= check_published(inner.cells, layout, codes, given, inner.values)
+        return Earlier(tuple(self.published), shown)
+
+
+def _published(document: Document, i: int, path: Path, layout: Layout) -> Path:
+    """Return the file of a table that is published already, in its folder if that is named."""
+    file = path / layout.file if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        entry = ("table", i, "published")
+        do = "name the file itself, or the table as it was named"
+        document.fail(entry, f"{dotted(entry)}: there is no {layout.file} in this folder", do)
+    return file
+
+
+def _refuse_forgotten(document: Document, published: Mapping[int, Path]) -> None:
+    """Refuse a publication of which a table is left out: what it tells would not be known."""
+    for i, path in published.items():
+        if path.parent != document.path.parent / document.content["table"][i]["published"]:
+            continue
+        left = sorted({*path.parent.glob("*.csv")} - {*published.values()})
+        if left:
+            entry = ("table", i, "published")
+            what = f"{dotted(entry)}: the folder has {left[0].name}, which is no table here"
+            document.fail(entry, what, "add it as a table with published = …")
+
+
+def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.float64]]:
+    """Return the codes and the values of a table that is published already; NaN where hidden."""
+    table = read(path)
+    names = [name for name in table.names if name not in layout.by]
+    rest = [name for name in names if name not in ("status", "cell status")] or names
+    missing = [name for name in layout.by if name not in table.names]
+    value = table[rest[0]] if len(rest) == 1 and not missing else None
+    if value is None or not (value.kind.is_number or not len(value.levels)):
+        raise CaveatError(
+            "its columns are not those of the table and a number",
+            do=f"give it the columns {', '.join(layout.by)} and the value",
+        )
+    codes = [[str(code) for code in table[name].values] for name in layout.by]
+    given = value.cell_numbers if value.kind.is_number else np.full(table.n_rows, np.nan)
+    if len({*zip(*codes, strict=True)}) < table.n_rows:
+        raise CaveatError("a cell stands there twice", do="keep one row for each")
+    return codes, given
 
 
 def _rules(options: Mapping[str, Any]) -> PrimaryRules:
     dominance = options.get("dominance")
     return PrimaryRules(
         least=options.get("least", 3),
-        dominance=None if dominance is None else (int(dominance[0]), float(dominance[1])),
+        dominance=None if dominance is None else (dominance[0], dominance[1]),
         p_percent=options.get("p_percent"),
         zeros=options.get("zeros", "public") == "hidden",
     )

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatError
+from caveat.release.folder import write_manifest
 from caveat.outputs.sacro import schema
 from caveat.privacy.ledger import Ledger
 
@@ -86,6 +87,15 @@ def test_results_for_the_viewer(here: Path) -> None:
     assert sorted(path.name for path in Path("out").iterdir()) == [
         "all.csv", "checksums", "manifest.json", "results.json",
     ]  # fmt: skip
+
+
+def test_the_folder_of_another_command_is_not_replaced(here: Path) -> None:
+    Path("run").mkdir()
+    Path("run/evidence.json").write_text("{}")
+    write_manifest(Path("run"), {"evidence.json": True})
+    with pytest.raises(CaveatError, match="no results of a check"):
+        check("all.csv", "--results", "run", "--force")
+    assert sorted(path.name for path in Path("run").iterdir()) == ["evidence.json", "manifest.json"]
 
 
 def test_a_folder_of_outputs(here: Path) -> None:

@@ -64,13 +64,13 @@ def test_tables_are_written_with_hidden_cells_and_why_for_the_office(here: Path)
     assert {path.name for path in (here / "out").iterdir()} == {*FILES}
     shown = rows(here / "out/region-and-marital-status.csv")
     total = next(row for row in shown if row["region"] == row["marital"] == "Total")
-    assert total["value"] == "600"
+    assert total["count"] == "600"
     coast = {r["marital"]: r for r in shown if r["region"] == "coast"}
     assert coast["Total"]["status"] == "shown"
     hidden = [row for row in shown if row["status"] == "hidden"]
     assert hidden
-    assert all(row["value"] == "" for row in hidden)
-    assert all(int(row["value"]) >= 5 for row in shown if row["status"] == "shown")
+    assert all(row["count"] == "" for row in hidden)
+    assert all(int(row["count"]) >= 5 for row in shown if row["status"] == "shown")
     why = rows(here / f"out-{WHY}")
     assert {row["hidden"] for row in why} == {"primary", "secondary"}
     assert all(int(float(row["value"])) < 5 for row in why if row["hidden"] == "primary")
@@ -93,7 +93,7 @@ def test_rounding_hides_nothing(here: Path, method: str) -> None:
     assert method in call()
     shown = rows(here / "out/region-and-marital-status.csv")
     assert all(row["status"] == "shown" for row in shown)
-    numbers = [int(row["value"]) for row in shown]
+    numbers = [int(row["count"]) for row in shown]
     assert not {1, 2} & set(numbers)
     if method == "controlled rounding":
         assert all(number % 3 == 0 for number in numbers)

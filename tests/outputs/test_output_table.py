@@ -130,14 +130,20 @@ def test_what_caveat_tables_writes_is_read() -> None:
     done = publish(inner_cells(survey(rows=600), [Layout("t", ("region", "marital"))]))
     (shown,) = shown_tables(done.cells, done.values, done.done.hidden)
     table = output(**shown.columns())
-    assert (table.keys, table.count_name, table.guessed) == (("region", "marital"), "value", True)
+    assert (table.keys, table.count_name, table.guessed) == (("region", "marital"), "count", False)
     assert table.counts is not None
     assert [None if np.isnan(one) else one for one in table.counts] == list(shown.values)
     hidden = frozenset(row for row, value in enumerate(shown.values) if value is None)
     assert len(hidden) == 4
     assert table.marks == Marks("status", hidden, reasons=False)
-    sure = output(Described(count="value"), **shown.columns())
-    assert (sure.keys, sure.guessed) == (("region", "marital"), False)
+
+
+def test_a_value_beside_a_status_can_be_a_count_or_an_amount() -> None:
+    columns = {"sex": ["f", "m"], "value": [20, None], "status": ["shown", "hidden"]}
+    table = output(**columns)
+    assert (table.keys, table.count_name, table.guessed) == (("sex",), "value", True)
+    sure = output(Described(count="value"), **columns)
+    assert (sure.keys, sure.guessed) == (("sex",), False)
 
 
 def test_a_status_is_about_cells_or_about_persons() -> None:

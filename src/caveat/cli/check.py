@@ -128,9 +128,16 @@ def _against(
 def _write(
     folder: Path, files: Sequence[Path], checked: Sequence[Checked], inputs: list[Path], force: bool
 ) -> None:
-    from caveat.outputs.sacro import write_results
+    from caveat.outputs.sacro import RESULTS, write_results
     from caveat.release.folder import release_folder, write_manifest
 
+    # The folder of a run has a manifest too, and is not ours to replace.
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / RESULTS).exists():
+        raise CaveatError(
+            "the folder holds something that is no results of a check",
+            where=str(folder),
+            do="choose another folder",
+        )
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
         names = write_results(draft, files, checked, datetime.now().astimezone())
         write_manifest(draft, dict.fromkeys(names, True))

@@ -194,7 +194,8 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             do='use coarser codes, fewer tables or zeros = "public"; nothing was written',
         )
     _say(done)
-    shown = shown_tables(done.cells, done.values, done.done.hidden)
+    measure = "count" if inner.is_count else "total"
+    shown = shown_tables(done.cells, done.values, done.done.hidden, measure=measure)
     return [one for i, one in enumerate(shown) if i not in told.published], reasons(done)
 
 

@@ -25,13 +25,17 @@ STYLE = (
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """One table: its columns, the codes of its cells, and their values (None where hidden)."""
+    """One table: its columns, the codes of its cells, and their values (None where hidden).
+
+    What the values are, "count" or "total", is the name of their column in a file.
+    """
 
     name: str
     by: tuple[str, ...]
     codes: tuple[tuple[str, ...], ...]
     values: tuple[Any, ...]
     rounded: bool = False
+    measure: str = "count"
 
     __repr__ = without_values
 
@@ -60,7 +64,7 @@ class Shown:
         out: dict[str, list[Any]] = {
             name: [code[i] for code in self.codes] for i, name in enumerate(self.by)
         }
-        name = "value" if "value" not in out else "cell value"
+        name = self.measure if self.measure not in out else f"cell {self.measure}"
         out[name] = list(self.values)
         mark = "status" if "status" not in out else "cell status"
         out[mark] = ["hidden" if value is None else "shown" for value in self.values]
@@ -68,7 +72,12 @@ class Shown:
 
 
 def shown_tables(
-    cells: Cells, values: NDArray[Any], hidden: NDArray[np.bool_] | None, *, rounded: bool = False
+    cells: Cells,
+    values: NDArray[Any],
+    hidden: NDArray[np.bool_] | None,
+    *,
+    rounded: bool = False,
+    measure: str = "count",
 ) -> list[Shown]:
     """Return each table with the values that may be seen."""
     out = []
@@ -86,7 +95,7 @@ def shown_tables(
             None if hidden is not None and hidden[cell] else values[cell].item()
             for cell in members[order]
         )
-        out.append(Shown(layout.name, layout.by, codes, seen, rounded))
+        out.append(Shown(layout.name, layout.by, codes, seen, rounded, measure))
     return out
 
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatError
-from caveat.release.folder import write_manifest
 from caveat.outputs.sacro import schema
 from caveat.privacy.ledger import Ledger
+from caveat.release.folder import write_manifest
 
 LEDGER = ("--ledger", "ledger.jsonl", "--dataset", "survey")
 

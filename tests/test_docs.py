@@ -176,7 +176,7 @@ def _places(names: dict[str, Any]) -> None:
     found = names["found"]
     assert 100 <= found.distance.min() <= found.distance.max() <= 200
     assert found.apart == 0
-    assert "12.1 % among fewer than 3, NOT below" in found.sentences()[1]
+    assert "12.8 % among fewer than 3, NOT below" in found.sentences()[1]
     assert found.before.ratio < found.after.ratio < 1
     assert found.zones.zones == ("east", "west")
     assert names["again"].true.mean() >= 0.5

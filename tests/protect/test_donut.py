@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,3 +230,79 @@ def test_a_ring_finer_than_the_numbers():
     with pytest.raises(CaveatError, match="the ring is narrower than the numbers are written"):
         donut(people, "e", "n", 100, 101)
     assert "356000" not in repr(donut(people, "e", "n", 100, 200))
+
+
+def test_two_rings_with_one_seed_do_not_give_the_places_back():
+    """Ways that were alike but for their lengths would: true = A - (B - A) for twice the ring."""
+    people = town()
+    small, large = (
+        donut(people, "e", "n", *ring, together="home", seed=5).table
+        for ring in ((100, 200), (200, 400))
+    )
+    a, b = (points_of(moved, "e", "n") for moved in (small, large))
+    off = np.hypot(*(a - (b - a) - points_of(people, "e", "n")).T)
+    # Independent directions: 2 A - B is off by at least 2 * 100 - 400, and by 300 m on average.
+    assert np.median(off) > 200
+    assert (off < 1).mean() < 0.01
+    again = donut(people, "e", "n", 100.0, 200.0, together="home", seed=5).table
+    assert again == small
+
+
+def test_a_place_goes_the_same_way_in_any_row():
+    """Else whoever knows her own way in one file would know that of the same row of another."""
+    people = town(200)
+    back = np.arange(200)[::-1]
+    there = shift(people, donut(people, "e", "n", 100, 200, seed=77).table)
+    turned = people.take(back)
+    again = shift(turned, donut(turned, "e", "n", 100, 200, seed=77).table)
+    assert (there == again[back]).all()
+    assert np.abs(there - again).max(axis=1).min() > 0
+    # Neighbours in one house do not go together.
+    house = Table.from_frame({"e": [WEST] * 3, "n": [SOUTH] * 3})
+    ways = shift(house, donut(house, "e", "n", 100, 200, seed=77).table)
+    assert len(np.unique(ways.round(6), axis=0)) == 3
+
+
+def test_a_seed_that_is_not_given_is_nobodys():
+    people = town(50)
+    one, other = (donut(people, "e", "n", 100, 200) for _ in range(2))
+    assert one.step.seed != other.step.seed
+    assert one.step.seed is not None
+    assert one.step.seed > 2**64
+    assert one.table != other.table
+
+
+@pytest.mark.parametrize("storage", ["float32", "arrow:float"])
+def test_short_numbers_are_checked_as_they_are_written(storage, tmp_path):
+    rng = np.random.default_rng(0)
+    table = Table.from_frame(
+        {
+            "e": (400_000 + 20 * rng.random(3000)).astype(np.float32),
+            "n": (5_600_000 + 20 * rng.random(3000)).astype(np.float32),
+        }
+    )
+    if storage != "float32":
+        frame = pa.table({name: pa.array(points, pa.float32()) for name, points in
+                          zip("en", points_of(table, "e", "n").T, strict=True)})  # fmt: skip
+        pq.write_table(frame, tmp_path / "short.parquet")
+        table = read(tmp_path / "short.parquet")
+    assert table["n"].storage == storage
+    box = [400_000.1, 5_600_000.1, 400_019.9, 5_600_019.9]
+    done = donut(table, "e", "n", 1, 10, inside=box, seed=9).table
+    written = points_of(done, "e", "n")
+    assert (written == written.astype(np.float32)).all()
+    assert Area.of(box).contains(written).all()
+    d = np.hypot(*shift(table, done).T)
+    assert d.min() >= 1 - 1e-6
+    assert d.max() <= 10 + 1e-6
+
+
+def test_a_column_with_the_true_place_is_named():
+    people = town(50)
+    rest = {"old": people["e"], "lat": people["n"]}
+    notes = donut(people.with_columns(rest), "e", "n", 100, 200, seed=1).step.notes
+    assert [str(note) for note in notes] == [
+        "old tells the true place and stays as it is: leave it out",
+        "lat tells the true place and stays as it is: leave it out",
+    ]
+    assert donut(people, "e", "n", 100, 200, seed=1).step.notes == ()

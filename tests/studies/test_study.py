@@ -47,6 +47,7 @@ def test_a_row_by_hand(maker):
         ("who", "mean", "printed", "sd", "off"),
         (("men", "40.5±1.0", "40.0", "0.4", "−1.2"), ("women", "", "41.0", "", "")),
         "means over five",
+        "not public",
     )
     result = StudyResult((grid,), remarks=("a < b",))
     study = Study("ages", "ages of people", lambda *_: result, paper="Us (2024)", takes="2 s")
@@ -58,7 +59,7 @@ def test_a_row_by_hand(maker):
         "| what | where | printed | ours | difference | why |",
         "| --- | --- | ---: | ---: | ---: | --- |",
         "| men, mean | Table 1 | 40 | 40.5 | 0.5 | sd over releases 0.4, −1.2 sd off |",
-        "| women, mean | Table 1 | 41 |  |  |  |",
+        "| women, mean | Table 1 | 41 |  |  | not public |",
         "",
         "- Table 1: means over five",
         "- a &lt; b",
@@ -70,4 +71,6 @@ def test_numbers_named_one_by_one_stand_for_those_of_the_tables(maker):
     number = Number("guesses", "Sect. 2", 19.496, None, "not public")
     assert StudyResult((grid,), numbers=(number,)).beside == (number,)
     assert StudyResult((grid,)).beside == (Number("men, mean", "Table 1", 40.0, 40.5),)
+    same = Grid("Table 1", ("who", "mean", "printed"), (("men", "40.0", "40.0"),), why="other data")
+    assert same.numbers == (Number("men, mean", "Table 1", 40.0, 40.0, "as printed"),)
     assert maker._row(number) == "| guesses | Sect. 2 | 19.496 |  |  | not public |"

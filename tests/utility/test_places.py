@@ -37,7 +37,7 @@ def test_what_a_ring_does():
     assert found.after.area > found.before.area
     assert (found.missing, found.apart, found.people, found.zones) == (0, 0, None, None)
     first, hides, pattern = found.sentences()
-    assert first == "3,000 places moved by 100 to 200 m, the middle one by 148 m"
+    assert first == "3,000 places moved by 100 to 200 m, the middle one by 150 m"
     assert "half of the places hide among" in hides
     assert "NOT below" not in hides
     assert "at random (below 1: clusters)" in pattern

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as text_format
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,11 +123,13 @@ def places(
     else:
         assert move is not None
         area = Area.read(inside) if inside is not None else box
-        drawn = secrets.randbits(128) if seed is None else seed
-        after = donut(
+        done = donut(
             before, x, y, *move, radial=radial, inside=area, together=together, degrees=degrees,
-            epsg=epsg, seed=drawn,
-        ).table  # fmt: skip
+            epsg=epsg, seed=seed,
+        )  # fmt: skip
+        after = done.table
+        for note in done.step.notes:
+            console.remark(f"note: {note}")
     found = measure_places(
         before, after, x, y, same=same or (), degrees=degrees, epsg=epsg,
         population=_population(reader, population, x, y, count, grid),

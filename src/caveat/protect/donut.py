@@ -8,6 +8,7 @@ numbers stay whole, and text files keep their decimal places: a spot counts as i
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, hint
+from caveat.notes import Note
 from caveat.protect.area import Area
 from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, with_numbers
-from caveat.seeds import rng_of
 from caveat.table import Column, Kind, Table
 from caveat.table.coordinates import Plane, plane_of, points_of
 
@@ -30,6 +31,8 @@ RADIAL = ("distance", "area")
 STAGES = ((1, 64, 1 << 20), (1024, 1, 1 << 12), (32768, 1, 1 << 7))
 SLACK = 1e-6  # metres that floating-point numbers may be off
 DEGREE = 111_320.0  # metres
+SINGLE = ("float32", "arrow:float")  # storages whose numbers are half a metre apart in the north
+TELLING = 0.9999  # correlation with a coordinate above which a column is one as well
 GOLDEN, ONE, TWO = (
     np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB),
 )  # fmt: skip
@@ -48,7 +51,7 @@ def donut(
     together: str | None = None,
     degrees: bool | None = None,
     epsg: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Protected:
     """Move every place by a random distance between two radii, in a random direction.
 
@@ -66,13 +69,14 @@ def donut(
         Where moved places must lie, in the coordinates of the columns: a box ``[west, south, east,
         north]``, a list of points, or an :class:`Area`. Draws outside are repeated.
     together
-        A column of households or persons: same value, same way, in all releases of a seed.
+        A column of households or persons: same value, same way, in all releases of a seed with the
+        same ring. Without it a place goes the same way in all of them.
     degrees
         Whether they are longitude and latitude; None: an error if they look so, else metres.
     epsg
         Of degrees: the metric system to move them in. Without one, a local projection.
     seed
-        Who knows it moves the places back.
+        Who knows it moves the places back; a secret one is drawn if none is given.
 
     Examples
     --------
@@ -80,7 +84,7 @@ def donut(
     >>> moved = donut(people, "east", "north", 100, 200, seed=1).table
     >>> way = points_of(moved, "east", "north") - points_of(people, "east", "north")
     >>> np.hypot(*way.T).round(1).tolist()
-    [182.6, 198.1]
+    [149.8, 154.7]
     """
     _check_radii(r_min, r_max, radial)
     points = points_of(synthetic, x, y)
@@ -88,14 +92,37 @@ def donut(
     area = None if inside is None else Area.of(inside)
     ring = _Ring(r_min, r_max, radial == "area", plane, area, (synthetic[x], synthetic[y]), (x, y))
     there = np.flatnonzero(~np.isnan(points[:, 0]))
-    keys = _keys(synthetic, together, seed)
+    seed = secrets.randbits(128) if seed is None else seed
+    keys = _keys(synthetic, points, together, f"{seed} {ring.says}")
     points[there], redrawn = ring.moved(points[there], keys[there], there)
     told = {"x": x, "y": y, "r_min": r_min, "r_max": r_max, "radial": radial, "epsg": epsg}
     told |= {"inside": area and area.says, "together": together, "degrees": plane.degrees}
     counts = {"moved": len(there), "missing": len(points) - len(there), "redrawn": redrawn}
-    step = Step("donut", {k: v for k, v in told.items() if v is not None}, counts, seed)
+    notes = _telling(synthetic, x, y)
+    step = Step(
+        "donut", {k: v for k, v in told.items() if v is not None}, counts, seed, notes=notes
+    )
     out = {name: with_numbers(synthetic[name], points[:, j]) for j, name in enumerate((x, y))}
     return Protected(synthetic.with_columns(out), step)
+
+
+def _telling(table: Table, x: str, y: str) -> tuple[Note, ...]:
+    """Return a note for every other column that is nearly one of the true coordinates."""
+    points = points_of(table, x, y)
+    found = []
+    for name in table:
+        if name in (x, y) or not table[name].kind.is_number:
+            continue
+        other = table[name].cell_numbers
+        for known in points.T:
+            both = ~np.isnan(known) & ~np.isnan(other)
+            a, b = known[both], other[both]
+            varies = len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0
+            if varies and abs(np.corrcoef(a, b)[0, 1]) > TELLING:
+                says = f"{name} tells the true place and stays as it is: leave it out"
+                found.append(Note("true-place", says))
+                break
+    return tuple(found)
 
 
 def _check_radii(r_min: float, r_max: float, radial: str) -> None:
@@ -116,24 +143,49 @@ def _check_radii(r_min: float, r_max: float, radial: str) -> None:
         )
 
 
-def _keys(table: Table, together: str | None, seed: int) -> Keys:
-    """Return a secret number for each row: the same for all rows that belong together."""
-    own = rng_of(seed).integers(2**64, size=table.n_rows, dtype=np.uint64)
+def _keys(table: Table, points: Floats, together: str | None, seed: str) -> Keys:
+    """Return a secret number for each row: the same for all rows that belong together.
+
+    Others have one of their place. The seed has the ring in it: of two rings with ways that are
+    alike, the true place would follow. A key tells nothing about others, or about the seed.
+    """
+    secret = hashlib.blake2b(seed.encode()).digest()
+    own = np.column_stack([points + 0.0, _earlier(points)]).astype(np.float64)
+    keys = _hashed([row.tobytes() for row in own], secret)
     if together is None:
-        return own
+        return keys
     column = table[together]
-    secret = hashlib.blake2b(str(seed).encode()).digest()
-    shared = np.array(
-        [_hashed(value, secret) for value in column.levels.tolist()] + [0] * len(column.missing),
-        dtype=np.uint64,
-    )[column.codes]
-    return np.where(column.is_missing, own, shared)
+    shared = _hashed([_word(value) for value in column.levels.tolist()], secret)
+    none = np.zeros(len(column.missing), np.uint64)
+    return np.where(column.is_missing, keys, np.append(shared, none)[column.codes])
 
 
-def _hashed(value: Any, secret: bytes) -> int:
+def _earlier(points: Floats) -> NDArray[np.intp]:
+    """Return how many rows before each have the same place."""
+    place = np.unique(points[:, 0] + 1j * points[:, 1], return_inverse=True)[1]
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    count = np.empty(len(points), np.intp)
+    count[order] = np.arange(len(points)) - np.repeat(
+        starts, np.diff(np.append(starts, len(points)))
+    )
+    return count
+
+
+def _hashed(words: Sequence[bytes], secret: bytes) -> Keys:
+    fresh = hashlib.blake2b(digest_size=8, key=secret)
+    found = bytearray()
+    for word in words:
+        one = fresh.copy()
+        one.update(word)
+        found += one.digest()
+    return np.frombuffer(bytes(found), np.uint64)
+
+
+def _word(value: Any) -> bytes:
     # 7 and 7.0 are the same person, whatever else stands in the column.
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8, key=secret).digest(), "big")
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value).encode()
 
 
 def _uniform(keys: Keys, counter: NDArray[np.integer[Any]] | int) -> Floats:
@@ -157,6 +209,11 @@ class _Ring:
     area: Area | None
     columns: tuple[Column, Column]
     names: tuple[str, str]
+
+    @property
+    def says(self) -> str:
+        """The ring in words."""
+        return f"{float(self.r_min)} {float(self.r_max)} {self.by_area}"
 
     def moved(self, points: Floats, keys: Keys, rows: NDArray[np.intp]) -> tuple[Floats, int]:
         """Return where the points go, and how many of them needed a second draw."""
@@ -193,11 +250,14 @@ class _Ring:
         whose = np.repeat(part, tries)
         spots = self._spots(metres[whose], keys[whose], counter)
         written = self.plane.back(spots)
+        short = [column.storage.casefold() in SINGLE for column in self.columns]
         for j, decimals in enumerate(places):
             if decimals is not None:
                 written[:, j] = np.round(written[:, j], decimals)
+            elif short[j]:
+                written[:, j] = written[:, j].astype(np.float32)
         good = np.isfinite(written).all(axis=1)
-        if any(decimals is not None for decimals in places):
+        if any(short) or any(decimals is not None for decimals in places):
             d = np.hypot(*(self.plane.forward(written) - metres[whose]).T)
             good &= (d >= self.r_min - SLACK) & (d <= self.r_max + SLACK)
         for j, column in enumerate(self.columns):

@@ -295,6 +295,7 @@ def _grid(
         tuple(zip(case.rows, *columns, strict=True)),
         f"accuracy in %, mean ± sd over the sets of keys; CART: mean over {len(over_seeds)} "
         "releases, beside synthpop's one; sd over releases; off: printed − ours in sd of one more",
+        "another version of scikit-learn, or other draws: see the notes on each classifier",
     )
 
 

@@ -185,6 +185,7 @@ def strong_attacker(original: Table, published: Sequence[Table]) -> Grid:
         ("data", "repU", "printed", "DiSCO", "printed", "P(1111)", "printed"),
         tuple(rows),
         "Release 8 is printed as 0.03; the closed form 1 / (1 + sum (1 + 1/n_k)^z_k) gives 0.0238.",
+        "rounded; 0.03 is not what the closed form gives, see below",
     )
 
 
@@ -301,6 +302,7 @@ def sd2011(table: Table) -> Grid:
         tuple(rows),
         "Our releases are our own draws; only the averages can agree. With depress constant "
         "nothing is disclosed, and DiSCO rises.",
+        "our own draws",
     )
 
 

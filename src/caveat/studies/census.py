@@ -260,7 +260,8 @@ def _claims(one: Matched) -> list[Number]:
 def _epsilon_numbers() -> list[Number]:
     return [
         Number(f"e to the {epsilon:g}", "Table 2", printed, math.exp(epsilon),
-               MISPRINTS.get(epsilon, "exact to the printed digits"))
+               MISPRINTS.get(epsilon, "exact to the 15 digits that are printed" if epsilon > 39 else
+                             "exact to the printed digits"))
         for epsilon, printed in EPSILONS.items()
     ]  # fmt: skip
 

@@ -202,6 +202,7 @@ def run(output: Output, data: Path | None = None, samples: int = SAMPLES) -> Stu
         "error of region by age by sex in per cent. Row by row: number and weight of a household "
         "are columns like any other. Printed: simPop and synthpop on another population, of "
         "3,701,301 households, none of children only, 2,179,387 mixed",
+        "another population, and ours is no copy of simPop",
     )  # fmt: skip
     return StudyResult((grid,))
 

@@ -317,7 +317,7 @@ def _numbers(
         ):
             numbers += [
                 Number(f"{term}, {tool}: {what}", "Table 3, computed elsewhere", other,
-                       float(value), "exact, from the printed coefficients")
+                       float(value), "from the printed coefficients, to one unit of the last digit")
                 for term, value, other in zip(TERMS, values, theirs, strict=True)
             ]  # fmt: skip
     numbers += [

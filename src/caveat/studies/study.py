@@ -33,12 +33,15 @@ class Grid:
         The cells; numbers are printed as they are formatted here.
     note
         What should be known about it.
+    why
+        Why ours differ from the printed ones.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    why: str = ""
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -81,8 +84,9 @@ class Grid:
                 if theirs is not None:
                     why = ", ".join(SPREAD[head].format(beside[head]) for head in SPREAD if
                                     head in beside)  # fmt: skip
-                    what = f"{row[0]}, {self.header[first]}"
-                    found.append(Number(what, self.where, theirs, _leading(row[first]), why))
+                    what, ours = f"{row[0]}, {self.header[first]}", _leading(row[first])
+                    why = "as printed" if ours == theirs else why or self.why
+                    found.append(Number(what, self.where, theirs, ours, why))
         return tuple(found)
 
 

@@ -86,6 +86,7 @@ def run(output: Output, data: Path | None = None, seeds: int = SEEDS) -> StudyRe
         tuple(rows),
         f"mean over {seeds} releases; 0: cannot be told apart, 0.25: always. synthpop: ours by the "
         "same method",
+        "not computed here: it needs the generator",
     )
     return StudyResult((grid,), remarks=tuple(lacking))
 

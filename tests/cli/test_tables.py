@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -330,6 +331,40 @@ def test_what_an_earlier_publication_tells_is_refused_or_named(here: Path) -> No
     result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "again"])
     assert "every table is published already" in " ".join(result.output.split())
     assert not (here / "again").exists()
+
+
+# Nobody is in a and y; in b and x two.
+SPARSE = {"ax": 20, "az": 30, "bx": 2, "by": 14, "bz": 25, "cx": 40, "cy": 15, "cz": 22}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        ("hidden", "public", "row 7: no record is in this cell, and the published table hides"),
+    ],
+)
+def test_empty_cells_are_public_in_both_runs_or_in_none(
+    here: Path, first: str, then: str, said: str
+) -> None:
+    lines = [f"{k[0]},{k[1]},g{i % 2}" for k, n in SPARSE.items() for i in range(n)]
+    (here / "survey.csv").write_text("\n".join(["r,s,g", *lines]))
+    text = '[data]\npath = "survey.csv"\n[publication]\nzeros = "{}"\n'
+    old, new = '[[table]]\nname = "R"\nby = ["r", "s"]\n', '[[table]]\nname = "N"\nby = {}\n'
+    (here / "tables.toml").write_text(text.format(first) + old)
+    CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "first"])
+    for by in ('["r", "s", "g"]', '["s", "g"]'):
+        later = old + 'published = "first"\n' + new.format(by)
+        (here / "tables.toml").write_text(text.format(then) + later)
+        with pytest.raises(CaveatError) as error:
+            call()
+        assert said in str(error.value)
+        assert f'zeros = "{first}"' in str(error.value)
+        assert not (here / "out").exists()
+        (here / "tables.toml").write_text(text.format(first) + later)
+        call()
+        assert {path.name for path in (here / "out").iterdir()} >= {"n.csv"}
+        shutil.rmtree(here / "out")
+        (here / f"out-{WHY}").unlink()
 
 
 def test_wrong_files_of_an_earlier_publication(here: Path) -> None:

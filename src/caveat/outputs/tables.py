@@ -299,7 +299,14 @@ def check_published(
         cell = place.get(tuple(key))
         if cell is not None:
             known[cell] = given[row]
-        elif given[row] != 0 and not np.isnan(given[row]):
+        elif np.isnan(given[row]) and -1 not in key:
+            raise CaveatError(
+                "no record is in this cell, and the published table hides that",
+                where="the published table",
+                row=row + 1,
+                do='hide empty cells here too, with zeros = "hidden"',
+            )
+        elif given[row] != 0:
             raise CaveatError("no record is in this cell", where="the published table", row=row + 1)
     check_totals(cells, known)
     apart = np.abs(known - values) > RELATIVE * np.maximum(1.0, np.abs(values))

@@ -340,7 +340,8 @@ SPARSE = {"ax": 20, "az": 30, "bx": 2, "by": 14, "bz": 25, "cx": 40, "cy": 15, "
 @pytest.mark.parametrize(
     ("first", "then", "said"),
     [
-        ("hidden", "public", "row 7: no record is in this cell, and the published table hides"),
+        ("hidden", "public", "row 7: no record is in this cell, and it hides that"),
+        ("public", "hidden", "it tells which cells are empty (1), such as r a, s y"),
     ],
 )
 def test_empty_cells_are_public_in_both_runs_or_in_none(

@@ -107,7 +107,7 @@ def test_an_empty_cell_that_was_hidden_is_not_known_to_be_empty_later() -> None:
     cells = two_tables()
     given, counts = listing(cells)
     given[EMPTY] = np.nan
-    with pytest.raises(CaveatError, match="row 15: no record is in this cell, and the published"):
+    with pytest.raises(CaveatError, match="row 15: no record is in this cell, and it hides that"):
         check_published(cells, cells.layouts[0], FINE, given, counts)
     given[EMPTY] = 0
     assert check_published(cells, cells.layouts[0], FINE, given, counts).all()
@@ -115,6 +115,27 @@ def test_an_empty_cell_that_was_hidden_is_not_known_to_be_empty_later() -> None:
     given, counts = listing(cells)
     given[EMPTY] = np.nan
     assert check_published(cells, cells.layouts[0], FINE, given, counts).sum() == 17
+
+
+def test_an_empty_cell_that_was_shown_or_left_out_is_not_hidden_later() -> None:
+    cells = two_tables(every=True)
+    given, counts = listing(cells)
+    told = r"it tells which cells are empty \(1\), such as sex m, place n1"
+
+    def check(rows: list[int]) -> None:
+        codes = [[one[row] for row in rows] for one in FINE]
+        check_published(cells, cells.layouts[0], codes, given[rows], counts)
+
+    with pytest.raises(CaveatError, match=told):
+        check([*range(18)])
+    with pytest.raises(CaveatError, match=told):
+        check([row for row in range(18) if row != EMPTY])
+    # Another one is left out as well: either of them may be empty or hidden.
+    check([row for row in range(18) if row not in (EMPTY, EMPTY + 1)])
+    # Unless hidden ones are listed: then what is left out is empty.
+    given[5] = np.nan
+    with pytest.raises(CaveatError, match=told):
+        check([row for row in range(18) if row not in (EMPTY, EMPTY + 1)])
 
 
 def test_layouts_that_make_no_table() -> None:

@@ -191,8 +191,8 @@ def publish(
     earlier
         What is published already. Those tables are in `inner` too; they stay as they are.
     share
-        A hidden cell that is known to within less than this share of its value is known too
-        closely.
+        A hidden cell with an upper or a lower bound that is nearer to its value than this share of
+        it is known too closely; a count if its bounds are nearer to each other.
     progress
         Called with the number of cells done and of all.
     """

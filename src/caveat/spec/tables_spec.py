@@ -53,7 +53,9 @@ PUBLICATION = Group(
             "public",
         ),
         "share": Key(
-            Number(share=True), "Narrower than this share of the value is too narrow.", 0.1
+            Number(share=True),
+            "A hidden value is known too closely if a bound is nearer to it than this share of it.",
+            0.1,
         ),
         "base": Key(Whole(2), "Of rounding: the base.", 5),
         "seed": Key(

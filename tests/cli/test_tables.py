@@ -101,6 +101,17 @@ def test_rounding_hides_nothing(here: Path, method: str) -> None:
     assert not (here / f"out-{WHY}").exists()
 
 
+def test_cell_keys_give_a_table_the_same_noise_beside_others(here: Path) -> None:
+    """As the page says, which has rounded tables made in one run."""
+    text = SPEC.replace("least = 5", 'method = "cell keys"\nbase = 3\nseed = 4')
+    (here / "tables.toml").write_text(text[: text.index('[[table]]\nname = "Edu')])
+    call()
+    alone = rows(here / "out/region-and-marital-status.csv")
+    (here / "tables.toml").write_text(text)
+    call("--force")
+    assert rows(here / "out/region-and-marital-status.csv") == alone
+
+
 def test_rounding_is_for_counts(here: Path) -> None:
     rules = 'value = "income"\nmethod = "cell keys"\n'
     (here / "tables.toml").write_text(SPEC.replace("least = 5\n", rules))

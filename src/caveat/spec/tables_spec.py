@@ -61,7 +61,7 @@ PUBLICATION = Group(
         "seed": Key(
             Whole(0),
             "Of stochastic rounding and cell keys: the seed. Who has it can undo them: take a long "
-            "one and keep it secret.",
+            "one and keep it secret. Rounded tables of the same data are made in one run.",
             otherwise="must be there for these methods",
         ),
         "total": Key(FILLED, "What totals are called.", TOTAL),

@@ -232,15 +232,25 @@ def _published(document: Document, i: int, path: Path, layout: Layout) -> Path:
 
 
 def _refuse_forgotten(document: Document, published: Mapping[int, Path]) -> None:
-    """Refuse a publication of which a table is left out: what it tells would not be known."""
+    """Refuse a publication of which a table is left out: what it tells would not be known.
+
+    Its folder is named, or it is that of a file which is: a run has left its list there.
+    """
+    here = {path.resolve() for path in published.values()}
     for i, path in published.items():
-        if path.parent != document.path.parent / document.content["table"][i]["published"]:
+        folder, manifest = path.parent, path.with_name("manifest.json")
+        named = folder == document.path.parent / document.content["table"][i]["published"]
+        if not named and not (manifest.is_file() and '"tables.html"' in _text(manifest)):
             continue
-        left = sorted({*path.parent.glob("*.csv")} - {*published.values()})
+        left = sorted(one for one in folder.glob("*.csv") if one.resolve() not in here)
         if left:
             entry = ("table", i, "published")
             what = f"{dotted(entry)}: the folder has {left[0].name}, which is no table here"
             document.fail(entry, what, "add it as a table with published = …")
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace")
 
 
 def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.float64]]:

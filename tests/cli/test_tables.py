@@ -384,6 +384,18 @@ def test_empty_cells_are_public_in_both_runs_or_in_none(
         (here / f"out-{WHY}").unlink()
 
 
+def test_columns_with_the_names_of_what_is_written_are_read_again(here: Path) -> None:
+    (here / "survey.csv").write_text("count,status\n" + "n,x\ns,y\nn,y\n" * 5)
+    text = '[data]\npath = "survey.csv"\n[[table]]\nname = "t"\nby = ["count", "status"]\n'
+    (here / "tables.toml").write_text(text)
+    CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "first"])
+    head = (here / "first/t.csv").read_text().splitlines()[0]
+    assert head == "count,status,cell count,cell status"
+    new = '[[table]]\nname = "new"\nby = ["count"]\n'
+    (here / "tables.toml").write_text(text + 'published = "first"\n' + new)
+    assert "known from what is published already: 8 cells" in call()
+
+
 def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
     (here / "survey.csv").write_text("place,job\n" + "n,x\ns,y\n" * 5)
     (here / "tables.toml").write_text(OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["job"]\n')

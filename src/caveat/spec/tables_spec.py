@@ -16,6 +16,7 @@ from caveat.outputs.earlier import Earlier
 from caveat.outputs.hierarchy import TOTAL
 from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
+from caveat.outputs.shown import STATUS, free_name
 from caveat.outputs.tables import Layout, check_published
 from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
 from caveat.spec.data_entries import COLUMN, DATA
@@ -257,7 +258,7 @@ def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.f
     """Return the codes and the values of a table that is published already; NaN where hidden."""
     table = read(path)
     names = [name for name in table.names if name not in layout.by]
-    rest = [name for name in names if name not in ("status", "cell status")] or names
+    rest = [name for name in names if name != free_name(STATUS, layout.by)] or names
     missing = [name for name in layout.by if name not in table.names]
     value = table[rest[0]] if len(rest) == 1 and not missing else None
     if value is None or not (value.kind.is_number or not len(value.levels)):

@@ -401,8 +401,11 @@ def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
     (here / "tables.toml").write_text(OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["job"]\n')
     for text, said in (
         ("place,job,value\nn,x,5\nn,x,5\n", "a cell stands there twice"),
-        ("place,job,value,more\nn,x,5,1\n", "its columns are not those of the table and a number"),
-        ("place,job,value\nn,x,many\n", "its columns are not those of the table and a number"),
+        (
+            "place,job,value,more\nn,x,5,1\n",
+            "its columns are not those of the table and one of values",
+        ),
+        ("place,job,value\ns,y,5\nn,x,many\n", "row 2: a cell is neither a number nor hidden"),
         ("place,job,value\nn,x,4\n", "the value of place n, job x is not that of the data"),
     ):
         (here / "old.csv").write_text(text)
@@ -410,6 +413,11 @@ def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
             call()
     (here / "old.csv").write_text("place,job,value\nn,x,\n")  # all of it hidden
     assert "known from what is published already: 0 cells" in call()
+    for sign in ("×", "–", "*", "c"):
+        (here / "old.csv").write_text(
+            f"place,job,value\nTotal,Total,10\nn,Total,{sign}\ns,Total,{sign}\n", "utf-8"
+        )
+        assert "known from what is published already: 1 cells" in call("--force")
     text = (here / "tables.toml").read_text()
     rounding = '[publication]\nmethod = "controlled rounding"\n[[table]]'
     (here / "tables.toml").write_text(text.replace("[[table]]", rounding, 1))

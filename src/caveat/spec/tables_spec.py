@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
+from caveat.outputs.cell_numbers import numbers
 from caveat.outputs.earlier import Earlier
 from caveat.outputs.hierarchy import TOTAL
 from caveat.outputs.primary import PrimaryRules
@@ -260,14 +261,13 @@ def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.f
     names = [name for name in table.names if name not in layout.by]
     rest = [name for name in names if name != free_name(STATUS, layout.by)] or names
     missing = [name for name in layout.by if name not in table.names]
-    value = table[rest[0]] if len(rest) == 1 and not missing else None
-    if value is None or not (value.kind.is_number or not len(value.levels)):
+    if len(rest) != 1 or missing:
         raise CaveatError(
-            "its columns are not those of the table and a number",
+            "its columns are not those of the table and one of values",
             do=f"give it the columns {', '.join(layout.by)} and the value",
         )
     codes = [[str(code) for code in table[name].values] for name in layout.by]
-    given = value.cell_numbers if value.kind.is_number else np.full(table.n_rows, np.nan)
+    given = numbers(table[rest[0]], rest[0])
     if len({*zip(*codes, strict=True)}) < table.n_rows:
         raise CaveatError("a cell stands there twice", do="keep one row for each")
     return codes, given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -98,6 +99,17 @@ def test_rounding_hides_nothing(here: Path, method: str) -> None:
     if method == "controlled rounding":
         assert all(number % 3 == 0 for number in numbers)
     assert not (here / f"out-{WHY}").exists()
+
+
+def test_cell_keys_give_a_table_the_same_noise_beside_others(here: Path) -> None:
+    """As the page says, which has rounded tables made in one run."""
+    text = SPEC.replace("least = 5", 'method = "cell keys"\nbase = 3\nseed = 4')
+    (here / "tables.toml").write_text(text[: text.index('[[table]]\nname = "Edu')])
+    call()
+    alone = rows(here / "out/region-and-marital-status.csv")
+    (here / "tables.toml").write_text(text)
+    call("--force")
+    assert rows(here / "out/region-and-marital-status.csv") == alone
 
 
 def test_rounding_is_for_counts(here: Path) -> None:
@@ -282,11 +294,16 @@ def test_a_later_run_stands_beside_an_earlier_one(here: Path, name: str) -> None
     assert {row["table"] for row in rows(here / f"out-{WHY}")} == {"Education"}
 
 
-def test_a_table_that_the_earlier_publication_has_is_not_forgotten(here: Path) -> None:
-    two_publications(here, 'published = "first"')
+@pytest.mark.parametrize("name", ["first", "first/region-and-marital-status.csv"])
+def test_a_table_that_the_earlier_publication_has_is_not_forgotten(here: Path, name: str) -> None:
+    two_publications(here, f'published = "{name}"')
     (here / "first/other.csv").write_text("region,value\nTotal,600\n")
     with pytest.raises(CaveatError, match=r"the folder has other\.csv, which is no table here"):
         call()
+    if name != "first":  # a folder that no run has written may hold anything
+        (here / "first/manifest.json").unlink()
+        call()
+        return
     (here / "first/region-and-marital-status.csv").unlink()
     with pytest.raises(CaveatError, match=r"there is no region-and-marital-status\.csv in this"):
         call()
@@ -332,13 +349,63 @@ def test_what_an_earlier_publication_tells_is_refused_or_named(here: Path) -> No
     assert not (here / "again").exists()
 
 
+# Nobody is in a and y; in b and x two.
+SPARSE = {"ax": 20, "az": 30, "bx": 2, "by": 14, "bz": 25, "cx": 40, "cy": 15, "cz": 22}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        ("hidden", "public", "row 7: no record is in this cell, and it hides that"),
+        ("public", "hidden", "it tells which cells are empty (1), such as r a, s y"),
+    ],
+)
+def test_empty_cells_are_public_in_both_runs_or_in_none(
+    here: Path, first: str, then: str, said: str
+) -> None:
+    lines = [f"{k[0]},{k[1]},g{i % 2}" for k, n in SPARSE.items() for i in range(n)]
+    (here / "survey.csv").write_text("\n".join(["r,s,g", *lines]))
+    text = '[data]\npath = "survey.csv"\n[publication]\nzeros = "{}"\n'
+    old, new = '[[table]]\nname = "R"\nby = ["r", "s"]\n', '[[table]]\nname = "N"\nby = {}\n'
+    (here / "tables.toml").write_text(text.format(first) + old)
+    CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "first"])
+    for by in ('["r", "s", "g"]', '["s", "g"]'):
+        later = old + 'published = "first"\n' + new.format(by)
+        (here / "tables.toml").write_text(text.format(then) + later)
+        with pytest.raises(CaveatError) as error:
+            call()
+        assert said in str(error.value)
+        assert f'zeros = "{first}"' in str(error.value)
+        assert not (here / "out").exists()
+        (here / "tables.toml").write_text(text.format(first) + later)
+        call()
+        assert {path.name for path in (here / "out").iterdir()} >= {"n.csv"}
+        shutil.rmtree(here / "out")
+        (here / f"out-{WHY}").unlink()
+
+
+def test_columns_with_the_names_of_what_is_written_are_read_again(here: Path) -> None:
+    (here / "survey.csv").write_text("count,status\n" + "n,x\ns,y\nn,y\n" * 5)
+    text = '[data]\npath = "survey.csv"\n[[table]]\nname = "t"\nby = ["count", "status"]\n'
+    (here / "tables.toml").write_text(text)
+    CliRunner().invoke(app, ["tables", "tables.toml", "--folder", "first"])
+    head = (here / "first/t.csv").read_text().splitlines()[0]
+    assert head == "count,status,cell count,cell status"
+    new = '[[table]]\nname = "new"\nby = ["count"]\n'
+    (here / "tables.toml").write_text(text + 'published = "first"\n' + new)
+    assert "known from what is published already: 8 cells" in call()
+
+
 def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
     (here / "survey.csv").write_text("place,job\n" + "n,x\ns,y\n" * 5)
     (here / "tables.toml").write_text(OLD_AND_NEW + '[[table]]\nname = "new"\nby = ["job"]\n')
     for text, said in (
         ("place,job,value\nn,x,5\nn,x,5\n", "a cell stands there twice"),
-        ("place,job,value,more\nn,x,5,1\n", "its columns are not those of the table and a number"),
-        ("place,job,value\nn,x,many\n", "its columns are not those of the table and a number"),
+        (
+            "place,job,value,more\nn,x,5,1\n",
+            "its columns are not those of the table and one of values",
+        ),
+        ("place,job,value\ns,y,5\nn,x,many\n", "row 2: a cell is neither a number nor hidden"),
         ("place,job,value\nn,x,4\n", "the value of place n, job x is not that of the data"),
     ):
         (here / "old.csv").write_text(text)
@@ -346,6 +413,11 @@ def test_wrong_files_of_an_earlier_publication(here: Path) -> None:
             call()
     (here / "old.csv").write_text("place,job,value\nn,x,\n")  # all of it hidden
     assert "known from what is published already: 0 cells" in call()
+    for sign in ("×", "–", "*", "c"):
+        (here / "old.csv").write_text(
+            f"place,job,value\nTotal,Total,10\nn,Total,{sign}\ns,Total,{sign}\n", "utf-8"
+        )
+        assert "known from what is published already: 1 cells" in call("--force")
     text = (here / "tables.toml").read_text()
     rounding = '[publication]\nmethod = "controlled rounding"\n[[table]]'
     (here / "tables.toml").write_text(text.replace("[[table]]", rounding, 1))

@@ -9,7 +9,7 @@ from tests.outputs.test_elimination import table3_pattern
 from tests.outputs.toys import is_spanned, table3
 
 from caveat.outputs import audit
-from caveat.outputs.audit import bounds, insiders, recoverable, too_narrow
+from caveat.outputs.audit import Interval, bounds, insiders, recoverable, room, too_narrow
 
 LEARNT = {
     "simple": {0: {"Ind-P", "Ind-S"}, 1: {"Ent-I", "Ent-P", "Gov-S"}},
@@ -85,6 +85,19 @@ def test_intervals_are_those_of_hand() -> None:
     found = bounds(matrix, values, hidden, [0, 1, 2], whole=True)
     assert [(one.low, one.high) for one in found] == [(0, 0), (0, 0), (3, 3)]
     assert len(too_narrow(found, values, 0.1, whole=True)) == 3
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "narrow"),
+    [(0, 109, True), (91, 300, True), (90, 110, False), (0, np.inf, False), (0, 110, False)],
+)
+def test_each_bound_leaves_room_for_a_share_of_the_value(low, high, narrow) -> None:
+    one = Interval(0, low, high)
+    assert too_narrow([one], np.array([100.0]), 0.1) == ([one] if narrow else [])
+    # A count is judged by the width alone: it is often at an end.
+    assert too_narrow([one], np.array([100]), 0.1, whole=True) == []
+    assert room(one, 100) == min(high - 100, 100 - low)
+    assert room(one, 100, whole=True) == high - low
 
 
 def test_published_inner_cells_are_taken_out_first() -> None:

@@ -8,6 +8,7 @@ from tests.outputs.toys import is_spanned
 
 from caveat import Table
 from caveat.errors import CaveatError
+from caveat.outputs._pattern import Rule
 from caveat.outputs.audit import insiders
 from caveat.outputs.primary import PrimaryRules, primary_cells
 from caveat.outputs.publication import inner_cells, publish
@@ -98,6 +99,45 @@ def test_a_contributor_of_several_records_takes_hers_away_from_a_total() -> None
     everybody = Table.from_frame({"k": list("xxyyyz"), "firm": list("ABCDEF")})
     one, two = (publish(inner_cells(everybody, layout, contributor=c)) for c in (None, "firm"))
     assert one.done.hidden.tolist() == two.done.hidden.tolist()
+
+
+def two_firms_in_two_cells() -> Table:
+    sizes = {"x": {"A": 1000, "B": 2000}, "y": {"A": 500, "B": 700}}
+    sizes |= {k: {f"{k}{i}": 1000 + 10 * i for i in range(10)} for k in "zw"}
+    return Table.from_frame({
+        "k": [k for k, firms in sizes.items() for _ in firms],
+        "firm": [firm for firms in sizes.values() for firm in firms],
+        "v": [float(v) for firms in sizes.values() for v in firms.values()],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(("least", "also"), [(3, {"k z"}), (2, set())])
+def test_hidden_cells_of_the_same_few_are_not_told_together(least: int, also: set[str]) -> None:
+    """A and B are all of x and of y: from the sum of both each has the other's total."""
+    inner = inner_cells(two_firms_in_two_cells(), [Layout("t", ("k",))], value="v",
+                        contributor="firm")  # fmt: skip
+    done = publish(inner, PrimaryRules(least=least))
+    hidden = {inner.cells.words(j) for j in np.flatnonzero(done.done.hidden)}
+    assert hidden == ({"k x", "k y"} if least == 3 else set()) | also
+    by_rule = {inner.cells.words(j): why.rule for j, why in done.done.why.items()}
+    assert by_rule == dict.fromkeys(also, Rule.REVEALS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_sum_of_primary_cells_below_a_total_is_of_too_few(seed: int) -> None:
+    table = people(seed=seed)
+    inner = inner_cells(table, LAYOUTS, value="pay", contributor="firm")
+    done = publish(inner, PrimaryRules(least=3))
+    dense = inner.cells.matrix.toarray().T
+    published = [c for c, h in zip(dense, done.done.hidden, strict=True) if not h]
+    found = 0
+    for _, below in inner.cells.families():
+        rows = dense[below[done.done.primary[below]]].sum(axis=0)
+        firms = {w for r, w in zip(inner.given.row, inner.given.who, strict=True) if rows[r]}
+        if 0 < len(firms) < 3:
+            found += 1
+            assert not is_spanned(rows, published)
+    assert found > 1
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.outputs.test_tables import two_tables
 
-from caveat.outputs.shown import page, shown_tables
+from caveat.outputs.shown import Shown, page, shown_tables
 
 
 def test_hidden_values_are_nowhere_on_the_page() -> None:
@@ -29,3 +29,15 @@ def test_names_are_escaped() -> None:
 
     one = replace(shown_tables(two_tables(), np.zeros(30, int), None)[0], name="<b>")
     assert "<h2>&lt;b&gt;" in page([one])
+
+
+def test_no_column_of_a_table_is_replaced_by_its_values() -> None:
+    by = ("count", "cell count", "status")
+    one = Shown("t", by, (("a", "b", "c"), ("d", "e", "f")), (5, None))
+    assert one.columns() == {
+        "count": ["a", "d"],
+        "cell count": ["b", "e"],
+        "status": ["c", "f"],
+        "cell cell count": [5, None],
+        "cell status": ["shown", "hidden"],
+    }

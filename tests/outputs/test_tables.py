@@ -83,6 +83,59 @@ def test_a_published_table_is_held_against_the_data() -> None:
             check_published(cells, layout, codes, np.array(given), values)
     with pytest.raises(CaveatError, match="row 1: no record is in this cell"):
         check_published(cells, layout, [["x"]], np.array([1.0]), values)
+    with pytest.raises(CaveatError, match="row 1: no record is in this cell"):
+        check_published(cells, layout, [["x"]], np.array([np.nan]), values)
+    check_published(cells, layout, [["x"]], np.array([0.0]), values)
+
+
+# Of both sexes and all places, the combination of m and n1 is in no record.
+FINE = [
+    ["Total"] * 6 + ["f"] * 6 + ["m"] * 6,
+    ["Total", "north", "n1", "n2", "south", "s1"] * 3,
+]
+EMPTY = 14
+
+
+def listing(cells) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the data say about the cells of FINE, and about all cells."""
+    counts = cells.sums(np.bincount(cells.row_of, minlength=len(cells.inner)))
+    value = {tuple(cells.codes(j).values()): counts[j] for j in range(cells.n_cells)}
+    return np.array([value.get(code, 0) for code in zip(*FINE, strict=True)], float), counts
+
+
+def test_an_empty_cell_that_was_hidden_is_not_known_to_be_empty_later() -> None:
+    cells = two_tables()
+    given, counts = listing(cells)
+    given[EMPTY] = np.nan
+    with pytest.raises(CaveatError, match="row 15: no record is in this cell, and it hides that"):
+        check_published(cells, cells.layouts[0], FINE, given, counts)
+    given[EMPTY] = 0
+    assert check_published(cells, cells.layouts[0], FINE, given, counts).all()
+    cells = two_tables(every=True)
+    given, counts = listing(cells)
+    given[EMPTY] = np.nan
+    assert check_published(cells, cells.layouts[0], FINE, given, counts).sum() == 17
+
+
+def test_an_empty_cell_that_was_shown_or_left_out_is_not_hidden_later() -> None:
+    cells = two_tables(every=True)
+    given, counts = listing(cells)
+    told = r"it tells which cells are empty \(1\), such as sex m, place n1"
+
+    def check(rows: list[int]) -> None:
+        codes = [[one[row] for row in rows] for one in FINE]
+        check_published(cells, cells.layouts[0], codes, given[rows], counts)
+
+    with pytest.raises(CaveatError, match=told):
+        check([*range(18)])
+    with pytest.raises(CaveatError, match=told):
+        check([row for row in range(18) if row != EMPTY])
+    # Another one is left out as well: either of them may be empty or hidden.
+    check([row for row in range(18) if row not in (EMPTY, EMPTY + 1)])
+    # Unless hidden ones are listed: then what is left out is empty.
+    given[5] = np.nan
+    with pytest.raises(CaveatError, match=told):
+        check([row for row in range(18) if row not in (EMPTY, EMPTY + 1)])
 
 
 def test_layouts_that_make_no_table() -> None:

@@ -22,7 +22,7 @@ from caveat.discreet import without_values
 from caveat.outputs._fractions import Sparse, combination, reduced
 from caveat.outputs.echelon import OVERFLOW, ROOM, Columns, dependent, residues, spanned
 
-__all__ = ["Interval", "Leak", "bounds", "insiders", "recoverable", "too_narrow"]
+__all__ = ["Interval", "Leak", "bounds", "insiders", "recoverable", "room", "too_narrow"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -268,15 +268,43 @@ def _ends(given: _Loose, rows: Ints, least: int) -> tuple[float, float]:
 def too_narrow(
     found: Sequence[Interval], values: NDArray[Any], share: float, *, whole: bool = False
 ) -> list[Interval]:
-    """Return the intervals that are narrower than a share of the value, or than 1 for counts."""
-    values = np.abs(np.asarray(values, float))
+    """Return the intervals that leave less room than a share of the value.
+
+    On either side of the value; for counts, which are small and often at an end, between the ends,
+    or no other number at all.
+
+    Parameters
+    ----------
+    found
+        The intervals.
+    values
+        The values of all cells, none of them negative.
+    share
+        The share.
+    whole
+        Whether values are counts.
+
+    Examples
+    --------
+    >>> firm = Interval(0, 0.0, 100_046.0)
+    >>> len(too_narrow([firm], np.array([100_000.0]), 0.1))
+    1
+    """
+    values = np.asarray(values, float)
     slack = SLACK * max(1.0, float(values.max(initial=0)))
-    least = [max(share * values[one.cell], 1.0 if whole else 2 * slack) for one in found]
-    return [
-        one
-        for one, width in zip(found, least, strict=True)
-        if one.high - one.low < width - (0.5 if whole and width == 1 else 0)
-    ]
+    return [one for one in found if _is_narrow(one, values[one.cell], share, slack, whole)]
+
+
+def _is_narrow(one: Interval, value: float, share: float, slack: float, whole: bool) -> bool:
+    width = one.high - one.low
+    if whole:
+        return width < 0.5 or (share * value > 1 and width < share * value)
+    return width < 2 * slack or room(one, value) < share * value - slack
+
+
+def room(one: Interval, value: float, *, whole: bool = False) -> float:
+    """Return how far the nearer end lies from the value; of counts how far the ends are apart."""
+    return one.high - one.low if whole else min(one.high - value, value - one.low)
 
 
 def _pivots(given: Any, hidden: Bools) -> Columns | None:

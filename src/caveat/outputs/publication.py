@@ -191,8 +191,8 @@ def publish(
     earlier
         What is published already. Those tables are in `inner` too; they stay as they are.
     share
-        A hidden cell that is known to within less than this share of its value is known too
-        closely.
+        A hidden cell with an upper or a lower bound that is nearer to its value than this share of
+        it is known too closely; a count if its bounds are nearer to each other.
     progress
         Called with the number of cells done and of all.
     """
@@ -213,7 +213,10 @@ def publish(
         )  # fmt: skip
     else:
         owners = Owners(row_owner, owner)
-        done, leaks, before = _against_insiders(cells, settled, order, alike, owners, progress)
+        virtual = _virtual(inner, rules, settled.primary, owners)
+        done, leaks, before = _against_insiders(
+            cells, settled, order, alike, owners, virtual, progress
+        )
     intervals, added = _bounded(inner, rules, settled, reasons, done, share)
     if added:
         secondary = done.secondary.copy()
@@ -281,6 +284,7 @@ def _against_insiders(
     order: NDArray[np.int64],
     alike: NDArray[np.bool_] | None,
     owners: Owners,
+    virtual: list[Any],
     progress: Progress | None,
 ) -> tuple[Suppressed, list[Leak], list[Leak]]:
     """Protect against single contributors too, again as long as the audit finds one who learns.
@@ -289,7 +293,6 @@ def _against_insiders(
     """
     primary, known = settled.primary, settled.known
     columns, rows = owners.columns, owners.rows
-    virtual = _virtual(cells, primary, columns, rows)
     before: list[Leak] = []
     if known.any():
         before = insiders(cells.matrix, ~known, primary, columns, rows)
@@ -323,24 +326,35 @@ def _not_known(cells: Cells, known: NDArray[np.bool_], virtual: list[Any]) -> li
 
 
 def _virtual(
-    cells: Cells,
-    primary: NDArray[np.bool_],
-    owner: NDArray[np.int64],
-    row_owner: NDArray[np.int64],
+    inner: Inner, rules: PrimaryRules, primary: NDArray[np.bool_], owners: Owners
 ) -> list[Any]:
     """Return further columns to protect.
 
-    Sums of two primary cells of which one has a single contributor, where they are the only primary
-    ones that add up to a total; and inner cells of single contributors who have no cell themselves.
+    What all primary cells below a total add up to, which is left of it when the others are shown:
+    if too few contribute to it, or it is two cells of which one has a single contributor. And inner
+    cells of single contributors who have no cell themselves.
     """
+    cells, owner, n = inner.cells, owners.columns, len(inner.cells.inner)
+    parts = [below[primary[below]] for _, below in cells.families()]
+    parts = [part for part in parts if len(part) > 1]
     columns: list[Any] = []
-    for _, below in cells.families():
-        two = below[primary[below]]
-        if len(two) == 2 and (owner[two] >= 0).any():
-            columns.append(cells.matrix[:, two].sum(axis=1))
+    if parts:
+        ends = np.cumsum([0, *map(len, parts)])
+        which = sp.csc_array(
+            (np.ones(ends[-1], np.int64), np.concatenate(parts), ends), (cells.n_cells, len(parts))
+        )
+        sums = sp.csc_array(cells.matrix @ which)
+        # Of contributors alone: whatever else the rules say holds of cells.
+        few = replace(rules, dominance=None, p_percent=None, zeros=False)
+        as_cells = replace(cells, keys=np.zeros((len(parts), 0), np.int64), matrix=sums)
+        reasons, *_ = primary_cells(as_cells, inner.given, few)
+        columns = [
+            sums[:, [i]]
+            for i, part in enumerate(parts)
+            if reasons[i] is not None or (len(part) == 2 and (owner[part] >= 0).any())
+        ]
     shown = set(owner[primary].tolist())
-    n = len(cells.inner)
-    alone = [row for row in np.flatnonzero(row_owner >= 0) if row_owner[row] not in shown]
+    alone = [row for row in np.flatnonzero(owners.rows >= 0) if owners.rows[row] not in shown]
     return columns + [sp.csc_array(([1], ([row], [0])), shape=(n, 1)) for row in alone]
 
 

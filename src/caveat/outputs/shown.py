@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -14,9 +14,19 @@ from caveat.discreet import without_values
 from caveat.outputs.publication import Publication
 from caveat.outputs.tables import Cells
 
-__all__ = ["HIDDEN", "NO_CELL", "Shown", "legend", "page", "reasons", "shown_tables"]
+__all__ = [
+    "HIDDEN",
+    "NO_CELL",
+    "STATUS",
+    "Shown",
+    "free_name",
+    "legend",
+    "page",
+    "reasons",
+    "shown_tables",
+]
 
-HIDDEN, NO_CELL = "×", "–"
+HIDDEN, NO_CELL, STATUS = "×", "–", "status"
 STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse}"
     "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:right}th{text-align:left}"
@@ -64,11 +74,23 @@ class Shown:
         out: dict[str, list[Any]] = {
             name: [code[i] for code in self.codes] for i, name in enumerate(self.by)
         }
-        name = self.measure if self.measure not in out else f"cell {self.measure}"
-        out[name] = list(self.values)
-        mark = "status" if "status" not in out else "cell status"
-        out[mark] = ["hidden" if value is None else "shown" for value in self.values]
+        out[free_name(self.measure, self.by)] = list(self.values)
+        status = ["hidden" if value is None else "shown" for value in self.values]
+        out[free_name(STATUS, self.by)] = status
         return out
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return the name of a column beside those of a table.
+
+    Examples
+    --------
+    >>> free_name("count", ["sex"]), free_name("count", ["cell count", "count"])
+    ('count', 'cell cell count')
+    """
+    while name in taken:
+        name = f"cell {name}"
+    return name
 
 
 def shown_tables(

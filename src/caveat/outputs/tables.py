@@ -289,7 +289,7 @@ def check_published(
     """
     names = list(cells.hierarchies)
     place = {tuple(key): cell for cell, key in enumerate(cells.keys.tolist())}
-    known = np.full(cells.n_cells, np.nan)
+    known, listed = np.full(cells.n_cells, np.nan), np.zeros(cells.n_cells, bool)
     nodes = [{code: i for i, code in enumerate(cells.hierarchies[n].codes)} for n in layout.by]
     for row, texts in enumerate(zip(*codes, strict=True)):
         key = [0] * len(names)
@@ -298,9 +298,17 @@ def check_published(
             key[names.index(name)] = node.get(text, node.get(text.removeprefix("'"), -1))
         cell = place.get(tuple(key))
         if cell is not None:
-            known[cell] = given[row]
-        elif given[row] != 0 and not np.isnan(given[row]):
+            known[cell], listed[cell] = given[row], True
+        elif np.isnan(given[row]) and -1 not in key:
+            raise CaveatError(
+                "no record is in this cell, and it hides that",
+                where="the published table",
+                row=row + 1,
+                do='hide empty cells here too, with zeros = "hidden"',
+            )
+        elif given[row] != 0:
             raise CaveatError("no record is in this cell", where="the published table", row=row + 1)
+    _refuse_told_zeros(cells, cells.members[cells.layouts.index(layout)], known, listed)
     check_totals(cells, known)
     apart = np.abs(known - values) > RELATIVE * np.maximum(1.0, np.abs(values))
     if apart.any():
@@ -310,3 +318,25 @@ def check_published(
             do="find out which of them is right before anything else is published",
         )
     return np.asarray(~np.isnan(known))
+
+
+def _refuse_told_zeros(
+    cells: Cells, members: Ints, known: NDArray[np.float64], listed: NDArray[np.bool_]
+) -> None:
+    """Refuse a table that tells which cells are empty, where these are cells to be hidden.
+
+    It shows them, or leaves them out: unless it leaves hidden ones out too, and lists none.
+    """
+    counts = cells.sums(np.bincount(cells.row_of, minlength=len(cells.inner)))[members]
+    known, absent = known[members], ~listed[members]
+    told = known == 0
+    if np.isnan(known[~absent]).any() or not counts[absent].any():
+        told |= absent
+    told &= counts == 0
+    if told.any():
+        raise CaveatError(
+            f"it tells which cells are empty ({int(told.sum()):,}), such as "
+            f"{cells.words(int(members[told][0]))}",
+            where="the published table",
+            do='this cannot be undone: use zeros = "public"',
+        )

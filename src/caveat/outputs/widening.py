@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.outputs.audit import Interval, bounds, too_narrow
+from caveat.outputs.audit import Interval, bounds, room, too_narrow
 
 __all__ = ["Widened", "widen"]
 
@@ -66,7 +66,7 @@ def widen(
     fixed
         The cells that cannot be hidden any more.
     share
-        Narrower than this share of the value is too narrow.
+        Less room than this share of the value, on either side, is too narrow.
     seconds
         When to stop.
 
@@ -78,7 +78,7 @@ def widen(
     >>> narrow = bounds(matrix, values, hidden, [0])
     >>> done = widen(matrix, values, hidden, narrow, ~np.ones(5, bool), share=0.1)
     >>> done.protects, done.found[0].high
-    ({4: 0}, 101.0)
+    ({3: 0}, inf)
     """
     hidden = np.asarray(hidden, bool).copy()
     end = time.monotonic() + seconds
@@ -91,7 +91,7 @@ def widen(
         while time.monotonic() < end:
             if mine or protects:  # what was hidden for others may be enough
                 now = bounds(matrix, values, hidden, [one.cell], **options)[0]
-            around = _around(matrix, hidden | fixed, one.cell)
+            around = _around(matrix, hidden, fixed, one.cell)
             if not too_narrow([now], values, share, whole=whole):
                 break
             if len(mine) == MORE or not len(around):
@@ -112,17 +112,20 @@ def widen(
     return Widened(protects, tuple(found))
 
 
-def _around(matrix: Any, without: Bools, cell: int) -> NDArray[np.int64]:
-    """Return the cells that stand in one sum with another cell, or with what stands in one."""
+def _around(matrix: Any, hidden: Bools, fixed: Bools, cell: int) -> NDArray[np.int64]:
+    """Return the cells that stand in one sum with another cell, or with what stands in one.
+
+    A sum that cannot be hidden tells as much as any other: its parts are looked at as well.
+    """
     columns, by_row = sp.csc_array(matrix), sp.csr_array(matrix)
     sizes = np.diff(columns.indptr)
     rows = columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]]
     sums = np.unique(by_row[rows].indices)
-    sums = sums[~without[sums]]
+    sums = sums[~hidden[sums]]
     small = sums[sizes[sums] <= LARGEST]
     rows = np.unique(np.append(rows, columns[:, small].indices))
     around = np.unique(np.append(sums, by_row[rows].indices)).astype(np.int64)
-    return around[~without[around]]
+    return around[~(hidden | fixed)[around]]
 
 
 def _best(
@@ -145,6 +148,7 @@ def _best(
         hidden[more] = False
         if not too_narrow([now], values, share, whole=options["whole"]):
             return more
-        if now.high - now.low > widest:
-            widest, best = now.high - now.low, more
+        space = room(now, values[cell], whole=options["whole"])
+        if space > widest:
+            widest, best = space, more
     return best

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
+from caveat.outputs.cell_numbers import numbers
 from caveat.outputs.earlier import Earlier
 from caveat.outputs.hierarchy import TOTAL
 from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
+from caveat.outputs.shown import STATUS, free_name
 from caveat.outputs.tables import Layout, check_published
 from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
 from caveat.spec.data_entries import COLUMN, DATA
@@ -53,13 +55,15 @@ PUBLICATION = Group(
             "public",
         ),
         "share": Key(
-            Number(share=True), "Narrower than this share of the value is too narrow.", 0.1
+            Number(share=True),
+            "A hidden value is known too closely if a bound is nearer to it than this share of it.",
+            0.1,
         ),
         "base": Key(Whole(2), "Of rounding: the base.", 5),
         "seed": Key(
             Whole(0),
             "Of stochastic rounding and cell keys: the seed. Who has it can undo them: take a long "
-            "one and keep it secret.",
+            "one and keep it secret. Rounded tables of the same data are made in one run.",
             otherwise="must be there for these methods",
         ),
         "total": Key(FILLED, "What totals are called.", TOTAL),
@@ -230,31 +234,40 @@ def _published(document: Document, i: int, path: Path, layout: Layout) -> Path:
 
 
 def _refuse_forgotten(document: Document, published: Mapping[int, Path]) -> None:
-    """Refuse a publication of which a table is left out: what it tells would not be known."""
+    """Refuse a publication of which a table is left out: what it tells would not be known.
+
+    Its folder is named, or it is that of a file which is: a run has left its list there.
+    """
+    here = {path.resolve() for path in published.values()}
     for i, path in published.items():
-        if path.parent != document.path.parent / document.content["table"][i]["published"]:
+        folder, manifest = path.parent, path.with_name("manifest.json")
+        named = folder == document.path.parent / document.content["table"][i]["published"]
+        if not named and not (manifest.is_file() and '"tables.html"' in _text(manifest)):
             continue
-        left = sorted({*path.parent.glob("*.csv")} - {*published.values()})
+        left = sorted(one for one in folder.glob("*.csv") if one.resolve() not in here)
         if left:
             entry = ("table", i, "published")
             what = f"{dotted(entry)}: the folder has {left[0].name}, which is no table here"
             document.fail(entry, what, "add it as a table with published = …")
 
 
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace")
+
+
 def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.float64]]:
     """Return the codes and the values of a table that is published already; NaN where hidden."""
     table = read(path)
     names = [name for name in table.names if name not in layout.by]
-    rest = [name for name in names if name not in ("status", "cell status")] or names
+    rest = [name for name in names if name != free_name(STATUS, layout.by)] or names
     missing = [name for name in layout.by if name not in table.names]
-    value = table[rest[0]] if len(rest) == 1 and not missing else None
-    if value is None or not (value.kind.is_number or not len(value.levels)):
+    if len(rest) != 1 or missing:
         raise CaveatError(
-            "its columns are not those of the table and a number",
+            "its columns are not those of the table and one of values",
             do=f"give it the columns {', '.join(layout.by)} and the value",
         )
     codes = [[str(code) for code in table[name].values] for name in layout.by]
-    given = value.cell_numbers if value.kind.is_number else np.full(table.n_rows, np.nan)
+    given = numbers(table[rest[0]], rest[0])
     if len({*zip(*codes, strict=True)}) < table.n_rows:
         raise CaveatError("a cell stands there twice", do="keep one row for each")
     return codes, given

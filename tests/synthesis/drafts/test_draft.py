@@ -17,6 +17,7 @@ from caveat.synthesis.drafts import (
     DraftPlan,
     Model,
     Numeric,
+    PublishedTable,
     draft,
 )
 
@@ -145,3 +146,40 @@ def test_a_repaired_correlation_is_reported_beside_the_published_one() -> None:
     assert [one.wanted for one in found] == [0.9, -0.9, 0.9]
     assert [one.got for one in found] == pytest.approx([0.5, -0.5, 0.5], abs=1e-3)
     assert {one.words for one in found} == {"missed"}
+
+
+def test_a_model_with_large_numbers_is_met_as_statsmodels_sees_it() -> None:
+    columns = {
+        "income": Numeric(450_000, 300_000, least=0, decimals=0),
+        "age": Numeric(40, 10),
+        "car": Category(("no", "yes"), (0.5, 0.5)),
+    }
+    model = Model("logistic: car ~ income + age", {"income": 1.5e-6, "age": 0.03})
+    made = draft(DraftPlan(columns, models=(model,), rows=500))
+    table = made.table
+    cells = [table[name].cell_numbers for name in ("income", "age")]
+    x = sm.add_constant(np.column_stack([cells[0] / 1e6, cells[1]]))
+    found = sm.Logit(table["car"].values == "yes", x).fit(disp=0).params
+    assert found[1:] == pytest.approx([1.5, 0.03], rel=1e-4)
+    told = [one.got for one in made.nearness if one.kind == "coefficient"]
+    assert told == pytest.approx([found[1] / 1e6, found[2]], rel=1e-6)
+
+
+def test_a_fit_that_has_no_estimate_says_so() -> None:
+    columns = {name: Category(("n", "y"), (0.5, 0.5)) for name in "ab"}
+    table = PublishedTable(("a", "b"), {("n", "n"): 50, ("y", "y"): 50}, weight=1e6)
+    plan = DraftPlan(columns, (table,), (), (Model("b ~ a", {"a[T.y]": 0.3}, weight=1e-6),))
+    (found,) = [one for one in draft(plan).nearness if one.kind == "coefficient"]
+    assert (found.got, found.words) == (None, "cannot be computed")
+    assert found.why == "the fit does not converge"
+
+
+def test_terms_that_cannot_be_told_apart_are_named() -> None:
+    columns = {"x": Numeric(0, 1), "z": Derived(Expression("2 * x")), "y": Numeric(0, 1)}
+    model = Model("y ~ x + z", {"x": 5.3, "z": -2.5}, {"x": 0.02})
+    made = draft(DraftPlan(columns, models=(model,), rows=100))
+    found = [one for one in made.nearness if one.what.endswith("in y ~ x + z")]
+    assert [(one.kind, one.got, one.why) for one in found] == [
+        (kind, None, "the rows do not determine x, z")
+        for kind in ("coefficient", "standard error", "coefficient")
+    ]

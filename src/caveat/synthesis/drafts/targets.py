@@ -48,6 +48,8 @@ class Nearness:
         The published number and that of the draft; None where it cannot be computed.
     units
         The difference in units of sampling error.
+    why
+        Why it cannot be computed; empty where it can.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Nearness:
     wanted: float
     got: float | None
     units: float | None
+    why: str = ""
 
     @property
     def words(self) -> str:
@@ -249,7 +252,7 @@ class ModelTarget:
 
     def _units(self, fitted: Fitted) -> Floats:
         model = self.equations
-        own = np.maximum(fitted.errors, 1e-9)
+        own = np.where(fitted.errors > 0, fitted.errors, 1.0)
         return np.where(model.with_error, model.wanted_errors, own)
 
     def distance(self, rows: Rows) -> Floats:
@@ -258,9 +261,12 @@ class ModelTarget:
         # Coefficients hang together, the constant with all others: whitened, they are judged by
         # the score statistic, and each can be moved without the rest.
         inner = fitted.inverse[np.ix_(model.given, model.given)] * fitted.spread
+        size = np.sqrt(np.maximum(np.diag(inner), 0.0))
+        size = np.where(size > 0, size, 1.0)  # terms differ by many powers of ten
+        inner = inner / np.outer(size, size)
         values, vectors = np.linalg.eigh((inner + inner.T) / 2)
         roots = np.sqrt(np.maximum(values, 1e-12 * float(values.max(initial=1e-300))))
-        self.whitened = vectors / roots
+        self.whitened = vectors / roots / size[:, None]
         steps = fitted.step[model.given] @ self.whitened
         errors = (fitted.errors / model.wanted_errors - 1)[model.with_error] / ERRORS_UNIT
         return np.concatenate([steps, errors])
@@ -279,7 +285,8 @@ class ModelTarget:
         if model.family == "linear":
             free = max(len(fitted.matrix) - len(fitted.beta), 1)
             moved += lack[:, None] ** 2 / free * np.diag(fitted.inverse)
-        own = 2 * np.maximum(fitted.errors, 1e-12) * model.wanted_errors * ERRORS_UNIT
+        least = 1e-9 * np.nan_to_num(model.wanted_errors, nan=1.0)
+        own = 2 * np.maximum(fitted.errors, least) * model.wanted_errors * ERRORS_UNIT
         return np.hstack([found, (moved / own)[:, model.with_error]])
 
     def report(self, rows: Rows) -> list[Nearness]:
@@ -289,18 +296,31 @@ class ModelTarget:
         found = []
         for i, term in enumerate(model.names):
             what = f"{term} in {model.formula.text}"
-            known = errors[i] > 0
+            why = self._why(fitted, i)
             if model.given[i]:
-                got = float(fitted.beta[i])
-                off = float((got - model.wanted[i]) / units[i])
-                found.append(Nearness("coefficient", what, float(model.wanted[i]),
-                                      got if known else None, off if known else None))  # fmt: skip
+                wanted, got = float(model.wanted[i]), float(fitted.beta[i])
+                found.append(_near("coefficient", what, wanted, got, (got - wanted) / units[i], why))
             if model.with_error[i]:
-                ratio = float(errors[i] / model.wanted_errors[i] - 1) / ERRORS_UNIT
-                found.append(Nearness("standard error", what, float(model.wanted_errors[i]),
-                                      float(errors[i]) if known else None,
-                                      ratio if known else None))  # fmt: skip
+                wanted, got = float(model.wanted_errors[i]), float(errors[i])
+                ratio = (got / wanted - 1) / ERRORS_UNIT
+                found.append(_near("standard error", what, wanted, got, ratio, why))
         return found
+
+    def _why(self, fitted: Fitted, i: int) -> str:
+        """Say why the model does not tell a coefficient; nothing if it does."""
+        if fitted.blind[i]:
+            names = [n for n, own in zip(self.equations.names, fitted.blind, strict=True) if own]
+            return f"the rows do not determine {', '.join(names)}"
+        return "" if fitted.converged else "the fit does not converge"
+
+
+def _near(kind: str, what: str, wanted: float, got: float, units: float, why: str) -> Nearness:
+    """Say how near a number came, unless something is in the way of it."""
+    if not why and not np.isfinite([got, units]).all():
+        why = "it is no number"
+    if why:
+        return Nearness(kind, what, wanted, None, None, why)
+    return Nearness(kind, what, wanted, float(got), float(units))
 
 
 def targets_of(plan: DraftPlan, rows: int) -> list[Target]:

@@ -87,3 +87,22 @@ def test_distances_are_in_units_of_sampling_error() -> None:
 )
 def test_nearness_in_words(got: float | None, units: float | None, words: str) -> None:
     assert Nearness("share", "x", 0.5, got, units).words == words
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "units", "words"),
+    [
+        (9e-7, 5e-7, -0.09, "near"),
+        (1e-7, 5e-7, 0.09, "near"),
+        (1e-7, 5e-7, 4.0, "missed"),
+        (1e-7, 1.0000005e-7, 0.1, "met"),
+        (0.0, 1e-17, 1e-15, "met"),
+        (0.0, 5e-7, 0.01, "very near"),
+        (450_000.0, 450_000.4, 0.1, "met"),
+        (450_000.0, 450_000.5, 0.1, "near"),
+    ],
+)
+def test_small_numbers_are_met_by_their_own_digits(
+    wanted: float, got: float, units: float, words: str
+) -> None:
+    assert Nearness("coefficient", "x", wanted, got, units).words == words

@@ -33,6 +33,11 @@ Plans = Mapping[str, ColumnPlan]
 ERRORS_UNIT = 0.05
 """So large a part of a standard error counts as one unit: no sample tells it better."""
 
+MET = 1e-6
+"""A number that differs by this part of the published one is met."""
+MET_UNITS = 1e-5
+"""So is one that differs by this part of the sampling error: a published 0 has no digits."""
+
 
 @dataclass(frozen=True)
 class Nearness:
@@ -65,7 +70,7 @@ class Nearness:
         if self.got is None or self.units is None:
             return "cannot be computed"
         off = abs(self.got - self.wanted)
-        if off <= 1e-6 * max(1.0, abs(self.wanted)):
+        if off <= MET * abs(self.wanted) or abs(self.units) <= MET_UNITS:
             return "met"
         if abs(self.units) <= 0.05:
             return "very near"

@@ -20,6 +20,7 @@ from caveat.synthesis.drafts import (
     PublishedTable,
     draft,
 )
+from caveat.synthesis.drafts.draft import _on_grid
 
 MATRIX = np.array([[1, 0.8, 0.4, -0.2], [0.8, 1, 0.3, 0], [0.4, 0.3, 1, 0.1], [-0.2, 0, 0.1, 1]])
 FIRMS = DraftPlan(
@@ -110,6 +111,33 @@ def test_totals_are_exact_to_the_last_digit() -> None:
     table = draft(DraftPlan(columns, rows=1000)).table
     assert round(table["pay"].cell_numbers.sum(), 4) == 1234560
     assert table["age"].cell_numbers.sum() == 41300
+
+
+def test_a_published_total_is_exact_where_other_numbers_contradict_it() -> None:
+    """The model puts the mean of y at 11, or that of a at 90."""
+    model = Model("linear: y ~ a", {"Intercept": 1, "a": 0.1})
+    y = Numeric(10, 5, decimals=2)
+    found = []
+    for exact in (True, False):
+        columns = {"a": Numeric(100, 20, decimals=2, exact=exact), "y": y}
+        made = draft(DraftPlan(columns, models=(model,), rows=1000))
+        cells = made.table["a"].cell_numbers
+        found.append(sum(round(cell * 100) for cell in cells.tolist()))
+    assert found[0] == 10_000_000
+    assert abs(found[1] - 10_000_000) > 10_000
+
+
+@pytest.mark.parametrize("lack", [-250, -3, 0, 7, 1234])
+def test_what_a_total_lacks_is_spread_within_the_bounds(lack: int) -> None:
+    cells = np.array([0.0, 0.01, 1.0, 2.5, 9.99, 10.0])
+    mean = (cells.sum() + lack / 100) / 6
+    one = Numeric(mean, 3, least=0, most=10, decimals=2, exact=True)
+    found = _on_grid(one, cells + 0.001)
+    steps = np.rint(found * 100).astype(int)
+    assert steps.sum() == 2350 + lack
+    assert (found == steps / 100).all()
+    assert found.min() >= 0
+    assert found.max() <= 10
 
 
 @pytest.mark.parametrize(

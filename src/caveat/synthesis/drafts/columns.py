@@ -35,6 +35,7 @@ FAMILIES = ("normal", "gamma", "lognormal", "beta")
 ADD_UP = 0.005
 """Shares may miss 1 by so much: they are published with few digits."""
 LARGEST = 1e100
+MOST_DIGITS = 15
 FINE = 6  # digits of a standard deviation that a number is written with
 
 
@@ -97,6 +98,9 @@ class Numeric:
         Digits behind the point; by default so many that rounding does not show in any target.
     weight
         How much mean and standard deviation count against other targets.
+    exact
+        Whether the mean is a published total: the sum over all rows is then exact to the last digit
+        of the column, whatever other targets ask.
     """
 
     mean: float | None = None
@@ -107,6 +111,7 @@ class Numeric:
     whole: bool = False
     decimals: int | None = None
     weight: float = 1.0
+    exact: bool = False
 
     def __post_init__(self) -> None:
         low, high = self.bounds
@@ -115,6 +120,11 @@ class Numeric:
                 raise CaveatError(
                     f"{key} is beyond {LARGEST:g}", entry=(key,), do="use a larger unit"
                 )
+        if not 0 <= (self.decimals or 0) <= MOST_DIGITS:
+            raise CaveatError(
+                f"a number has up to {MOST_DIGITS} digits behind the point", entry=("decimals",),
+                do="choose fewer",
+            )  # fmt: skip
         if self.sd is not None and self.sd <= 0:
             raise CaveatError(
                 "a standard deviation is above 0", entry=("sd",), do="correct it; a constant is "
@@ -181,7 +191,7 @@ class Numeric:
             return 0
         if self.decimals is not None:
             return self.decimals
-        return int(np.clip(np.ceil(FINE - np.log10(self.start[1])), 0, 15))
+        return int(np.clip(np.ceil(FINE - np.log10(self.start[1])), 0, MOST_DIGITS))
 
     def quantiles(self, chances: Floats) -> Floats:
         """Return the numbers that lie above these shares of the column."""

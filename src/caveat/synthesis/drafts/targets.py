@@ -20,6 +20,7 @@ from caveat.synthesis.drafts.columns import (
     Category,
     ColumnPlan,
     Floats,
+    Numeric,
     Rows,
     numbers_of,
 )
@@ -33,6 +34,8 @@ Plans = Mapping[str, ColumnPlan]
 ERRORS_UNIT = 0.05
 """So large a part of a standard error counts as one unit: no sample tells it better."""
 
+EXACT = 1e4
+"""How much more a total counts, which is exact in the end: others settle beside it."""
 MET = 1e-6
 """A number that differs by this part of the published one is met."""
 MET_UNITS = 1e-5
@@ -304,7 +307,9 @@ class ModelTarget:
             why = self._why(fitted, i)
             if model.given[i]:
                 wanted, got = float(model.wanted[i]), float(fitted.beta[i])
-                found.append(_near("coefficient", what, wanted, got, (got - wanted) / units[i], why))
+                found.append(
+                    _near("coefficient", what, wanted, got, (got - wanted) / units[i], why)
+                )
             if model.with_error[i]:
                 wanted, got = float(model.wanted_errors[i]), float(errors[i])
                 ratio = (got / wanted - 1) / ERRORS_UNIT
@@ -328,6 +333,10 @@ def _near(kind: str, what: str, wanted: float, got: float, units: float, why: st
     return Nearness(kind, what, wanted, float(got), float(units))
 
 
+def _is_total(one: ColumnPlan) -> bool:
+    return isinstance(one, Numeric) and one.exact
+
+
 def targets_of(plan: DraftPlan, rows: int) -> list[Target]:
     """Return all targets of a plan on so many rows."""
     found: list[Target] = [TableTarget(plan.columns, margin, rows) for margin in plan.margins]
@@ -335,10 +344,13 @@ def targets_of(plan: DraftPlan, rows: int) -> list[Target]:
     for name, one in plan.columns.items():
         if not isinstance(one, Category):
             found += [
-                MomentTarget(plan.columns, kind, name, wanted, one.start[1], rows, one.weight)
+                MomentTarget(
+                    plan.columns, kind, name, wanted, one.start[1], rows,
+                    one.weight * (EXACT if kind == "mean" and _is_total(one) else 1.0),
+                )
                 for kind, wanted in (("mean", one.mean), ("sd", one.sd))
                 if wanted is not None
-            ]
+            ]  # fmt: skip
         elif one.shares is not None and name not in tabled:
             own = np.array(one.shares) / sum(one.shares)
             margin = Margin((name,), own, one.weight, ("columns", name))

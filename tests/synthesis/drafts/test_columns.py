@@ -82,3 +82,27 @@ def test_totals_of_totals_in_any_order() -> None:
     assert with_derived(plans, rows)["all"].tolist() == [10]
     with pytest.raises(CaveatError, match="above 0"):
         Derived(Expression("a"), sd=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "bounds"),
+    [
+        ({"least": 0.4, "most": 9.6, "whole": True}, (1, 9)),
+        ({"least": 0, "most": 9, "whole": True}, (0, 9)),
+        ({"least": -0.4, "most": 9.6, "whole": True}, (0, 9)),
+        ({"least": 0.004, "most": 8.999, "decimals": 2}, (0.01, 8.99)),
+        ({"least": 0.29, "most": 8.57, "decimals": 2}, (0.29, 8.57)),
+        ({"least": 0.4, "whole": True}, (1, np.inf)),
+    ],
+)
+def test_bounds_move_inwards_to_numbers_that_occur(
+    given: dict[str, float], bounds: tuple[float, float]
+) -> None:
+    assert Numeric(4, 2, **given).bounds == bounds  # type: ignore[arg-type]
+
+
+def test_bounds_without_numbers_between_them() -> None:
+    with pytest.raises(CaveatError, match="fewer than two numbers with these digits"):
+        Numeric(0.9, 0.1, least=0.4, most=1.4, whole=True)
+    assert Numeric(0.9, 0.1, least=0.4, most=1.4).bounds == (0.4, 1.4)
+    assert Numeric(0.9, 0.1, least=0.123456789, most=1.4).ends == (0.1234568, 1.4)

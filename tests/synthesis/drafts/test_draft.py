@@ -127,6 +127,24 @@ def test_a_published_total_is_exact_where_other_numbers_contradict_it() -> None:
     assert abs(found[1] - 10_000_000) > 10_000
 
 
+@pytest.mark.parametrize(
+    ("column", "unit", "least", "most"),
+    [
+        (Numeric(3, 2, least=0.4, most=9.6, whole=True), 1, 1, 9),
+        (Numeric(3, 2, least=0.4, whole=True), 1, 1, np.inf),
+        (Numeric(1, 2, least=0.004, decimals=2), 100, 0.01, np.inf),
+    ],
+)
+def test_bounds_do_not_break_the_digits(
+    column: Numeric, unit: int, least: float, most: float
+) -> None:
+    cells = draft(DraftPlan({"x": column}, rows=200)).table["x"].cell_numbers
+    assert (cells == np.rint(cells * unit) / unit).all()
+    assert cells.min() >= least
+    assert cells.max() <= most
+    assert round(cells.sum(), 6) == 200 * (column.mean or 0)
+
+
 @pytest.mark.parametrize("lack", [-250, -3, 0, 7, 1234])
 def test_what_a_total_lacks_is_spread_within_the_bounds(lack: int) -> None:
     cells = np.array([0.0, 0.01, 1.0, 2.5, 9.99, 10.0])

@@ -114,23 +114,29 @@ class Numeric:
     exact: bool = False
 
     def __post_init__(self) -> None:
+        if not 0 <= (self.decimals or 0) <= MOST_DIGITS:
+            raise CaveatError(
+                f"a number has up to {MOST_DIGITS} digits behind the point", entry=("decimals",),
+                do="choose fewer",
+            )  # fmt: skip
         low, high = self.bounds
         for key in ("mean", "sd", "least", "most"):
             if abs(getattr(self, key) or 0.0) > LARGEST:
                 raise CaveatError(
                     f"{key} is beyond {LARGEST:g}", entry=(key,), do="use a larger unit"
                 )
-        if not 0 <= (self.decimals or 0) <= MOST_DIGITS:
-            raise CaveatError(
-                f"a number has up to {MOST_DIGITS} digits behind the point", entry=("decimals",),
-                do="choose fewer",
-            )  # fmt: skip
         if self.sd is not None and self.sd <= 0:
             raise CaveatError(
                 "a standard deviation is above 0", entry=("sd",), do="correct it; a constant is "
                 "a category with one level",
             )  # fmt: skip
         if not low < high:
+            if self.least is not None and self.most is not None and self.least < self.most:
+                raise CaveatError(
+                    "fewer than two numbers with these digits lie between least and most",
+                    entry=("least",),
+                    do="move one of them, or allow more decimals",
+                )
             raise CaveatError("least is not below most", entry=("least",), do="exchange them")
         if (self.mean is None or self.sd is None) and not np.isfinite([low, high]).all():
             raise CaveatError(
@@ -161,10 +167,27 @@ class Numeric:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which numbers it lies; infinite where nothing is said."""
+        """Between which numbers it lies; infinite where nothing is said.
+
+        Bounds with more digits than the column move inwards to numbers that occur.
+        """
+        low = -np.inf if self.least is None else self.least
+        high = np.inf if self.most is None else self.most
+        if self.whole or self.decimals is not None:
+            return self._inwards(low, high)
+        return low, high
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest number that can be written."""
+        return self._inwards(*self.bounds)
+
+    def _inwards(self, low: float, high: float) -> tuple[float, float]:
+        unit = 10.0**self.digits
+        first, last = low * unit, high * unit
         return (
-            -np.inf if self.least is None else self.least,
-            np.inf if self.most is None else self.most,
+            float(np.ceil(first - max(1e-9, 1e-15 * abs(first))) / unit),
+            float(np.floor(last + max(1e-9, 1e-15 * abs(last))) / unit),
         )
 
     @property

@@ -139,7 +139,7 @@ def _on_grid(one: Numeric, cells: Floats) -> Floats:
     """Round numbers so that their total is the published one to the last digit."""
     unit = 10.0**one.digits
     steps = np.rint(cells * unit)
-    low, high = (np.rint(bound * unit) for bound in one.bounds)
+    low, high = (np.rint(bound * unit) for bound in one.ends)
     total = np.rint(len(cells) * (one.mean or 0.0) * unit)
     if one.mean is not None and max(np.abs(steps).sum(), abs(total)) < MOST_STEPS:
         # Those that were rounded most against the direction go first.

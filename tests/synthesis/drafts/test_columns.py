@@ -63,6 +63,9 @@ def test_levels_are_worth_themselves_or_zero_and_one() -> None:
     assert worth(Category(("2", "5")), codes).tolist() == [5, 2]
     assert worth(Category(("no", "yes")), codes).tolist() == [1, 0]
     assert Category(("a", "b", "c")).values is None
+    assert worth(Category(("nan", "inf")), codes).tolist() == [1, 0]
+    assert worth(Category(("1e400", "2")), codes).tolist() == [1, 0]
+    assert Category(("1", "nan", "3")).values is None
 
 
 def test_digits_hide_no_target() -> None:

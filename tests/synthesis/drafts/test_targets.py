@@ -106,3 +106,13 @@ def test_small_numbers_are_met_by_their_own_digits(
     wanted: float, got: float, units: float, words: str
 ) -> None:
     assert Nearness("coefficient", "x", wanted, got, units).words == words
+
+
+def test_what_is_no_number_cannot_be_computed() -> None:
+    plan = DraftPlan({"x": Numeric(1, 1, least=0), "t": Derived(Expression("x * x"), 2)}, rows=4)
+    rows = {"x": np.array([0.0, 1, 1, 2]), "t": np.array([0.0, 1, 1, np.inf])}
+    found = [one for target in targets_of(plan, 4) for one in target.report(rows)]
+    assert [(one.got, one.words, one.why) for one in found if one.what == "t"] == [
+        (None, "cannot be computed", "it is no number")
+    ]
+    assert [one.got for one in found if one.what == "x"] == pytest.approx([1, np.sqrt(2 / 3)])

@@ -74,9 +74,12 @@ class Category:
     def values(self) -> Floats | None:
         """What the levels are worth in a correlation: themselves, or 0 and 1; else None."""
         try:
-            return np.array([float(level) for level in self.levels])
+            found = np.array([float(level) for level in self.levels])
         except ValueError:
-            return np.array([0.0, 1.0]) if len(self.levels) == 2 else None
+            found = np.array([np.nan])
+        if np.isfinite(found).all():  # "nan" and "inf" are words here
+            return found
+        return np.array([0.0, 1.0]) if len(self.levels) == 2 else None
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ class MomentTarget:
     def report(self, rows: Rows) -> list[Nearness]:
         got = self._value(rows)
         off = (got - self.wanted) / self._unit
-        return [Nearness(self.kind, self.name, self.wanted, got, off)]
+        return [_near(self.kind, self.name, self.wanted, got, off)]
 
 
 @dataclass
@@ -237,7 +237,7 @@ class CorrelationTarget:
         self.distance(rows)
         off = (self.now - self.published) * np.sqrt(self.rows)
         return [
-            Nearness("correlation", f"{one} with {other}", float(wanted), float(now), float(units))
+            _near("correlation", f"{one} with {other}", float(wanted), float(now), float(units))
             for (one, other), wanted, now, units in zip(
                 self.pairs, self.published, self.now, off, strict=True
             )
@@ -324,7 +324,7 @@ class ModelTarget:
         return "" if fitted.converged else "the fit does not converge"
 
 
-def _near(kind: str, what: str, wanted: float, got: float, units: float, why: str) -> Nearness:
+def _near(kind: str, what: str, wanted: float, got: float, units: float, why: str = "") -> Nearness:
     """Say how near a number came, unless something is in the way of it."""
     if not why and not np.isfinite([got, units]).all():
         why = "it is no number"

@@ -120,7 +120,7 @@ def test_published_numbers_may_stand_in_files(tmp_path: Path) -> None:
         ("total = 200000", "total = 200000\nmean = 3", 14, "a total and a mean"),
         ("total = 200000", "total = 200000.555", 14,
          "columns.pay.total: the total 200000.555 is finer than the column, which has 2 digits"),
-        ("decimals = 2", "decimals = 400", 18, "columns.pay.decimals: a number has up to 15 digits"),
+        ("decimals = 2", "decimals = 400", 18, "a number has up to 15 digits"),
         ("mean = 4000", "mean = 4100", 22, "twice has the mean 4100, but its parts together 4000"),
         ('"pay + pay"', '"pay + bonus"', 21, "there is no column 'bonus'"),
         ('"pay + pay"', '"1 + 2"', 21, "the formula names no column"),

@@ -38,6 +38,8 @@ def test_what_is_not_said_is_uniform_between_the_bounds() -> None:
     [
         ({"mean": 1, "sd": -1}, "above 0"),
         ({"mean": 1}, "nothing says where"),
+        ({"mean": float("nan"), "sd": 1}, "mean is beyond 1e\\+100, or no number"),
+        ({"mean": 1, "sd": float("inf")}, "sd is beyond 1e\\+100, or no number"),
         ({"mean": 5, "sd": 1, "least": 6}, "not between least and most"),
         ({"mean": 5, "sd": 1, "least": 9, "most": 6}, "least is not below most"),
         ({"mean": 5, "sd": 6, "least": 0, "most": 10}, "largest feasible one is 5"),

@@ -229,3 +229,16 @@ def test_terms_that_cannot_be_told_apart_are_named() -> None:
         (kind, None, "the rows do not determine x, z")
         for kind in ("coefficient", "standard error", "coefficient")
     ]
+
+
+def test_a_correlation_with_a_constant_cannot_be_computed() -> None:
+    columns = {"s": Category(("a", "b"), (0.999, 0.001)), "x": Numeric(0, 1), "y": Numeric(0, 1)}
+    matrix = np.array([[1, 0.03, 0], [0.03, 1, 0.2], [0, 0.2, 1]])
+    plan = DraftPlan(columns, (), (Correlations(("s", "x", "y"), matrix),), rows=100)
+    found = [one for one in draft(plan).nearness if one.kind == "correlation"]
+    assert [(one.what, one.words, one.why) for one in found] == [
+        ("s with x", "cannot be computed", "s is constant"),
+        ("s with y", "cannot be computed", "s is constant"),
+        ("x with y", "met", ""),
+    ]
+    assert [one.got for one in found] == [None, None, pytest.approx(0.2, abs=1e-6)]

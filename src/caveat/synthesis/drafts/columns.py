@@ -22,6 +22,7 @@ __all__ = [
     "Numeric",
     "Rows",
     "as_columns",
+    "check_weight",
     "numbers_of",
     "with_derived",
     "worth",
@@ -37,6 +38,12 @@ ADD_UP = 0.005
 LARGEST = 1e100
 MOST_DIGITS = 15
 FINE = 6  # digits of a standard deviation that a number is written with
+
+
+def check_weight(weight: float) -> None:
+    """Refuse a weight that would push a draft away from a target, or let it alone."""
+    if not 0 < weight <= LARGEST:
+        raise CaveatError("a weight is a number above 0", entry=("weight",), do="correct it")
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class Category:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
+        check_weight(self.weight)
         if self.shares is None:
             return
         if any(share < 0 for share in self.shares):
@@ -117,6 +125,7 @@ class Numeric:
     exact: bool = False
 
     def __post_init__(self) -> None:
+        check_weight(self.weight)
         if not 0 <= (self.decimals or 0) <= MOST_DIGITS:
             raise CaveatError(
                 f"a number has up to {MOST_DIGITS} digits behind the point", entry=("decimals",),
@@ -124,9 +133,11 @@ class Numeric:
             )  # fmt: skip
         low, high = self.bounds
         for key in ("mean", "sd", "least", "most"):
-            if abs(getattr(self, key) or 0.0) > LARGEST:
+            if not abs(getattr(self, key) or 0.0) <= LARGEST:
                 raise CaveatError(
-                    f"{key} is beyond {LARGEST:g}", entry=(key,), do="use a larger unit"
+                    f"{key} is beyond {LARGEST:g}, or no number",
+                    entry=(key,),
+                    do="use a larger unit",
                 )
         if self.sd is not None and self.sd <= 0:
             raise CaveatError(
@@ -270,6 +281,7 @@ class Derived:
         return (0.0 if self.mean is None else self.mean, 1.0 if self.sd is None else self.sd)
 
     def __post_init__(self) -> None:
+        check_weight(self.weight)
         if self.sd is not None and self.sd <= 0:
             raise CaveatError("a standard deviation is above 0", entry=("sd",), do="correct it")
         if not self.formula.columns:

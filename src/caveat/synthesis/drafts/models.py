@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.expressions import Categories, Formula, design
-from caveat.synthesis.drafts.columns import Category, ColumnPlan, Floats, Numeric, Rows, as_columns
+from caveat.synthesis.drafts.columns import (
+    Category,
+    ColumnPlan,
+    Floats,
+    Numeric,
+    Rows,
+    as_columns,
+    check_weight,
+)
 
 __all__ = ["Equations", "Model"]
 
@@ -54,6 +62,9 @@ class Model:
     errors: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, str] = field(default_factory=dict)
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from caveat.synthesis.drafts.columns import (
     Derived,
     Floats,
     Numeric,
+    check_weight,
     with_derived,
 )
 from caveat.synthesis.drafts.correlations import completed, nearest_correlation
@@ -49,6 +50,9 @@ class PublishedTable:
     cells: Mapping[tuple[str, ...], float]
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_weight(self.weight)
+
     @property
     def total(self) -> float:
         """What the cells sum to."""
@@ -77,6 +81,9 @@ class Correlations:
     weight: float = 1.0
 
     __repr__ = without_values
+
+    def __post_init__(self) -> None:
+        check_weight(self.weight)
 
 
 def check_rows(rows: int) -> None:

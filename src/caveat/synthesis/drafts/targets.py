@@ -236,12 +236,15 @@ class CorrelationTarget:
     def report(self, rows: Rows) -> list[Nearness]:
         self.distance(rows)
         off = (self.now - self.published) * np.sqrt(self.rows)
-        return [
-            _near("correlation", f"{one} with {other}", float(wanted), float(now), float(units))
-            for (one, other), wanted, now, units in zip(
-                self.pairs, self.published, self.now, off, strict=True
-            )
-        ]
+        values = numbers_of(self.plans, rows, self.names)
+        still = np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(axis=0)
+        constant = [name for name, own in zip(self.names, still, strict=True) if own]
+        found = []
+        for pair, wanted, now, units in zip(self.pairs, self.published, self.now, off, strict=True):
+            why = next((f"{name} is constant" for name in pair if name in constant), "")
+            what = " with ".join(pair)
+            found.append(_near("correlation", what, float(wanted), float(now), float(units), why))
+        return found
 
 
 @dataclass

@@ -137,8 +137,10 @@ class TableTarget:
         return found
 
     def report(self, rows: Rows) -> list[Nearness]:
-        off, wanted = self.distance(rows), self.margin.shares.ravel()
-        got = wanted + off * self._units
+        told = self.margin.shares if self.margin.published is None else self.margin.published
+        wanted = told.ravel()
+        got = np.bincount(self._cells(rows), minlength=wanted.size) / self.rows
+        off = (got - wanted) / self._units
         plans = ((name, self.plans[name]) for name in self.margin.by)
         levels = [
             [f"{n} {level}" for level in p.levels] for n, p in plans if isinstance(p, Category)
@@ -355,9 +357,7 @@ def targets_of(plan: DraftPlan, rows: int) -> list[Target]:
                 if wanted is not None
             ]  # fmt: skip
         elif one.shares is not None and name not in tabled:
-            own = np.array(one.shares) / sum(one.shares)
-            margin = Margin((name,), own, one.weight, ("columns", name))
-            found.append(TableTarget(plan.columns, margin, rows))
+            found.append(TableTarget(plan.columns, plan.own_margin(name), rows))
     names, matrix, weights = plan.correlation
     for weight in np.unique(weights[weights > 0]):
         at = np.argwhere(np.triu(weights == weight, 1))

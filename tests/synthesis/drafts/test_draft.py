@@ -242,3 +242,13 @@ def test_a_correlation_with_a_constant_cannot_be_computed() -> None:
         ("x with y", "met", ""),
     ]
     assert [one.got for one in found] == [None, None, pytest.approx(0.2, abs=1e-6)]
+
+
+def test_two_rows_have_a_line_and_no_standard_error() -> None:
+    columns = {"x": Numeric(0, 1), "y": Numeric(5, 1)}
+    made = draft(DraftPlan(columns, models=(Model("y ~ x", {"x": 0.3}, {"x": 0.1}),), rows=2))
+    slope, error = made.nearness[-2:]
+    assert (slope.kind, slope.why) == ("coefficient", "")
+    x, y = (made.table[name].cell_numbers for name in columns)
+    assert slope.got == pytest.approx((y[1] - y[0]) / (x[1] - x[0]))
+    assert (error.got, error.why) == (None, "there are no more rows than terms")

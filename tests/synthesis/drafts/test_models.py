@@ -102,6 +102,15 @@ def test_groups_that_are_told_apart_completely_have_no_estimate() -> None:
     assert not fitted.converged
 
 
+@pytest.mark.parametrize("level", [0.0, 7.0, 1e7])
+def test_a_response_that_is_constant_is_fitted(level: float) -> None:
+    fitted = Equations(PLANS, Model("n ~ x + g", {"x": 1})).fit(
+        {**rows(), "n": np.full(300, level)}, free=True
+    )
+    assert fitted.converged
+    assert fitted.beta == pytest.approx([level, 0, 0, 0], abs=1e-9 * max(level, 1))
+
+
 def test_terms_that_follow_from_others_are_named() -> None:
     equations = Equations(PLANS, Model("n ~ x + I(2 * x) + g", {"x": 1}))
     given = rows()

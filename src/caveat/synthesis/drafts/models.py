@@ -229,7 +229,9 @@ class Equations:
         beta = np.where(moving, 0.0, self.wanted)
         own = _Scaled(matrix[:, moving])
         beta[moving] = own.towards(own.matrix.T @ (self._start(response) - matrix @ beta))
-        converged = not moving.any()
+        converged, size = not moving.any(), 1.0
+        if self.family == "linear":
+            size = max(float(response.std()), 1e-3 * float(np.abs(response).max()))
         for _ in range(0 if converged else MOST_STEPS):
             mean, slope = self.means(matrix @ beta)
             own.weigh(slope)
@@ -237,7 +239,6 @@ class Equations:
             reach = float(np.abs(own.matrix @ (step * own.size)).max())
             far = self.family != "linear" and reach > LONGEST
             beta[moving] += step * (LONGEST / reach if far else 1.0)
-            size = float(response.std()) if self.family == "linear" else 1.0
             if reach <= CONVERGED * size:
                 converged = True
                 break

@@ -318,6 +318,8 @@ class ModelTarget:
             if model.with_error[i]:
                 wanted, got = float(model.wanted_errors[i]), float(errors[i])
                 ratio = (got / wanted - 1) / ERRORS_UNIT
+                if model.family == "linear" and len(fitted.matrix) <= len(model.names):
+                    why = why or "there are no more rows than terms"
                 found.append(_near("standard error", what, wanted, got, ratio, why))
         return found
 

@@ -218,17 +218,6 @@ def attackers_of(plan: DraftPlan, known: Sequence[str]) -> list[tuple[tuple[str,
     return [(keys, target) for keys, target in everyone if keys]
 
 
-def _check_digits(column: Numeric, total: float) -> None:
-    """Refuse a total that no numbers with the digits of a column have."""
-    if round(total, column.digits) != total:
-        raise CaveatError(
-            f"the total {total!r} is finer than the column, which has {column.digits} digits "
-            f"behind the point",
-            entry=("total",),
-            do="round it, or give the column more decimals",
-        )
-
-
 class _Reading:
     """One reading of a specification, with the files that it has met."""
 
@@ -264,7 +253,7 @@ class _Reading:
                 return Derived(formula, **told)
             if numbers:
                 made = Numeric(**told, exact="total" in given)
-                _check_digits(made, given.get("total", 0))
+                made.check_total(given.get("total", 0))
                 return made
             weight = given.get("weight", 1.0)
             if "shares" not in given:

@@ -169,6 +169,19 @@ class Numeric:
                 entry=("sd",),
                 do="correct it",
             )
+        self._check_family(low, high)
+
+    def check_total(self, total: float) -> None:
+        """Refuse a total that no numbers with the digits of the column have."""
+        if round(total, self.digits) != total:
+            raise CaveatError(
+                f"the total {total!r} is finer than the column, which has {self.digits} digits "
+                f"behind the point",
+                entry=("total",),
+                do="round it, or give the column more decimals",
+            )
+
+    def _check_family(self, low: float, high: float) -> None:
         if self.family in ("gamma", "lognormal") and self.least is None:
             raise CaveatError(
                 f"a {self.family} column begins somewhere", entry=("family",), do="add least = 0"

@@ -255,10 +255,8 @@ class _Reading:
                 made = Numeric(**told, exact="total" in given)
                 made.check_total(given.get("total", 0))
                 return made
-            weight = given.get("weight", 1.0)
-            if "shares" not in given:
-                return Category((), None, weight)
-            return Category(tuple(shares), tuple(shares.values()), weight)
+            levels = tuple(shares.values()) if "shares" in given else None
+            return Category(tuple(shares), levels, given.get("weight", 1.0))
 
     def _shares(self, entry: Sequence[str | int], given: Any) -> dict[str, float]:
         if not isinstance(given, str):

@@ -163,3 +163,15 @@ def test_contradictions_name_file_and_line(here: Path) -> None:
     assert "draft.toml, line " in str(error.value)
     assert "the nearest feasible shares are" in str(error.value)
     assert not Path("made.csv").exists()
+
+
+def test_levels_that_look_like_no_numbers(here: Path) -> None:
+    Path("draft.toml").write_text(
+        "rows = 100\n[columns.s]\nshares = { nan = 0.5, inf = 0.5 }\n"
+        "[columns.x]\nmean = 0\nsd = 1\n"
+        '[[correlation]]\ncolumns = ["s", "x"]\nmatrix = [[1, 0.1], [0.1, 1]]\n'
+    )
+    call("--out", "made.csv", "--json", "near.json")
+    found = json.loads(Path("near.json").read_text("utf-8"))["targets"][-1]
+    assert (found["kind"], found["wanted"], found["words"]) == ("correlation", 0.1, "met")
+    assert found["got"] == pytest.approx(0.1, abs=1e-6)

@@ -66,7 +66,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert plan.columns["job"] == Category(("yes", "no"))
     assert plan.columns["age"] == Numeric(45, 12, 18, 90, whole=True)
     assert plan.columns["pay"] == Numeric(
-        2000, 500, least=0, family="lognormal", decimals=2, weight=2
+        2000, 500, least=0, family="lognormal", decimals=2, weight=2, exact=True
     )
     twice = plan.columns["twice"]
     assert isinstance(twice, Derived)
@@ -118,6 +118,9 @@ def test_published_numbers_may_stand_in_files(tmp_path: Path) -> None:
         ("mean = 45", "mean = 95", 8, "the mean is not between least and most"),
         ("whole = true", "shares = { a = 1 }", 8, "age has shares and mean"),
         ("total = 200000", "total = 200000\nmean = 3", 14, "a total and a mean"),
+        ("total = 200000", "total = 200000.555", 14,
+         "columns.pay.total: the total 200000.555 is finer than the column, which has 2 digits"),
+        ("decimals = 2", "decimals = 400", 18, "a number has up to 15 digits"),
         ("mean = 4000", "mean = 4100", 22, "twice has the mean 4100, but its parts together 4000"),
         ('"pay + pay"', '"pay + bonus"', 21, "there is no column 'bonus'"),
         ('"pay + pay"', '"1 + 2"', 21, "the formula names no column"),

@@ -111,7 +111,8 @@ def _content(told: DraftSpec, made: Draft, seed: int) -> dict[str, Any]:
         "seed": seed,
         "targets": [
             {"kind": one.kind, "what": one.what, "wanted": one.wanted, "got": one.got,
-             "units": one.units, "words": one.words}
+             "units": one.units, "words": one.words,
+             **({"why": one.why} if one.why else {})}
             for one in made.nearness
         ],
         "summary": dict(words),
@@ -132,7 +133,8 @@ def _show(content: dict[str, Any], made: Draft) -> None:
         grid.add_column(head, justify="right" if i in (2, 3) else "left")
     for one in worst:
         got = "–" if one.got is None else f"{one.got:.6g}"
-        grid.add_row(one.kind, one.what, f"{one.wanted:.6g}", got, one.words)
+        words = f"{one.words}: {one.why}" if one.why else one.words
+        grid.add_row(one.kind, one.what, f"{one.wanted:.6g}", got, words)
     if worst:
         out.print(grid, markup=False)
     for one in content.get("tcap", ()):

@@ -252,11 +252,11 @@ class _Reading:
                     raise
                 return Derived(formula, **told)
             if numbers:
-                return Numeric(**told)
-            weight = given.get("weight", 1.0)
-            if "shares" not in given:
-                return Category((), None, weight)
-            return Category(tuple(shares), tuple(shares.values()), weight)
+                made = Numeric(**told, exact="total" in given)
+                made.check_total(given.get("total", 0))
+                return made
+            levels = tuple(shares.values()) if "shares" in given else None
+            return Category(tuple(shares), levels, given.get("weight", 1.0))
 
     def _shares(self, entry: Sequence[str | int], given: Any) -> dict[str, float]:
         if not isinstance(given, str):

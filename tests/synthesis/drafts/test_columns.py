@@ -38,6 +38,8 @@ def test_what_is_not_said_is_uniform_between_the_bounds() -> None:
     [
         ({"mean": 1, "sd": -1}, "above 0"),
         ({"mean": 1}, "nothing says where"),
+        ({"mean": float("nan"), "sd": 1}, "mean is beyond 1e\\+100, or no number"),
+        ({"mean": 1, "sd": float("inf")}, "sd is beyond 1e\\+100, or no number"),
         ({"mean": 5, "sd": 1, "least": 6}, "not between least and most"),
         ({"mean": 5, "sd": 1, "least": 9, "most": 6}, "least is not below most"),
         ({"mean": 5, "sd": 6, "least": 0, "most": 10}, "largest feasible one is 5"),
@@ -63,6 +65,9 @@ def test_levels_are_worth_themselves_or_zero_and_one() -> None:
     assert worth(Category(("2", "5")), codes).tolist() == [5, 2]
     assert worth(Category(("no", "yes")), codes).tolist() == [1, 0]
     assert Category(("a", "b", "c")).values is None
+    assert worth(Category(("nan", "inf")), codes).tolist() == [1, 0]
+    assert worth(Category(("1e400", "2")), codes).tolist() == [1, 0]
+    assert Category(("1", "nan", "3")).values is None
 
 
 def test_digits_hide_no_target() -> None:
@@ -82,3 +87,27 @@ def test_totals_of_totals_in_any_order() -> None:
     assert with_derived(plans, rows)["all"].tolist() == [10]
     with pytest.raises(CaveatError, match="above 0"):
         Derived(Expression("a"), sd=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "bounds"),
+    [
+        ({"least": 0.4, "most": 9.6, "whole": True}, (1, 9)),
+        ({"least": 0, "most": 9, "whole": True}, (0, 9)),
+        ({"least": -0.4, "most": 9.6, "whole": True}, (0, 9)),
+        ({"least": 0.004, "most": 8.999, "decimals": 2}, (0.01, 8.99)),
+        ({"least": 0.29, "most": 8.57, "decimals": 2}, (0.29, 8.57)),
+        ({"least": 0.4, "whole": True}, (1, np.inf)),
+    ],
+)
+def test_bounds_move_inwards_to_numbers_that_occur(
+    given: dict[str, float], bounds: tuple[float, float]
+) -> None:
+    assert Numeric(4, 2, **given).bounds == bounds  # type: ignore[arg-type]
+
+
+def test_bounds_without_numbers_between_them() -> None:
+    with pytest.raises(CaveatError, match="fewer than two numbers with these digits"):
+        Numeric(0.9, 0.1, least=0.4, most=1.4, whole=True)
+    assert Numeric(0.9, 0.1, least=0.4, most=1.4).bounds == (0.4, 1.4)
+    assert Numeric(0.9, 0.1, least=0.123456789, most=1.4).ends == (0.1234568, 1.4)

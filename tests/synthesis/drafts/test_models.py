@@ -42,6 +42,84 @@ def test_a_free_fit_is_that_of_statsmodels(formula: str, model: object) -> None:
     assert fitted.errors == pytest.approx(found.bse, rel=1e-5)
 
 
+FAMILIES = {
+    "logistic": lambda y, x: sm.GLM(y, x, family=sm.families.Binomial()),
+    "poisson": lambda y, x: sm.GLM(y, x, family=sm.families.Poisson()),
+    "linear": sm.OLS,
+}
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5, 1e7])
+def test_large_and_small_regressors_are_fitted_as_by_statsmodels(family: str, scale: float) -> None:
+    """The fit begins without the published number, which is far off, and ends at the estimate."""
+    rng = np.random.default_rng(1)
+    x, a = rng.lognormal(0, 0.7, 2000), rng.normal(40, 10, 2000)
+    at = 0.5 * x + 0.03 * a - 2
+    y = {
+        "logistic": (rng.random(2000) < 1 / (1 + np.exp(-at))).astype(np.int64),
+        "poisson": rng.poisson(np.exp(at)).astype(float),
+        "linear": at + rng.normal(size=2000),
+    }[family]
+    own = Category(("0", "1"), (0.5, 0.5)) if family == "logistic" else Numeric(1, 1, least=0)
+    plans = {"y": own, "x": Numeric(scale, scale, least=0), "a": Numeric(40, 10)}
+    equations = Equations(plans, Model(f"{family}: y ~ x + a", {"a": 0.3, "x": 2 / scale}))
+    fitted = equations.fit({"y": y, "x": x * scale, "a": a}, free=True)
+    found = FAMILIES[family](y, sm.add_constant(np.column_stack([x, a]))).fit()
+    sizes = np.array([1, scale, 1])
+    assert equations.names == ["Intercept", "x", "a"]
+    assert fitted.beta * sizes == pytest.approx(found.params, rel=1e-6)
+    assert fitted.errors * sizes == pytest.approx(found.bse, rel=1e-5)
+    assert fitted.converged
+
+
+@pytest.mark.parametrize(("low", "high"), [(18, 95), (1930, 2000)])
+def test_ages_and_years_with_their_squares_are_fitted_as_by_statsmodels(
+    low: int, high: int
+) -> None:
+    rng = np.random.default_rng(1)
+    a = np.round(rng.uniform(low, high, 2000))
+    y = 2 + 0.1 * a - 0.001 * (a - low) ** 2 + rng.normal(size=2000)
+    plans = {"y": Numeric(5, 2), "a": Numeric((low + high) / 2, 20)}
+    equations = Equations(plans, Model("linear: y ~ a + I(a ** 2)", {"a": 5.0}))
+    fitted = equations.fit({"y": y, "a": a}, free=True)
+    # The same parabola around the middle of the ages, where all digits are left.
+    b = a - (low + high) / 2
+    found = sm.OLS(y, np.column_stack([np.ones(2000), b, b**2])).fit()
+    assert fitted.beta[2] == pytest.approx(found.params[2], rel=1e-6)
+    assert fitted.errors[2] == pytest.approx(found.bse[2], rel=1e-6)
+    middle = fitted.beta[1] + 2 * fitted.beta[2] * (low + high) / 2
+    assert middle == pytest.approx(found.params[1], rel=1e-6)
+    whole = sm.OLS(y, np.column_stack([np.ones(2000), a, a**2])).fit()
+    assert fitted.beta == pytest.approx(whole.params, rel=1e-5)
+    assert fitted.errors == pytest.approx(whole.bse, rel=1e-5)
+
+
+def test_groups_that_are_told_apart_completely_have_no_estimate() -> None:
+    x = np.linspace(-1, 1, 100)
+    equations = Equations(PLANS, Model("y ~ x", {"x": 1}))
+    fitted = equations.fit({"x": x, "y": (x > 0).astype(np.int64)}, free=True)
+    assert not fitted.converged
+
+
+@pytest.mark.parametrize("level", [0.0, 7.0, 1e7])
+def test_a_response_that_is_constant_is_fitted(level: float) -> None:
+    fitted = Equations(PLANS, Model("n ~ x + g", {"x": 1})).fit(
+        {**rows(), "n": np.full(300, level)}, free=True
+    )
+    assert fitted.converged
+    assert fitted.beta == pytest.approx([level, 0, 0, 0], abs=1e-9 * max(level, 1))
+
+
+def test_terms_that_follow_from_others_are_named() -> None:
+    equations = Equations(PLANS, Model("n ~ x + I(2 * x) + g", {"x": 1}))
+    given = rows()
+    fitted = equations.fit({**given, "g": given["g"] % 2}, free=True)
+    named = dict(zip(equations.names, fitted.blind.tolist(), strict=True))
+    assert named == {"Intercept": False, "x": True, "I(2 * x)": True, "g[T.b]": False,
+                     "g[T.c]": True}  # fmt: skip
+
+
 def test_coefficients_that_are_not_published_suit_the_others() -> None:
     equations = Equations(PLANS, Model("y ~ x + g", {"x": 2.0}))
     fitted = equations.fit(rows())

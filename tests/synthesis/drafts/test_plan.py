@@ -117,3 +117,18 @@ def test_pairs_that_nobody_published_are_free() -> None:
     assert weights[0].tolist() == [0, 1, 0]
     assert weights[1].tolist() == [1, 0, 2]
     assert matrix[0, 2] > 0.6
+
+
+@pytest.mark.parametrize("weight", [-1.0, 0.0, float("nan"), float("inf")])
+def test_a_weight_is_above_zero(weight: float) -> None:
+    for made in (
+        lambda: Numeric(0, 1, weight=weight),
+        lambda: Category(("a", "b"), (0.5, 0.5), weight),
+        lambda: Derived(Expression("x"), weight=weight),
+        lambda: PublishedTable(("a",), {("x",): 1}, weight),
+        lambda: related([[1, 0], [0, 1]], "xy", weight=weight),
+        lambda: Model("x ~ y", {"y": 1}, weight=weight),
+    ):
+        with pytest.raises(CaveatError, match="a weight is a number above 0") as raised:
+            made()
+        assert raised.value.entry == ("weight",)

@@ -87,3 +87,48 @@ def test_distances_are_in_units_of_sampling_error() -> None:
 )
 def test_nearness_in_words(got: float | None, units: float | None, words: str) -> None:
     assert Nearness("share", "x", 0.5, got, units).words == words
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "units", "words"),
+    [
+        (9e-7, 5e-7, -0.09, "near"),
+        (1e-7, 5e-7, 0.09, "near"),
+        (1e-7, 5e-7, 4.0, "missed"),
+        (1e-7, 1.0000005e-7, 0.1, "met"),
+        (0.0, 1e-17, 1e-15, "met"),
+        (0.0, 5e-7, 0.01, "very near"),
+        (450_000.0, 450_000.4, 0.1, "met"),
+        (450_000.0, 450_000.5, 0.1, "near"),
+    ],
+)
+def test_small_numbers_are_met_by_their_own_digits(
+    wanted: float, got: float, units: float, words: str
+) -> None:
+    assert Nearness("coefficient", "x", wanted, got, units).words == words
+
+
+def test_what_is_no_number_cannot_be_computed() -> None:
+    plan = DraftPlan({"x": Numeric(1, 1, least=0), "t": Derived(Expression("x * x"), 2)}, rows=4)
+    rows = {"x": np.array([0.0, 1, 1, 2]), "t": np.array([0.0, 1, 1, np.inf])}
+    found = [one for target in targets_of(plan, 4) for one in target.report(rows)]
+    assert [(one.got, one.words, one.why) for one in found if one.what == "t"] == [
+        (None, "cannot be computed", "it is no number")
+    ]
+    assert [one.got for one in found if one.what == "x"] == pytest.approx([1, np.sqrt(2 / 3)])
+
+
+def test_published_shares_are_reported_as_they_are_published() -> None:
+    """They miss 1 by rounding; the rows have the nearest shares that do not."""
+    cells = {("p", "c"): 0.25, ("p", "d"): 0.25, ("q", "c"): 0.25, ("q", "d"): 0.246}
+    columns = {"g": Category(("a", "b"), (0.5, 0.496)), "h": Category(()), "i": Category(())}
+    plan = DraftPlan(columns, (PublishedTable(("h", "i"), cells),), rows=1000)
+    rows = start_rows(plan, 1000, np.random.default_rng(1))
+    found = [one for target in targets_of(plan, 1000) for one in target.report(rows)]
+    assert [one.wanted for one in found] == [0.25, 0.25, 0.25, 0.246, 0.5, 0.496]
+    assert [one.got for one in found] == [0.251, 0.251, 0.251, 0.247, 0.502, 0.498]
+    assert found[-1].units == pytest.approx(0.002 / np.sqrt(0.498 * 0.502 / 1000), rel=1e-3)
+    assert {one.words for one in found} == {"near"}
+    counts = PublishedTable(("h",), {("p",): 30, ("q",): 10})
+    (target,) = targets_of(DraftPlan({"h": Category(())}, (counts,)), 40)
+    assert [one.wanted for one in target.report({"h": np.repeat([0, 1], 20)})] == [0.75, 0.25]

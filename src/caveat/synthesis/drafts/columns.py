@@ -22,6 +22,7 @@ __all__ = [
     "Numeric",
     "Rows",
     "as_columns",
+    "check_weight",
     "numbers_of",
     "with_derived",
     "worth",
@@ -35,7 +36,14 @@ FAMILIES = ("normal", "gamma", "lognormal", "beta")
 ADD_UP = 0.005
 """Shares may miss 1 by so much: they are published with few digits."""
 LARGEST = 1e100
+MOST_DIGITS = 15
 FINE = 6  # digits of a standard deviation that a number is written with
+
+
+def check_weight(weight: float) -> None:
+    """Refuse a weight that would push a draft away from a target, or let it alone."""
+    if not 0 < weight <= LARGEST:
+        raise CaveatError("a weight is a number above 0", entry=("weight",), do="correct it")
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,7 @@ class Category:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
+        check_weight(self.weight)
         if self.shares is None:
             return
         if any(share < 0 for share in self.shares):
@@ -73,9 +82,12 @@ class Category:
     def values(self) -> Floats | None:
         """What the levels are worth in a correlation: themselves, or 0 and 1; else None."""
         try:
-            return np.array([float(level) for level in self.levels])
+            found = np.array([float(level) for level in self.levels])
         except ValueError:
-            return np.array([0.0, 1.0]) if len(self.levels) == 2 else None
+            found = np.array([np.nan])
+        if np.isfinite(found).all():  # "nan" and "inf" are words here
+            return found
+        return np.array([0.0, 1.0]) if len(self.levels) == 2 else None
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,9 @@ class Numeric:
         Digits behind the point; by default so many that rounding does not show in any target.
     weight
         How much mean and standard deviation count against other targets.
+    exact
+        Whether the mean is a published total: the sum over all rows is then exact to the last digit
+        of the column, whatever other targets ask.
     """
 
     mean: float | None = None
@@ -107,13 +122,22 @@ class Numeric:
     whole: bool = False
     decimals: int | None = None
     weight: float = 1.0
+    exact: bool = False
 
     def __post_init__(self) -> None:
+        check_weight(self.weight)
+        if not 0 <= (self.decimals or 0) <= MOST_DIGITS:
+            raise CaveatError(
+                f"a number has up to {MOST_DIGITS} digits behind the point", entry=("decimals",),
+                do="choose fewer",
+            )  # fmt: skip
         low, high = self.bounds
         for key in ("mean", "sd", "least", "most"):
-            if abs(getattr(self, key) or 0.0) > LARGEST:
+            if not abs(getattr(self, key) or 0.0) <= LARGEST:
                 raise CaveatError(
-                    f"{key} is beyond {LARGEST:g}", entry=(key,), do="use a larger unit"
+                    f"{key} is beyond {LARGEST:g}, or no number",
+                    entry=(key,),
+                    do="use a larger unit",
                 )
         if self.sd is not None and self.sd <= 0:
             raise CaveatError(
@@ -121,6 +145,12 @@ class Numeric:
                 "a category with one level",
             )  # fmt: skip
         if not low < high:
+            if self.least is not None and self.most is not None and self.least < self.most:
+                raise CaveatError(
+                    "fewer than two numbers with these digits lie between least and most",
+                    entry=("least",),
+                    do="move one of them, or allow more decimals",
+                )
             raise CaveatError("least is not below most", entry=("least",), do="exchange them")
         if (self.mean is None or self.sd is None) and not np.isfinite([low, high]).all():
             raise CaveatError(
@@ -139,6 +169,19 @@ class Numeric:
                 entry=("sd",),
                 do="correct it",
             )
+        self._check_family(low, high)
+
+    def check_total(self, total: float) -> None:
+        """Refuse a total that no numbers with the digits of the column have."""
+        if round(total, self.digits) != total:
+            raise CaveatError(
+                f"the total {total!r} is finer than the column, which has {self.digits} digits "
+                f"behind the point",
+                entry=("total",),
+                do="round it, or give the column more decimals",
+            )
+
+    def _check_family(self, low: float, high: float) -> None:
         if self.family in ("gamma", "lognormal") and self.least is None:
             raise CaveatError(
                 f"a {self.family} column begins somewhere", entry=("family",), do="add least = 0"
@@ -151,10 +194,27 @@ class Numeric:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which numbers it lies; infinite where nothing is said."""
+        """Between which numbers it lies; infinite where nothing is said.
+
+        Bounds with more digits than the column move inwards to numbers that occur.
+        """
+        low = -np.inf if self.least is None else self.least
+        high = np.inf if self.most is None else self.most
+        if self.whole or self.decimals is not None:
+            return self._inwards(low, high)
+        return low, high
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest number that can be written."""
+        return self._inwards(*self.bounds)
+
+    def _inwards(self, low: float, high: float) -> tuple[float, float]:
+        unit = 10.0**self.digits
+        first, last = low * unit, high * unit
         return (
-            -np.inf if self.least is None else self.least,
-            np.inf if self.most is None else self.most,
+            float(np.ceil(first - max(1e-9, 1e-15 * abs(first))) / unit),
+            float(np.floor(last + max(1e-9, 1e-15 * abs(last))) / unit),
         )
 
     @property
@@ -181,7 +241,7 @@ class Numeric:
             return 0
         if self.decimals is not None:
             return self.decimals
-        return int(np.clip(np.ceil(FINE - np.log10(self.start[1])), 0, 15))
+        return int(np.clip(np.ceil(FINE - np.log10(self.start[1])), 0, MOST_DIGITS))
 
     def quantiles(self, chances: Floats) -> Floats:
         """Return the numbers that lie above these shares of the column."""
@@ -234,6 +294,7 @@ class Derived:
         return (0.0 if self.mean is None else self.mean, 1.0 if self.sd is None else self.sd)
 
     def __post_init__(self) -> None:
+        check_weight(self.weight)
         if self.sd is not None and self.sd <= 0:
             raise CaveatError("a standard deviation is above 0", entry=("sd",), do="correct it")
         if not self.formula.columns:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
@@ -20,6 +21,7 @@ from caveat.table import Table
 
 __all__ = ["Draft", "draft"]
 
+MOST_STEPS = 2.0**53  # whole numbers up to here have all their digits
 DERIVED = 12  # digits of what is computed from numbers that are no sums
 
 
@@ -135,18 +137,36 @@ def _rounded(plan: DraftPlan, rows: Rows, names: Sequence[str]) -> Rows:
 
 def _on_grid(one: Numeric, cells: Floats) -> Floats:
     """Round numbers so that their total is the published one to the last digit."""
-    unit = 10.0**-one.digits
-    rounded = np.round(cells, one.digits)
-    if one.mean is not None and not np.array_equal(rounded, cells):
-        lack = round((len(cells) * one.mean - rounded.sum()) / unit)
-        step = np.sign(lack) * unit
-        low, high = one.bounds
-        free = (rounded + step >= low) & (rounded + step <= high)
+    unit = 10.0**one.digits
+    steps = np.rint(cells * unit)
+    low, high = (np.rint(bound * unit) for bound in one.ends)
+    total = np.rint(len(cells) * (one.mean or 0.0) * unit)
+    if one.mean is not None and max(np.abs(steps).sum(), abs(total)) < MOST_STEPS:
         # Those that were rounded most against the direction go first.
-        order = np.argsort(np.where(free, (rounded - cells) * np.sign(lack), np.inf), kind="stable")
-        some = order[: min(abs(lack), int(free.sum()))]
-        rounded[some] = np.round(rounded[some] + step, one.digits)
-    return np.asarray(np.clip(rounded, *one.bounds) + 0.0)
+        lack = total - steps.sum()
+        order = np.argsort((steps - cells * unit) * np.sign(lack), kind="stable")
+        steps = _spread(steps, lack, np.array([low, high]), order, once=not one.exact)
+    return np.asarray(np.clip(steps, low, high) / unit + 0.0)
+
+
+def _spread(
+    steps: Floats, lack: float, bounds: Floats, order: NDArray[np.int64], *, once: bool
+) -> Floats:
+    """Spread what a total lacks over the rows: no row twice, or until nothing is left."""
+    steps, way = steps.copy(), np.sign(lack)
+    while lack:
+        room = bounds[1] - steps if way > 0 else steps - bounds[0]
+        free = order[room[order] >= 1]
+        some = free[: int(min(abs(lack), len(free)))]
+        if not len(some):
+            break
+        each = 1.0 if once else abs(lack) // len(some)
+        moved = np.minimum(room[some], each)
+        steps[some] += way * moved
+        lack -= way * moved.sum()
+        if once:
+            break
+    return steps
 
 
 def _digits(plan: DraftPlan, name: str) -> int:

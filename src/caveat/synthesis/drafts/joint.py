@@ -40,12 +40,15 @@ class Margin:
         How much it counts against others.
     entry
         Where it is written.
+    published
+        The shares as they are published, which may miss 1 by rounding; None if they do not.
     """
 
     by: tuple[str, ...]
     shares: Floats
     weight: float
     entry: tuple[str | int, ...]
+    published: Floats | None = None
 
     __repr__ = without_values
 

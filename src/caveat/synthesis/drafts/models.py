@@ -16,12 +16,23 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
 from caveat.expressions import Categories, Formula, design
-from caveat.synthesis.drafts.columns import Category, ColumnPlan, Floats, Numeric, Rows, as_columns
+from caveat.synthesis.drafts.columns import (
+    Category,
+    ColumnPlan,
+    Floats,
+    Numeric,
+    Rows,
+    as_columns,
+    check_weight,
+)
 
 __all__ = ["Equations", "Model"]
 
 FAMILIES = ("linear", "logistic", "poisson")
 MOST_STEPS = 60
+CONVERGED = 1e-8  # a step that moves no linear predictor further is the last one
+SINGULAR = 1e-10  # what a scaled design varies less than this along, it does not vary along
+BLIND = 1e-6
 LONGEST = 5.0  # a step moves no linear predictor further
 FARTHEST = 30.0  # beyond this linear predictor a probability is 0 or 1 to the last digit
 
@@ -52,6 +63,9 @@ class Model:
     reference: Mapping[str, str] = field(default_factory=dict)
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_weight(self.weight)
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -69,6 +83,10 @@ class Fitted:
         The inverse of the information.
     spread
         The variance of the errors; 1 where the family says it.
+    blind
+        Which coefficients the rows do not tell.
+    converged
+        Whether the estimate was found.
     """
 
     matrix: Floats
@@ -78,6 +96,8 @@ class Fitted:
     slope: Floats
     inverse: Floats
     spread: float
+    blind: NDArray[np.bool_]
+    converged: bool
 
     __repr__ = without_values
 
@@ -206,27 +226,43 @@ class Equations:
         """Return where the model stands; with all coefficients free it is the usual estimate."""
         _, (matrix, response) = self.cells(rows)
         moving = np.ones(len(self.names), bool) if free else ~self.given
-        beta = self.wanted.copy()
-        free_part = matrix[:, moving]
-        for _ in range(MOST_STEPS if moving.any() else 0):
+        beta = np.where(moving, 0.0, self.wanted)
+        own = _Scaled(matrix[:, moving])
+        beta[moving] = own.towards(own.matrix.T @ (self._start(response) - matrix @ beta))
+        converged, size = not moving.any(), 1.0
+        if self.family == "linear":
+            size = max(float(response.std()), 1e-3 * float(np.abs(response).max()))
+        for _ in range(0 if converged else MOST_STEPS):
             mean, slope = self.means(matrix @ beta)
-            score = free_part.T @ (response - mean)
-            information = (free_part * slope[:, None]).T @ free_part
-            step = np.linalg.lstsq(information, score, rcond=1e-12)[0]
-            if not np.abs(step).max(initial=0.0) > 1e-11:
-                break
-            reach = float(np.abs(free_part @ step).max())
+            own.weigh(slope)
+            step = own.towards(own.matrix.T @ (response - mean))
+            reach = float(np.abs(own.matrix @ (step * own.size)).max())
             far = self.family != "linear" and reach > LONGEST
             beta[moving] += step * (LONGEST / reach if far else 1.0)
-        return self._at(matrix, response, beta)
+            if reach <= CONVERGED * size:
+                converged = True
+                break
+        return self._at(matrix, response, beta, converged)
 
-    def _at(self, matrix: Floats, response: Floats, beta: Floats) -> Fitted:
+    def _start(self, response: Floats) -> float:
+        """Return the linear predictor that suits all rows without any regressor."""
+        mean = float(response.mean())
+        if self.family == "logistic":
+            inside = min(max(mean, 1e-3), 1 - 1e-3)
+            return float(np.log(inside / (1 - inside)))
+        return float(np.log(max(mean, 1e-3))) if self.family == "poisson" else mean
+
+    def _at(self, matrix: Floats, response: Floats, beta: Floats, converged: bool) -> Fitted:
         mean, slope = self.means(matrix @ beta)
-        inverse = np.linalg.pinv((matrix * slope[:, None]).T @ matrix, rcond=1e-13, hermitian=True)
+        scaled = _Scaled(matrix)
+        scaled.weigh(slope)
         spread = 1.0
         if self.family == "linear":
             spread = float(((response - mean) ** 2).sum() / max(len(matrix) - len(beta), 1))
-        return Fitted(matrix, response, beta.copy(), mean, slope, np.asarray(inverse), spread)
+        return Fitted(
+            matrix, response, beta.copy(), mean, slope, scaled.inverse, spread, scaled.blind,
+            converged,
+        )  # fmt: skip
 
     def means(self, predictor: Floats) -> tuple[Floats, Floats]:
         """Return the mean of each row, and how it moves with the linear predictor."""
@@ -237,6 +273,52 @@ class Equations:
         if self.family == "poisson":
             return np.exp(near), np.exp(near)
         return predictor, np.ones(len(predictor))
+
+
+class _Scaled:
+    """A design with columns of size 1: an income counts as much as an age.
+
+    Sums of squares of columns that differ by many powers of ten, or of a year and its square, leave
+    no digits; so the design itself is taken apart, not its sums of squares.
+    """
+
+    def __init__(self, matrix: Floats) -> None:
+        size = np.sqrt((matrix**2).mean(axis=0))
+        self.size = np.where(size > 0, size, 1.0)
+        self.matrix = matrix / self.size
+        self.weigh(np.ones(len(matrix)))
+
+    def weigh(self, slope: Floats) -> None:
+        """Look at the rows with these weights."""
+        weighted = self.matrix * np.sqrt(slope)[:, None]
+        if not np.isfinite(weighted).all():  # a row was tried where a logarithm ends
+            weighted = np.zeros(weighted.shape)
+        triangle = np.linalg.qr(weighted, mode="r")
+        _, values, self.axes = np.linalg.svd(triangle, full_matrices=True)
+        values = np.pad(values, (0, len(self.axes) - len(values)))
+        self.seen = values > SINGULAR * max(float(values.max(initial=0.0)), 1e-300)
+        self.values = values
+
+    @property
+    def _half(self) -> Floats:
+        """Return the root of the inverse of the information."""
+        return np.asarray(self.axes[self.seen].T / self.values[self.seen])
+
+    def towards(self, score: Floats) -> Floats:
+        """Return the step that a score of the scaled design asks for, in the units of the model."""
+        half = self._half
+        return np.asarray(half @ (half.T @ score) / self.size)
+
+    @property
+    def inverse(self) -> Floats:
+        """The inverse of the information, in the units of the model."""
+        half = self._half / self.size[:, None]
+        return np.asarray(half @ half.T)
+
+    @property
+    def blind(self) -> NDArray[np.bool_]:
+        """Which coefficients the rows do not tell: empty levels, and terms that follow others."""
+        return np.asarray((np.abs(self.axes[~self.seen]) > BLIND).any(axis=0))
 
 
 def _tried(plan: ColumnPlan) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from caveat.synthesis.drafts.columns import (
     Derived,
     Floats,
     Numeric,
+    check_weight,
     with_derived,
 )
 from caveat.synthesis.drafts.correlations import completed, nearest_correlation
@@ -49,6 +50,9 @@ class PublishedTable:
     cells: Mapping[tuple[str, ...], float]
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_weight(self.weight)
+
     @property
     def total(self) -> float:
         """What the cells sum to."""
@@ -77,6 +81,9 @@ class Correlations:
     weight: float = 1.0
 
     __repr__ = without_values
+
+    def __post_init__(self) -> None:
+        check_weight(self.weight)
 
 
 def check_rows(rows: int) -> None:
@@ -144,13 +151,18 @@ class DraftPlan:
             for cell, count in table.cells.items():
                 place = (own.index(lv) for own, lv in zip(levels, cell, strict=True))
                 shares[tuple(place)] += count
-            found.append(Margin(table.by, shares / shares.sum(), table.weight, ("table", i)))
-        for name in dict.fromkeys(name for table in self.tables for name in table.by):
-            plan = self.category(name)
-            if plan.shares is not None:
-                own = np.array(plan.shares) / sum(plan.shares)
-                found.append(Margin((name,), own, plan.weight, ("columns", name, "shares")))
-        return tuple(found)
+            told = shares if table.total <= 1 + TOTALS else None
+            found.append(Margin(table.by, shares / shares.sum(), table.weight, ("table", i), told))
+        tabled = dict.fromkeys(name for table in self.tables for name in table.by)
+        known = [name for name in tabled if self.category(name).shares is not None]
+        return (*found, *(self.own_margin(name) for name in known))
+
+    def own_margin(self, name: str) -> Margin:
+        """Return the shares of a column as a table."""
+        plan = self.category(name)
+        told = np.array(plan.shares, np.float64)
+        entry = ("columns", name, "shares")
+        return Margin((name,), told / told.sum(), plan.weight, entry, told)
 
     @cached_property
     def equations(self) -> tuple[Equations, ...]:

@@ -20,6 +20,7 @@ from caveat.synthesis.drafts.columns import (
     Category,
     ColumnPlan,
     Floats,
+    Numeric,
     Rows,
     numbers_of,
 )
@@ -32,6 +33,13 @@ __all__ = ["Nearness", "Target", "targets_of"]
 Plans = Mapping[str, ColumnPlan]
 ERRORS_UNIT = 0.05
 """So large a part of a standard error counts as one unit: no sample tells it better."""
+
+EXACT = 1e4
+"""How much more a total counts, which is exact in the end: others settle beside it."""
+MET = 1e-6
+"""A number that differs by this part of the published one is met."""
+MET_UNITS = 1e-5
+"""So is one that differs by this part of the sampling error: a published 0 has no digits."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,8 @@ class Nearness:
         The published number and that of the draft; None where it cannot be computed.
     units
         The difference in units of sampling error.
+    why
+        Why it cannot be computed; empty where it can.
     """
 
     kind: str
@@ -55,6 +65,7 @@ class Nearness:
     wanted: float
     got: float | None
     units: float | None
+    why: str = ""
 
     @property
     def words(self) -> str:
@@ -62,7 +73,7 @@ class Nearness:
         if self.got is None or self.units is None:
             return "cannot be computed"
         off = abs(self.got - self.wanted)
-        if off <= 1e-6 * max(1.0, abs(self.wanted)):
+        if off <= MET * abs(self.wanted) or abs(self.units) <= MET_UNITS:
             return "met"
         if abs(self.units) <= 0.05:
             return "very near"
@@ -126,8 +137,10 @@ class TableTarget:
         return found
 
     def report(self, rows: Rows) -> list[Nearness]:
-        off, wanted = self.distance(rows), self.margin.shares.ravel()
-        got = wanted + off * self._units
+        told = self.margin.shares if self.margin.published is None else self.margin.published
+        wanted = told.ravel()
+        got = np.bincount(self._cells(rows), minlength=wanted.size) / self.rows
+        off = (got - wanted) / self._units
         plans = ((name, self.plans[name]) for name in self.margin.by)
         levels = [
             [f"{n} {level}" for level in p.levels] for n, p in plans if isinstance(p, Category)
@@ -179,7 +192,7 @@ class MomentTarget:
     def report(self, rows: Rows) -> list[Nearness]:
         got = self._value(rows)
         off = (got - self.wanted) / self._unit
-        return [Nearness(self.kind, self.name, self.wanted, got, off)]
+        return [_near(self.kind, self.name, self.wanted, got, off)]
 
 
 @dataclass
@@ -225,12 +238,15 @@ class CorrelationTarget:
     def report(self, rows: Rows) -> list[Nearness]:
         self.distance(rows)
         off = (self.now - self.published) * np.sqrt(self.rows)
-        return [
-            Nearness("correlation", f"{one} with {other}", float(wanted), float(now), float(units))
-            for (one, other), wanted, now, units in zip(
-                self.pairs, self.published, self.now, off, strict=True
-            )
-        ]
+        values = numbers_of(self.plans, rows, self.names)
+        still = np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(axis=0)
+        constant = [name for name, own in zip(self.names, still, strict=True) if own]
+        found = []
+        for pair, wanted, now, units in zip(self.pairs, self.published, self.now, off, strict=True):
+            why = next((f"{name} is constant" for name in pair if name in constant), "")
+            what = " with ".join(pair)
+            found.append(_near("correlation", what, float(wanted), float(now), float(units), why))
+        return found
 
 
 @dataclass
@@ -249,7 +265,7 @@ class ModelTarget:
 
     def _units(self, fitted: Fitted) -> Floats:
         model = self.equations
-        own = np.maximum(fitted.errors, 1e-9)
+        own = np.where(fitted.errors > 0, fitted.errors, 1.0)
         return np.where(model.with_error, model.wanted_errors, own)
 
     def distance(self, rows: Rows) -> Floats:
@@ -258,9 +274,12 @@ class ModelTarget:
         # Coefficients hang together, the constant with all others: whitened, they are judged by
         # the score statistic, and each can be moved without the rest.
         inner = fitted.inverse[np.ix_(model.given, model.given)] * fitted.spread
+        size = np.sqrt(np.maximum(np.diag(inner), 0.0))
+        size = np.where(size > 0, size, 1.0)  # terms differ by many powers of ten
+        inner = inner / np.outer(size, size)
         values, vectors = np.linalg.eigh((inner + inner.T) / 2)
         roots = np.sqrt(np.maximum(values, 1e-12 * float(values.max(initial=1e-300))))
-        self.whitened = vectors / roots
+        self.whitened = vectors / roots / size[:, None]
         steps = fitted.step[model.given] @ self.whitened
         errors = (fitted.errors / model.wanted_errors - 1)[model.with_error] / ERRORS_UNIT
         return np.concatenate([steps, errors])
@@ -279,7 +298,8 @@ class ModelTarget:
         if model.family == "linear":
             free = max(len(fitted.matrix) - len(fitted.beta), 1)
             moved += lack[:, None] ** 2 / free * np.diag(fitted.inverse)
-        own = 2 * np.maximum(fitted.errors, 1e-12) * model.wanted_errors * ERRORS_UNIT
+        least = 1e-9 * np.nan_to_num(model.wanted_errors, nan=1.0)
+        own = 2 * np.maximum(fitted.errors, least) * model.wanted_errors * ERRORS_UNIT
         return np.hstack([found, (moved / own)[:, model.with_error]])
 
     def report(self, rows: Rows) -> list[Nearness]:
@@ -289,18 +309,39 @@ class ModelTarget:
         found = []
         for i, term in enumerate(model.names):
             what = f"{term} in {model.formula.text}"
-            known = errors[i] > 0
+            why = self._why(fitted, i)
             if model.given[i]:
-                got = float(fitted.beta[i])
-                off = float((got - model.wanted[i]) / units[i])
-                found.append(Nearness("coefficient", what, float(model.wanted[i]),
-                                      got if known else None, off if known else None))  # fmt: skip
+                wanted, got = float(model.wanted[i]), float(fitted.beta[i])
+                found.append(
+                    _near("coefficient", what, wanted, got, (got - wanted) / units[i], why)
+                )
             if model.with_error[i]:
-                ratio = float(errors[i] / model.wanted_errors[i] - 1) / ERRORS_UNIT
-                found.append(Nearness("standard error", what, float(model.wanted_errors[i]),
-                                      float(errors[i]) if known else None,
-                                      ratio if known else None))  # fmt: skip
+                wanted, got = float(model.wanted_errors[i]), float(errors[i])
+                ratio = (got / wanted - 1) / ERRORS_UNIT
+                if model.family == "linear" and len(fitted.matrix) <= len(model.names):
+                    why = why or "there are no more rows than terms"
+                found.append(_near("standard error", what, wanted, got, ratio, why))
         return found
+
+    def _why(self, fitted: Fitted, i: int) -> str:
+        """Say why the model does not tell a coefficient; nothing if it does."""
+        if fitted.blind[i]:
+            names = [n for n, own in zip(self.equations.names, fitted.blind, strict=True) if own]
+            return f"the rows do not determine {', '.join(names)}"
+        return "" if fitted.converged else "the fit does not converge"
+
+
+def _near(kind: str, what: str, wanted: float, got: float, units: float, why: str = "") -> Nearness:
+    """Say how near a number came, unless something is in the way of it."""
+    if not why and not np.isfinite([got, units]).all():
+        why = "it is no number"
+    if why:
+        return Nearness(kind, what, wanted, None, None, why)
+    return Nearness(kind, what, wanted, float(got), float(units))
+
+
+def _is_total(one: ColumnPlan) -> bool:
+    return isinstance(one, Numeric) and one.exact
 
 
 def targets_of(plan: DraftPlan, rows: int) -> list[Target]:
@@ -310,14 +351,15 @@ def targets_of(plan: DraftPlan, rows: int) -> list[Target]:
     for name, one in plan.columns.items():
         if not isinstance(one, Category):
             found += [
-                MomentTarget(plan.columns, kind, name, wanted, one.start[1], rows, one.weight)
+                MomentTarget(
+                    plan.columns, kind, name, wanted, one.start[1], rows,
+                    one.weight * (EXACT if kind == "mean" and _is_total(one) else 1.0),
+                )
                 for kind, wanted in (("mean", one.mean), ("sd", one.sd))
                 if wanted is not None
-            ]
+            ]  # fmt: skip
         elif one.shares is not None and name not in tabled:
-            own = np.array(one.shares) / sum(one.shares)
-            margin = Margin((name,), own, one.weight, ("columns", name))
-            found.append(TableTarget(plan.columns, margin, rows))
+            found.append(TableTarget(plan.columns, plan.own_margin(name), rows))
     names, matrix, weights = plan.correlation
     for weight in np.unique(weights[weights > 0]):
         at = np.argwhere(np.triu(weights == weight, 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -196,3 +198,49 @@ def test_a_folder_is_all_its_files(tmp_path: Path) -> None:
     assert [(one.name, one.verdict.value) for one in found] == [
         ("a.csv", "refuse"), ("b.csv", "safe"),
     ]  # fmt: skip
+
+
+def verdict_on(text: str, **described: Any) -> tuple[str, list[str]]:
+    """Check a table in a file, and return the verdict and the reasons."""
+    with TemporaryDirectory() as folder:
+        path = file(Path(folder), "t.csv", text)
+        said = {"t.csv": Described(**described)} if described else {}
+        found = check_files([path], described=said)
+    return found[0].verdict.value, [one.reason for one in found[0].findings]
+
+
+@pytest.mark.parametrize(
+    ("cell", "total", "verdict"),
+    [("<10", 18, "refuse"), ("<10", 17, "needs review"), ("<10", 13, "safe"), ("≤9", 18, "refuse")],
+)
+def test_bounds_in_hidden_cells_are_used(cell: str, total: int, verdict: str) -> None:
+    text = f"region,sex,count\na,f,{cell}\na,m,{cell}\na,total,{total}\n"
+    found, reasons = verdict_on(text + "b,f,60\nb,m,70\nb,total,130\n")
+    assert found == verdict
+    said = {
+        "refuse": ["hidden cells can be computed from the totals and bounds: region a, sex f; "
+                   "region a, sex m"],
+        "needs review": ["few values are left for hidden cells by the totals and bounds: region a, "
+                         "sex f; region a, sex m"],
+        "safe": [],
+    }  # fmt: skip
+    assert reasons == said[verdict]
+
+
+def test_bounds_alone_can_leave_few_values() -> None:
+    for cell, verdict in {"<2": "needs review", "≤1": "needs review", "<3": "safe"}.items():
+        assert verdict_on(f"region,count\na,{cell}\nb,60\nc,75\n")[0] == verdict
+    # Who shows empty cells does not hide them: below 2 is then 1.
+    assert verdict_on("region,count\na,<2\nb,60\nc,75\nd,0\n")[0] == "refuse"
+    for cell in ("<10 (3)", ">2 and <4"):
+        assert verdict_on(f"region,count\na,{cell}\nb,60\nc,75\n")[0] == "needs review"
+        with pytest.raises(CaveatError, match="neither a number nor hidden"):
+            verdict_on(f"region,count\na,{cell}\nb,60\nc,75\n", count="count")
+
+
+def test_bounds_in_a_cross_table() -> None:
+    text = "sex,north,south,total\nf,<10,<10,18\nm,40,50,90\n"
+    assert verdict_on(text, form="cross")[1] == [
+        "hidden cells can be computed from the totals and bounds: sex f, columns north; sex f, "
+        "columns south"
+    ]

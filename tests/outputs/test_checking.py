@@ -244,3 +244,23 @@ def test_bounds_in_a_cross_table() -> None:
         "hidden cells can be computed from the totals and bounds: sex f, columns north; sex f, "
         "columns south"
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "said"),
+    [
+        ("Total:", "refuse", "hidden cells can be computed from the totals: region a, sex m"),
+        ("All persons", "refuse", "hidden cells can be computed from the totals: region a, sex m"),
+        ("", "refuse", "hidden cells can be computed from the totals: region a, sex m"),
+        ("both sexes", "needs review",
+         "if 'both sexes' is a total, hidden cells can be computed: region a, sex m"),
+        ("Insieme", "needs review",
+         "if 'Insieme' is a total, hidden cells can be computed: region a, sex m"),
+    ],
+)  # fmt: skip
+def test_totals_under_other_names_are_seen(name: str, verdict: str, said: str) -> None:
+    text = f"region,sex,count\na,f,50\na,m,*\na,{name},55\nb,f,40\nb,m,60\nb,{name},100\n"
+    assert verdict_on(text) == (verdict, [said])
+    # A category of that name that is no sum is none, and two hidden cells are none the wiser.
+    assert verdict_on(text.replace("100", "107"))[0] == "safe"
+    assert verdict_on(text.replace("a,f,50", "a,f,*"))[0] == "safe"

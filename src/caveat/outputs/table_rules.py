@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.outputs.dominance import few_have_most, largest_can_be_told
 from caveat.outputs.finding import Finding, cells_in_words
-from caveat.outputs.grid import Grid, lines_of, named_place, place_of
+from caveat.outputs.grid import Grid, lines_of, named_place
 from caveat.outputs.hidden_cells import left_out
 from caveat.outputs.output_table import OutputTable, Statistic
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of, plain_name
+from caveat.outputs.total_names import totals_of
 from caveat.outputs.total_rules import SLACK, found_in, totals_findings
 
 __all__ = ["dominates", "statistic_findings", "table_findings"]
@@ -123,7 +124,8 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
 
     Keys of which one follows from another are codes of each other, or tell everything.
     """
-    places = [place_of(cell, rules.totals) for cell in table.cells]
+    totals = totals_of(table.cells, counts, rules.totals, table.base / 2)
+    places = [totals.place(cell) for cell in table.cells]
     grid = Grid([place for place in places if None not in place])
     someone = set(left_out(places, counts, slack=table.base / 2))
     empty = {

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.outputs.cell_numbers import last_place, rounded_to
 from caveat.outputs.finding import Finding, cells_in_words, named_in_words
-from caveat.outputs.grid import named_place, place_of
+from caveat.outputs.grid import named_place
 from caveat.outputs.hidden_cells import Computable, Place, computable
 from caveat.outputs.output_table import OutputTable
 from caveat.outputs.statbarns import Rules, Verdict
+from caveat.outputs.total_names import totals_of
 
 __all__ = ["SLACK", "found_in", "totals_findings"]
 
@@ -68,19 +69,24 @@ def totals_findings(
     table: OutputTable, column: str | None, values: Floats, rules: Rules
 ) -> Iterator[Finding]:
     """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
-    places = [place_of(cell, rules.totals) for cell in table.cells]
     base = table.base if column is None else rounded_to(values)
     guessed = base and (column is not None or table.rounded is None)
     slack = base / 2 if base else last_place(values) / 2
+    totals = totals_of(table.cells, values, rules.totals, slack)
+    places = [totals.place(cell) for cell in table.cells]
     sums = _sums(places, values, slack)
     found, rested = Computable(), sums.beside
     if base:  # rounded totals settle nothing
-        rested = bool(rested and guessed)
+        rested = bool((rested or totals.doubtful) and guessed)
     elif not sums.over:
         found = _audited(table, column, places, values, slack, rules)
         told = sums.told.union(found.rows)
         found, rested = replace(found, rows=tuple(sorted(told))), rested and not found.complete
     yield from _computed(table, column, found)
+    if totals.doubtful and not base:
+        places = [totals.place(cell, perhaps=True) for cell in table.cells]
+        perhaps = _audited(table, column, places, values, slack, rules)
+        yield from _perhaps(table, totals.doubtful, sorted({*perhaps.rows} - {*found.rows}))
     if rested:
         yield Finding(
             "pattern", Verdict.REVIEW,
@@ -138,6 +144,19 @@ def _audited(
         limits=table.limits.get(column or table.count_name),
         few=min(FEWEST_VALUES, rules.threshold - 1),
     )  # fmt: skip
+
+
+def _perhaps(table: OutputTable, doubtful: Sequence[str], rows: Rows) -> Iterator[Finding]:
+    """Name hidden cells that follow if some values of keys are totals."""
+    if rows:
+        named = " and ".join(f"{value!r}" for value in doubtful[:3])
+        yield Finding(
+            "recomputed", Verdict.REVIEW,
+            f"if {named} is a total, hidden cells can be computed: "
+            + named_in_words([table.named(row) for row in rows]),
+            "see whether it is one; if so, name it in totals = [ … ] of the rules",
+            tuple(table.places[row] for row in rows),
+        )  # fmt: skip
 
 
 def _computed(table: OutputTable, column: str | None, found: Computable) -> Iterator[Finding]:

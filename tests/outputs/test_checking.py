@@ -264,3 +264,12 @@ def test_totals_under_other_names_are_seen(name: str, verdict: str, said: str) -
     # A category of that name that is no sum is none, and two hidden cells are none the wiser.
     assert verdict_on(text.replace("100", "107"))[0] == "safe"
     assert verdict_on(text.replace("a,f,50", "a,f,*"))[0] == "safe"
+
+
+def test_a_note_below_a_table_is_no_hidden_cell() -> None:
+    text = 'region,count\nnorth,30\nsouth,*\ntotal,33\n"Source: office",\n'
+    assert verdict_on(text) == (
+        "refuse",
+        ["hidden cells can be computed from the totals: region south"],
+    )
+    assert verdict_on("region,count\nnorth,30\nsouth,45\nSource: office,\n") == ("safe", [])

@@ -13,6 +13,7 @@ from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import written_decimal
 from caveat.outputs.differencing import Counts, differencing_findings
 from caveat.outputs.finding import Checked, Finding
+from caveat.outputs.notes import without_notes
 from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.own import (
     MANIFEST,
@@ -246,6 +247,7 @@ def _of_table(
         findings = tuple(survival_findings(table, rules))
         return Checked(name, "survival table", survival_barns(table), findings, table.names)
     told = described or Described()
+    table, notes = without_notes(table, rules.totals)
     output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal), rules.totals)
     if output is None:
         reason = "no column is a statistic that is known, and nothing about it was checked"
@@ -253,7 +255,7 @@ def _of_table(
     barns = {one.barn.name: None for one in output.statistics.values()}
     if output.counts is not None:
         barns = {"frequencies": None} | barns
-    found = [*table_findings(output, rules)]
+    found = [*notes, *table_findings(output, rules)]
     if output.largest:
         found.append(
             Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",

@@ -273,3 +273,23 @@ def test_a_note_below_a_table_is_no_hidden_cell() -> None:
         ["hidden cells can be computed from the totals: region south"],
     )
     assert verdict_on("region,count\nnorth,30\nsouth,45\nSource: office,\n") == ("safe", [])
+
+
+def test_semicolons_mean_decimal_commas() -> None:
+    low = "rows 1 and 2: fewer than 10 persons"
+    not_whole = "counts are not whole: the rules are about persons, not about weights or noise"
+    assert verdict_on("Region;Anzahl\nNord;3,000\nOst;4,125\n") == ("refuse", [low, not_whole])
+    assert verdict_on('"Region";"Anzahl"\n"Nord";"1.500"\n"Ost";"2.300"\n') == (
+        "needs review",
+        [f"numbers were read with a decimal comma; with a point they are not safe: {low}"],
+    )
+    text = "Region;Anzahl\nNord;1.500\nOst;2.300\n"
+    assert verdict_on(text, decimal=",") == ("safe", [])
+    assert verdict_on(text, decimal=".") == ("refuse", [low, not_whole])
+    assert verdict_on("Region;Anzahl\nNord;3,000\nOst;4,125\n", decimal=".") == ("safe", [])
+    # Another column tells the sign, and whole numbers have none.
+    assert verdict_on("Region;n;sd\nNord;50;1.5\nOst;60;2.25\n") == ("safe", [])
+    assert verdict_on("Region;n;sd\nNord;1.500;1,5\nOst;1.600;2,25\n") == ("safe", [])
+    assert verdict_on("Region;n\nNord;50\nOst;60\n") == ("safe", [])
+    # With other delimiters commas stand between thousands.
+    assert verdict_on('region,count\na,"1,050"\nb,"2,057"\n') == ("safe", [])

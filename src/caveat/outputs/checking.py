@@ -11,7 +11,7 @@ from typing import Any
 from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import written_decimal
-from caveat.outputs.differencing import Counts, differencing_findings
+from caveat.outputs.differencing import Counts, band_findings, differencing_findings
 from caveat.outputs.finding import Checked, Finding
 from caveat.outputs.notes import without_notes
 from caveat.outputs.output_table import Described, OutputTable
@@ -292,11 +292,7 @@ def _of_table(
             Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",
                     "remove these columns before the table leaves: they are for this check alone")
         )  # fmt: skip
-    return Checked(
-        name,
-        "table",
-        tuple(barns),
-        tuple(found),
-        table.names,
-        Counts.of(name, output, rules, checksum),
-    )
+    counts = Counts.of(name, output, rules, checksum)
+    if counts is not None:
+        found += band_findings(counts, rules)
+    return Checked(name, "table", tuple(barns), tuple(found), table.names, counts)

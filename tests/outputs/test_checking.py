@@ -293,3 +293,14 @@ def test_semicolons_mean_decimal_commas() -> None:
     assert verdict_on("Region;n\nNord;50\nOst;60\n") == ("safe", [])
     # With other delimiters commas stand between thousands.
     assert verdict_on('region,count\na,"1,050"\nb,"2,057"\n') == ("safe", [])
+
+
+def test_numbers_with_decimals_are_hardly_the_only_key() -> None:
+    text = "avg income,count\n1234.5,20\n999.0,30\n"
+    assert verdict_on(text) == ("needs review", ["what avg income holds is not known"])
+    assert verdict_on(text, keys=("avg income",)) == ("safe", [])
+    assert verdict_on("year,count\n2020,50\n2021,60\n") == ("safe", [])
+    assert verdict_on("region,grade,count\na,1.5,50\na,2.5,60\nb,1.5,45\nb,2.5,63\n") == (
+        "safe",
+        [],
+    )

@@ -16,6 +16,7 @@ __all__ = [
     "SMALLEST_BASE",
     "Limits",
     "base_of",
+    "has_decimals",
     "is_numeric",
     "last_place",
     "limits",
@@ -65,6 +66,14 @@ def mostly_numbers(column: Column, decimal: str | None = None) -> bool:
         return True
     found = [one for one in _as_written(_levels(column), decimal) if one is None or one == one]
     return 2 * found.count(None) < len(found)
+
+
+def has_decimals(column: Column, decimal: str | None = None) -> bool:
+    """Whether cells are numbers and some of them are not whole."""
+    if not is_numeric(column, decimal):
+        return False
+    values = numbers(column, "", decimal)
+    return bool(np.any(values[np.isfinite(values)] % 1 != 0))
 
 
 def numbers(column: Column, name: str, decimal: str | None = None) -> Floats:

@@ -15,6 +15,7 @@ from caveat.outputs.cell_numbers import (
     SMALLEST_BASE,
     Limits,
     base_of,
+    has_decimals,
     is_numeric,
     limits,
     mostly_numbers,
@@ -195,6 +196,12 @@ class OutputTable:
         rest = tuple(name for name in table.names if name not in others)
         unknown = _unknown(table, rest, described.keys, decimal)
         keys = tuple(name for name in rest if name not in unknown)
+        if (
+            len(keys) == 1
+            and keys[0] not in described.keys
+            and has_decimals(table[keys[0]], decimal)
+        ):
+            unknown += keys  # a statistic, it seems
 
         def column(name: str) -> Floats:
             return unmarked(numbers(table[name], name, decimal), marks)

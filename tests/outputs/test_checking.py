@@ -304,3 +304,37 @@ def test_numbers_with_decimals_are_hardly_the_only_key() -> None:
         "safe",
         [],
     )
+
+
+GROUPS = {
+    "Total": (375, 188, 187), "east": (75, 38, 37), "coast": (210, 105, 105),
+    "islands": (60, 30, 30), "north": (80, 40, 40), "west": (70, 35, 35), "south": (90, 45, 45),
+}  # fmt: skip
+
+
+def with_groups(*hidden: tuple[str, str]) -> str:
+    """Write a table with a subtotal of three regions, and hide some of its cells."""
+    lines = [
+        f"{region},{sex},{'*' if (region, sex) in hidden else count}"
+        for region, counts in GROUPS.items()
+        for sex, count in zip(("Total", "f", "m"), counts, strict=True)
+    ]
+    return "\n".join(["region,sex,count", *lines, ""])
+
+
+def test_subtotals_of_codes_are_seen() -> None:
+    assert verdict_on(with_groups()) == ("safe", [])
+    assert verdict_on(with_groups().replace("375", "376"))[1] == [
+        "rows 1, 2 and 3: the total is not the sum of its cells"
+    ]
+    # Through its group, or in two steps, a hidden cell can be computed.
+    assert verdict_on(with_groups(("north", "f"))) == (
+        "refuse",
+        ["hidden cells can be computed from the totals: region north, sex f"],
+    )
+    both = ("north", "f"), ("north", "m")
+    assert verdict_on(with_groups(*both))[0] == "refuse"
+    # A hidden cell outside the group does not protect one inside.
+    crossed = (*both, ("south", "f"), ("south", "m"))
+    assert verdict_on(with_groups(*crossed))[0] == "refuse"
+    assert verdict_on(with_groups(*both, ("west", "f"), ("west", "m"))) == ("safe", [])

@@ -14,6 +14,7 @@ from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.outputs.checking import check_table
 from caveat.outputs.differencing import (
+    Cells,
     Counts,
     band_findings,
     compare_counts,
@@ -239,7 +240,12 @@ def test_what_is_passed_over_for_rounding_is_said_unless_it_is_declared() -> Non
 
 
 def test_bands_of_one_table() -> None:
-    cells = {("0-19", "f"): 50.0, ("0-18", "f"): 47.0, ("0-19", "m"): 80.0, ("0-18", "m"): 60.0}
+    cells: Cells = {
+        ("0-19", "f"): 50.0,
+        ("0-18", "f"): 47.0,
+        ("0-19", "m"): 80.0,
+        ("0-18", "m"): 60.0,
+    }
     table = Counts("t", ("age", "sex"), cells, {("0-19", ""): 130.0, ("0-18", ""): 107.0})
     (found,) = band_findings(table, Rules())
     assert found.verdict is Verdict.REFUSE
@@ -253,8 +259,9 @@ def test_bands_of_one_table() -> None:
 
 
 def test_bands_of_a_rounded_table() -> None:
-    counts = dict.fromkeys([("0-19",), ("0-18",)], 50.0) | {("0-17",): 45.0, ("20-29",): 60.0}
-    table = Counts("t", ("age",), counts | {("30-39",): 70.0, ("40-49",): 95.0}, {})
+    ages = ("0-19", "0-18", "0-17", "20-29", "30-39", "40-49")
+    cells: Cells = {(age,): n for age, n in zip(ages, (50, 50, 45, 60, 70, 95), strict=True)}
+    table = Counts("t", ("age",), cells, {})
     (found,) = band_findings(table, Rules())
     assert found.verdict is Verdict.REVIEW
     assert list(band_findings(replace(table, rounded=5), Rules())) == []

@@ -72,6 +72,7 @@ def computable(
     whole: bool = True,
     limits: Limits | None = None,
     few: int = 1,
+    gaps: bool = True,
 ) -> Computable:
     """Return which hidden cells follow from the others.
 
@@ -83,13 +84,13 @@ def computable(
         The values, NaN for hidden ones. If none is below zero, hidden ones are not either.
     slack
         By how much a total may miss the sum of its cells, for each of them.
-    known
-        Hidden cells that everybody knows to be empty.
-    whole
-        Whether values are counts.
+    known, whole
+        Hidden cells that everybody knows to be empty, and whether values are counts.
     limits, few
         What bounds that are written in hidden cells leave for them, and for how few values beside
         such bounds a hidden count is nearly known.
+    gaps
+        Whether combinations that are not in the table could be.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def computable(
     hidden = np.append(hidden, np.ones(len(absent), bool))
     shown = np.append(np.nan_to_num(values), np.zeros(len(absent)))
     # Who shows or leaves out empty cells does not hide them.
-    least = int(whole and not absent and (bool(np.any(values == 0)) or _has_gaps(places)))
+    least = int(whole and not absent and (0 in values or (gaps and _has_gaps(places))))
     at_least = None if slack or signed else least
     told, near = _told(listed, matrix, hidden, shown, whole, at_least, limits, few)
     rows, n = np.flatnonzero(told).tolist(), len(places)

@@ -126,8 +126,12 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
     """
     totals = totals_of(table.cells, counts, rules.totals, table.base / 2)
     places = [totals.place(cell) for cell in table.cells]
+    groups = [row for row, cell in enumerate(table.cells) if totals.is_group(cell)]
+    for row in groups:
+        places[row] = (None,) * len(table.keys)
+    inner = np.where(np.isin(np.arange(len(counts)), groups), np.nan, counts)
     grid = Grid([place for place in places if None not in place])
-    someone = set(left_out(places, counts, slack=table.base / 2))
+    someone = set(left_out(places, inner, slack=table.base / 2))
     empty = {
         row
         for row in np.flatnonzero(counts == 0).tolist()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.outputs.hidden_cells import Place
+from caveat.outputs.subtotals import path_of, subtotals_of
 
 __all__ = ["Totals", "totals_of"]
 
@@ -41,10 +42,13 @@ class Totals:
         For each key, values that are totals.
     perhaps
         For each key, those and the ones that may be totals.
+    parents
+        For each key, the groups of values whose subtotals are among them.
     """
 
     sure: tuple[frozenset[str], ...]
     perhaps: tuple[frozenset[str], ...]
+    parents: tuple[Mapping[str, str], ...]
 
     @property
     def doubtful(self) -> list[str]:
@@ -58,6 +62,16 @@ class Totals:
         return tuple(
             None if value in totals else value for value, totals in zip(cell, known, strict=True)
         )
+
+    def path(self, cell: tuple[str, ...], *, perhaps: bool = False) -> Place:
+        """Return the place of a cell with the groups of its values as keys of their own."""
+        pairs = zip(self.place(cell, perhaps=perhaps), self.parents, strict=True)
+        return tuple(one for value, parents in pairs for one in path_of(value, parents))
+
+    def is_group(self, cell: tuple[str, ...]) -> bool:
+        """Whether a value of a cell is a subtotal."""
+        pairs = zip(cell, self.parents, strict=True)
+        return any(value in parents.values() for value, parents in pairs)
 
 
 def totals_of(
@@ -88,14 +102,15 @@ def totals_of(
         frozenset(value for value in {cell[i] for cell in cells} if value.strip().lower() in names)
         for i in keys
     ]
+    parents = tuple(subtotals_of(cells, values, i, known[i], slack) for i in keys)
     if not np.isnan(values).any() or np.any(values < 0):
-        return Totals(tuple(known), tuple(known))
+        return Totals(tuple(known), tuple(known), parents)
     sure, perhaps = [], []
     for i in keys:
         more, maybe = _of_key(cells, values, i, known[i], names, slack)
         sure.append(known[i] | more)
         perhaps.append(known[i] | more | maybe)
-    return Totals(tuple(sure), tuple(perhaps))
+    return Totals(tuple(sure), tuple(perhaps), parents)
 
 
 def _of_key(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from caveat.outputs.grid import named_place
 from caveat.outputs.hidden_cells import Computable, Place, computable
 from caveat.outputs.output_table import OutputTable
 from caveat.outputs.statbarns import Rules, Verdict
-from caveat.outputs.total_names import totals_of
+from caveat.outputs.total_names import Totals, totals_of
 
 __all__ = ["SLACK", "found_in", "totals_findings"]
 
@@ -74,18 +74,17 @@ def totals_findings(
     slack = base / 2 if base else last_place(values) / 2
     totals = totals_of(table.cells, values, rules.totals, slack)
     places = [totals.place(cell) for cell in table.cells]
-    sums = _sums(places, values, slack)
+    sums = _sums(places, values, slack, totals.parents)
     found, rested = Computable(), sums.beside
     if base:  # rounded totals settle nothing
         rested = bool((rested or totals.doubtful) and guessed)
     elif not sums.over:
-        found = _audited(table, column, places, values, slack, rules)
+        found = _audited(table, column, totals, values, slack, rules)
         told = sums.told.union(found.rows)
         found, rested = replace(found, rows=tuple(sorted(told))), rested and not found.complete
     yield from _computed(table, column, found)
     if totals.doubtful and not base:
-        places = [totals.place(cell, perhaps=True) for cell in table.cells]
-        perhaps = _audited(table, column, places, values, slack, rules)
+        perhaps = _audited(table, column, totals, values, slack, rules, perhaps=True)
         yield from _perhaps(table, totals.doubtful, sorted({*perhaps.rows} - {*found.rows}))
     if rested:
         yield Finding(
@@ -104,18 +103,22 @@ def totals_findings(
     )  # fmt: skip
 
 
-def _sums(places: Sequence[Place], values: Floats, slack: float) -> _Sums:
-    """Compare totals with the sums of the cells that differ from them in one key."""
-    parts: dict[tuple[int, Place], Rows] = defaultdict(list)
+def _sums(
+    places: Sequence[Place], values: Floats, slack: float, parents: Sequence[Mapping[str, str]]
+) -> _Sums:
+    """Compare totals and subtotals with the sums of cells that differ from them in one key."""
+    parts: dict[tuple[int, Place, str | None], Rows] = defaultdict(list)
     for row, place in enumerate(places):
         for i, value in enumerate(place):
             if value is not None:
-                parts[i, place[:i] + place[i + 1 :]].append(row)
+                parts[i, place[:i] + place[i + 1 :], parents[i].get(value)].append(row)
     signed = bool(np.any(values < 0))
     wrong, told, beside, over = set(), set(), False, False
     for row, place in enumerate(places):
-        for i in (i for i, value in enumerate(place) if value is None):
-            rows = parts.get((i, place[:i] + place[i + 1 :]), [])
+        for i, value in enumerate(place):
+            if value is not None and value not in parents[i].values():
+                continue
+            rows = parts.get((i, place[:i] + place[i + 1 :], value), [])
             hidden = [one for one in rows if math.isnan(values[one])]
             left = values[row] - np.nansum(values[rows])
             if not rows or math.isnan(left):
@@ -131,19 +134,22 @@ def _sums(places: Sequence[Place], values: Floats, slack: float) -> _Sums:
 
 
 def _audited(
-    table: OutputTable, column: str | None, places: Sequence[Place], values: Floats, slack: float,
-    rules: Rules,
+    table: OutputTable, column: str | None, totals: Totals, values: Floats, slack: float,
+    rules: Rules, *, perhaps: bool = False,
 ) -> Computable:  # fmt: skip
     """Run the exact audit on the hidden cells of a column."""
     empty = frozenset(
         row for row in np.flatnonzero(np.isnan(values)).tolist()
         if rules.is_structural(table.named(row))
     )  # fmt: skip
-    return computable(
+    places = [totals.path(cell, perhaps=perhaps) for cell in table.cells]
+    grouped = any(totals.parents)
+    found = computable(
         places, values, slack=slack, known=empty, whole=column is None,
         limits=table.limits.get(column or table.count_name),
-        few=min(FEWEST_VALUES, rules.threshold - 1),
+        few=min(FEWEST_VALUES, rules.threshold - 1), gaps=not grouped,
     )  # fmt: skip
+    return replace(found, left_out=()) if grouped else found
 
 
 def _perhaps(table: OutputTable, doubtful: Sequence[str], rows: Rows) -> Iterator[Finding]:

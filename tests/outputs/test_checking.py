@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -196,3 +198,143 @@ def test_a_folder_is_all_its_files(tmp_path: Path) -> None:
     assert [(one.name, one.verdict.value) for one in found] == [
         ("a.csv", "refuse"), ("b.csv", "safe"),
     ]  # fmt: skip
+
+
+def verdict_on(text: str, **described: Any) -> tuple[str, list[str]]:
+    """Check a table in a file, and return the verdict and the reasons."""
+    with TemporaryDirectory() as folder:
+        path = file(Path(folder), "t.csv", text)
+        said = {"t.csv": Described(**described)} if described else {}
+        found = check_files([path], described=said)
+    return found[0].verdict.value, [one.reason for one in found[0].findings]
+
+
+@pytest.mark.parametrize(
+    ("cell", "total", "verdict"),
+    [("<10", 18, "refuse"), ("<10", 17, "needs review"), ("<10", 13, "safe"), ("≤9", 18, "refuse")],
+)
+def test_bounds_in_hidden_cells_are_used(cell: str, total: int, verdict: str) -> None:
+    text = f"region,sex,count\na,f,{cell}\na,m,{cell}\na,total,{total}\n"
+    found, reasons = verdict_on(text + "b,f,60\nb,m,70\nb,total,130\n")
+    assert found == verdict
+    said = {
+        "refuse": ["hidden cells can be computed from the totals and bounds: region a, sex f; "
+                   "region a, sex m"],
+        "needs review": ["few values are left for hidden cells by the totals and bounds: region a, "
+                         "sex f; region a, sex m"],
+        "safe": [],
+    }  # fmt: skip
+    assert reasons == said[verdict]
+
+
+def test_bounds_alone_can_leave_few_values() -> None:
+    for cell, verdict in {"<2": "needs review", "≤1": "needs review", "<3": "safe"}.items():
+        assert verdict_on(f"region,count\na,{cell}\nb,60\nc,75\n")[0] == verdict
+    # Who shows empty cells does not hide them: below 2 is then 1.
+    assert verdict_on("region,count\na,<2\nb,60\nc,75\nd,0\n")[0] == "refuse"
+    for cell in ("<10 (3)", ">2 and <4"):
+        assert verdict_on(f"region,count\na,{cell}\nb,60\nc,75\n")[0] == "needs review"
+        with pytest.raises(CaveatError, match="neither a number nor hidden"):
+            verdict_on(f"region,count\na,{cell}\nb,60\nc,75\n", count="count")
+
+
+def test_bounds_in_a_cross_table() -> None:
+    text = "sex,north,south,total\nf,<10,<10,18\nm,40,50,90\n"
+    assert verdict_on(text, form="cross")[1] == [
+        "hidden cells can be computed from the totals and bounds: sex f, columns north; sex f, "
+        "columns south"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "said"),
+    [
+        ("Total:", "refuse", "hidden cells can be computed from the totals: region a, sex m"),
+        ("All persons", "refuse", "hidden cells can be computed from the totals: region a, sex m"),
+        ("", "refuse", "hidden cells can be computed from the totals: region a, sex m"),
+        ("both sexes", "needs review",
+         "if 'both sexes' is a total, hidden cells can be computed: region a, sex m"),
+        ("Insieme", "needs review",
+         "if 'Insieme' is a total, hidden cells can be computed: region a, sex m"),
+    ],
+)  # fmt: skip
+def test_totals_under_other_names_are_seen(name: str, verdict: str, said: str) -> None:
+    text = f"region,sex,count\na,f,50\na,m,*\na,{name},55\nb,f,40\nb,m,60\nb,{name},100\n"
+    assert verdict_on(text) == (verdict, [said])
+    # A category of that name that is no sum is none, and two hidden cells are none the wiser.
+    assert verdict_on(text.replace("100", "107"))[0] == "safe"
+    assert verdict_on(text.replace("a,f,50", "a,f,*"))[0] == "safe"
+
+
+def test_a_note_below_a_table_is_no_hidden_cell() -> None:
+    text = 'region,count\nnorth,30\nsouth,*\ntotal,33\n"Source: office",\n'
+    assert verdict_on(text) == (
+        "refuse",
+        ["hidden cells can be computed from the totals: region south"],
+    )
+    assert verdict_on("region,count\nnorth,30\nsouth,45\nSource: office,\n") == ("safe", [])
+
+
+def test_semicolons_mean_decimal_commas() -> None:
+    low = "rows 1 and 2: fewer than 10 persons"
+    not_whole = "counts are not whole: the rules are about persons, not about weights or noise"
+    assert verdict_on("Region;Anzahl\nNord;3,000\nOst;4,125\n") == ("refuse", [low, not_whole])
+    assert verdict_on('"Region";"Anzahl"\n"Nord";"1.500"\n"Ost";"2.300"\n') == (
+        "needs review",
+        [f"numbers were read with a decimal comma; with a point they are not safe: {low}"],
+    )
+    text = "Region;Anzahl\nNord;1.500\nOst;2.300\n"
+    assert verdict_on(text, decimal=",") == ("safe", [])
+    assert verdict_on(text, decimal=".") == ("refuse", [low, not_whole])
+    assert verdict_on("Region;Anzahl\nNord;3,000\nOst;4,125\n", decimal=".") == ("safe", [])
+    # Another column tells the sign, and whole numbers have none.
+    assert verdict_on("Region;n;sd\nNord;50;1.5\nOst;60;2.25\n") == ("safe", [])
+    assert verdict_on("Region;n;sd\nNord;1.500;1,5\nOst;1.600;2,25\n") == ("safe", [])
+    assert verdict_on("Region;n\nNord;50\nOst;60\n") == ("safe", [])
+    # With other delimiters commas stand between thousands.
+    assert verdict_on('region,count\na,"1,050"\nb,"2,057"\n') == ("safe", [])
+
+
+def test_numbers_with_decimals_are_hardly_the_only_key() -> None:
+    text = "avg income,count\n1234.5,20\n999.0,30\n"
+    assert verdict_on(text) == ("needs review", ["what avg income holds is not known"])
+    assert verdict_on(text, keys=("avg income",)) == ("safe", [])
+    assert verdict_on("year,count\n2020,50\n2021,60\n") == ("safe", [])
+    assert verdict_on("region,grade,count\na,1.5,50\na,2.5,60\nb,1.5,45\nb,2.5,63\n") == (
+        "safe",
+        [],
+    )
+
+
+GROUPS = {
+    "Total": (375, 188, 187), "east": (75, 38, 37), "coast": (210, 105, 105),
+    "islands": (60, 30, 30), "north": (80, 40, 40), "west": (70, 35, 35), "south": (90, 45, 45),
+}  # fmt: skip
+
+
+def with_groups(*hidden: tuple[str, str]) -> str:
+    """Write a table with a subtotal of three regions, and hide some of its cells."""
+    lines = [
+        f"{region},{sex},{'*' if (region, sex) in hidden else count}"
+        for region, counts in GROUPS.items()
+        for sex, count in zip(("Total", "f", "m"), counts, strict=True)
+    ]
+    return "\n".join(["region,sex,count", *lines, ""])
+
+
+def test_subtotals_of_codes_are_seen() -> None:
+    assert verdict_on(with_groups()) == ("safe", [])
+    assert verdict_on(with_groups().replace("375", "376"))[1] == [
+        "rows 1, 2 and 3: the total is not the sum of its cells"
+    ]
+    # Through its group, or in two steps, a hidden cell can be computed.
+    assert verdict_on(with_groups(("north", "f"))) == (
+        "refuse",
+        ["hidden cells can be computed from the totals: region north, sex f"],
+    )
+    both = ("north", "f"), ("north", "m")
+    assert verdict_on(with_groups(*both))[0] == "refuse"
+    # A hidden cell outside the group does not protect one inside.
+    crossed = (*both, ("south", "f"), ("south", "m"))
+    assert verdict_on(with_groups(*crossed))[0] == "refuse"
+    assert verdict_on(with_groups(*both, ("west", "f"), ("west", "m"))) == ("safe", [])

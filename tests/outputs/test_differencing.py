@@ -13,7 +13,13 @@ import pytest
 from caveat.datasets import survey
 from caveat.errors import CaveatError
 from caveat.outputs.checking import check_table
-from caveat.outputs.differencing import Counts, compare_counts, differencing_findings
+from caveat.outputs.differencing import (
+    Cells,
+    Counts,
+    band_findings,
+    compare_counts,
+    differencing_findings,
+)
 from caveat.outputs.statbarns import Rules, Verdict
 
 
@@ -231,3 +237,31 @@ def test_what_is_passed_over_for_rounding_is_said_unless_it_is_declared() -> Non
     (sure,) = differencing_findings(exact[0], exact[1:], Rules())
     assert sure.verdict is Verdict.REFUSE
     assert Counts.from_entry(said[0].entry()).rounded == 5
+
+
+def test_bands_of_one_table() -> None:
+    cells: Cells = {
+        ("0-19", "f"): 50.0,
+        ("0-18", "f"): 47.0,
+        ("0-19", "m"): 80.0,
+        ("0-18", "m"): 60.0,
+    }
+    table = Counts("t", ("age", "sex"), cells, {("0-19", ""): 130.0, ("0-18", ""): 107.0})
+    (found,) = band_findings(table, Rules())
+    assert found.verdict is Verdict.REFUSE
+    assert found.reason == (
+        "bands of the table tell of fewer than 10 persons together: age 19 to below 20, sex f"
+    )
+    assert list(band_findings(table, Rules(threshold=3))) == []
+    # Bands of different groups are about different persons.
+    other = Counts("t", ("age", "sex"), {("0-19", "f"): 50.0, ("0-18", "m"): 47.0}, {})
+    assert list(band_findings(other, Rules())) == []
+
+
+def test_bands_of_a_rounded_table() -> None:
+    ages = ("0-19", "0-18", "0-17", "20-29", "30-39", "40-49")
+    cells: Cells = {(age,): n for age, n in zip(ages, (50, 50, 45, 60, 70, 95), strict=True)}
+    table = Counts("t", ("age",), cells, {})
+    (found,) = band_findings(table, Rules())
+    assert found.verdict is Verdict.REVIEW
+    assert list(band_findings(replace(table, rounded=5), Rules())) == []

@@ -115,3 +115,29 @@ def test_large_tables_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("caveat.outputs.hidden_cells.MOST_GRID", 3)
     places: list[Place] = [("n", None), ("s", None), (None, "f"), (None, "m")]
     assert not computable(places, np.array([20, X, 30, X])).complete
+
+
+def test_bounds_that_are_written_are_limits() -> None:
+    places: list[Place] = [("f",), ("m",), (None,)]
+    free = np.full(3, np.inf)
+    limits = -free, np.array([9.0, 9.0, np.inf])  # both are <10
+    told = computable(places, np.array([np.nan, np.nan, 18]), limits=limits, few=3)
+    assert (told.rows, told.near) == ((0, 1), ())
+    told = computable(places, np.array([np.nan, np.nan, 17]), limits=limits, few=3)
+    assert (told.rows, told.near) == ((), (0, 1))  # 8 or 9
+    told = computable(places, np.array([np.nan, np.nan, 16]), limits=limits, few=3)
+    assert (told.rows, told.near) == ((), ())
+    at_least = np.array([7.0, -np.inf, -np.inf]), free
+    told = computable(places, np.array([np.nan, np.nan, 7]), limits=at_least)
+    assert told.rows == (0, 1)  # all of them
+    # A bound on a hidden total counts too.
+    limits = -np.full(4, np.inf), np.array([np.inf, np.inf, 50, np.inf])
+    told = computable([*places, ("x",)], np.array([np.nan, 20, np.nan, 30]), limits=limits)
+    assert told.rows == (0, 2)  # 20 and 30 are all of them
+
+
+def test_amounts_that_are_known_closely() -> None:
+    limits = np.array([95.0, -np.inf, -np.inf]), np.full(3, np.inf)
+    told = computable([("f",), ("m",), (None,)], np.array([np.nan, np.nan, 100.0]), whole=False,
+                      limits=limits)  # fmt: skip
+    assert (told.rows, told.near) == ((), (0,))  # 95 to 100

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from caveat.outputs.written_cells import decimal_of, number_of
+from caveat.outputs.written_cells import bound_of, decimal_of, number_of
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,26 @@ def test_hidden_cells(text: str) -> None:
     assert math.isnan(number_of(text) or 0)
 
 
-@pytest.mark.parametrize("text", ["north", "0-19", "65+", "01a", "12,34,56", "1e400", "1,2.3,4"])
+@pytest.mark.parametrize(
+    "text",
+    ["north", "0-19", "65+", "01a", "12,34,56", "1e400", "1,2.3,4", "<10 (3)", ">2 and <4", "<",
+     "<few", "< <3", "<10 of 12"],
+)  # fmt: skip
 def test_what_is_no_number(text: str) -> None:
     assert number_of(text) is None
     assert number_of(text, ",") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("<10", ("<", 10)), ("< 5", ("<", 5)), ("≤1", ("<=", 1)), ("<= 1", ("<=", 1)),
+        ("&lt;10", ("<", 10)), (">5", (">", 5)), ("≥ 1,000", (">=", 1000)), ("<10*", ("<", 10)),
+        ("10", None), ("*", None), ("<10 (3)", None), (">2 and <4", None), ("<>3", None),
+    ],
+)  # fmt: skip
+def test_a_bound_is_a_sign_and_a_number(text: str, bound: tuple[str, float] | None) -> None:
+    assert bound_of(text) == bound
 
 
 def test_the_decimal_sign_is_seen_only_where_one_fits() -> None:

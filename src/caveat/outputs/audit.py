@@ -26,6 +26,7 @@ __all__ = ["Interval", "Leak", "bounds", "insiders", "recoverable", "room", "too
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 SLACK = 1e-6  # of a linear program, relative to the largest published value
 
 
@@ -165,6 +166,7 @@ def bounds(
     whole: bool = False,
     least: int = 0,
     seconds: float = np.inf,
+    limits: Limits | None = None,
 ) -> list[Interval]:
     """Bound hidden cells by linear programs (HiGHS).
 
@@ -182,6 +184,8 @@ def bounds(
         What everybody knows each inner cell to have: 1 where it is known which cells are empty.
     seconds
         When to stop; cells that come later have no interval.
+    limits
+        The least and the largest value of each cell, infinite where nothing is said of it.
 
     Examples
     --------
@@ -190,8 +194,12 @@ def bounds(
     >>> found[0].low, found[0].high
     (0.0, 6.0)
     """
-    given = sp.csc_array(matrix)
-    equations = _loose(given, np.asarray(values, float), ~np.asarray(hidden, bool))
+    given, values, published = sp.csc_array(matrix), np.asarray(values, float), ~np.asarray(hidden)
+    low = np.full(given.shape[0], float(least))
+    ends = low, np.full(len(low), np.inf)
+    if limits is not None:
+        given, values, published, ends = _within(given, values, published, ends, limits)
+    equations = _loose(given, values, published)
     slack = SLACK * max(1.0, float(np.abs(values).max(initial=0)))
     out = []
     end = time.monotonic() + seconds
@@ -199,12 +207,27 @@ def bounds(
         if time.monotonic() > end:
             break
         rows = given.indices[given.indptr[cell] : given.indptr[cell + 1]]
-        low, high = _ends(equations, rows, least)
+        least_sum, largest = _ends(equations, rows, ends)
         if whole:
-            low = float(ceil(low - slack))
-            high = float(floor(high + slack)) if np.isfinite(high) else high
-        out.append(Interval(int(cell), low, high))
+            least_sum = float(ceil(least_sum - slack))
+            largest = float(floor(largest + slack)) if np.isfinite(largest) else largest
+        out.append(Interval(int(cell), least_sum, largest))
     return out
+
+
+def _within(
+    given: Any, values: NDArray[np.float64], published: Bools, ends: Limits, limits: Limits
+) -> tuple[Any, NDArray[np.float64], Bools, Limits]:
+    """Write limits of hidden cells as equations: a cell less one more unknown, which has them."""
+    cells = np.flatnonzero(~published & (np.isfinite(limits[0]) | np.isfinite(limits[1])))
+    minus = -sp.eye_array(len(cells), dtype=given.dtype)
+    wider = sp.csc_array(sp.block_array([[given, given[:, cells]], [None, minus]], format="csc"))
+    low, high = (np.append(end, limit[cells]) for end, limit in zip(ends, limits, strict=True))
+    more = np.zeros(len(cells))
+    return (
+        wider, np.append(values, more), np.append(published, np.ones(len(cells), bool)),
+        (low, high),
+    )  # fmt: skip
 
 
 class _Loose(NamedTuple):
@@ -240,7 +263,7 @@ def _loose(given: Any, values: NDArray[np.float64], published: Bools) -> _Loose:
     return _Loose(lines, shown, known, np.asarray(parts[lines.shape[0] :], np.int64))
 
 
-def _ends(given: _Loose, rows: Ints, least: int) -> tuple[float, float]:
+def _ends(given: _Loose, rows: Ints, limits: Limits) -> tuple[float, float]:
     """Return the least and the largest sum of some inner cells."""
     from scipy.optimize import linprog
 
@@ -250,7 +273,7 @@ def _ends(given: _Loose, rows: Ints, least: int) -> tuple[float, float]:
     lines = given.lines[:, inside]
     used = np.diff(lines.indptr) > 0
     if not used.any():
-        return base + least * len(open_), np.inf if len(open_) else base
+        return base + float(limits[0][open_].sum()), np.inf if len(open_) else base
     cost = np.isin(inside, open_).astype(float)
     ends = []
     for sign in (1, -1):
@@ -258,7 +281,7 @@ def _ends(given: _Loose, rows: Ints, least: int) -> tuple[float, float]:
             sign * cost,
             A_eq=lines[used],
             b_eq=given.shown[used],
-            bounds=(least, None),
+            bounds=np.column_stack(limits)[inside],
             method="highs",
         )
         ends.append(sign * float(found.fun) if found.status == 0 else -sign * np.inf)

@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.outputs.written_cells import decimal_of, number_of
+from caveat.outputs.written_cells import bound_of, decimal_of, number_of
 from caveat.table import Column, Table
 
 __all__ = [
     "SMALLEST_BASE",
+    "Limits",
     "base_of",
+    "has_decimals",
     "is_numeric",
     "last_place",
+    "limits",
     "mostly_numbers",
     "numbers",
     "rounded_to",
@@ -24,6 +27,8 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Limits = tuple[Floats, Floats]
+"""For each cell the least and the largest value that a bound in it leaves, infinite without one."""
 
 # Fewer counts, or even ones, are multiples of a number by chance.
 FEWEST_ROUNDED, SMALLEST_BASE = 6, 3
@@ -63,6 +68,14 @@ def mostly_numbers(column: Column, decimal: str | None = None) -> bool:
     return 2 * found.count(None) < len(found)
 
 
+def has_decimals(column: Column, decimal: str | None = None) -> bool:
+    """Whether cells are numbers and some of them are not whole."""
+    if not is_numeric(column, decimal):
+        return False
+    values = numbers(column, "", decimal)
+    return bool(np.any(values[np.isfinite(values)] % 1 != 0))
+
+
 def numbers(column: Column, name: str, decimal: str | None = None) -> Floats:
     """Return the cells as numbers, NaN where a cell is hidden or missing.
 
@@ -86,6 +99,37 @@ def numbers(column: Column, name: str, decimal: str | None = None) -> Floats:
             )
     of_level = [math.nan if number is None else number for number in found]
     return np.array([*of_level, *([math.nan] * len(column.missing))])[column.codes]
+
+
+def limits(column: Column, decimal: str | None = None, *, whole: bool = True) -> Limits | None:
+    """Return what bounds that are written in hidden cells leave for them; None if there are none.
+
+    Parameters
+    ----------
+    column, decimal
+        As for :func:`numbers`.
+    whole
+        Whether cells are counts: below 10 is then 9 at most.
+    """
+    if column.kind.is_number:
+        return None
+    levels = [str(level) for level in column.levels.tolist()]
+    if decimal is None:
+        fits = (sign for sign in (".", ",") if None not in (number_of(x, sign) for x in levels))
+        decimal = next(fits, ".")
+    ends = [_ends(bound_of(level, decimal), whole) for level in levels]
+    low, high = np.array([*ends, *([(-math.inf, math.inf)] * len(column.missing))]).T
+    found = low[column.codes], high[column.codes]
+    return found if np.isfinite(found).any() else None
+
+
+def _ends(bound: tuple[str, float] | None, whole: bool) -> tuple[float, float]:
+    sign, number = bound or ("", 0.0)
+    if sign[:1] == "<":
+        return -math.inf, math.ceil(number) - 1 if whole and sign == "<" else number
+    if sign[:1] == ">":
+        return math.floor(number) + 1 if whole and sign == ">" else number, math.inf
+    return -math.inf, math.inf
 
 
 def base_of(declared: int | None, counts: Floats | None) -> int:

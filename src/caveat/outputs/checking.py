@@ -11,8 +11,9 @@ from typing import Any
 from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import written_decimal
-from caveat.outputs.differencing import Counts, differencing_findings
+from caveat.outputs.differencing import Counts, band_findings, differencing_findings
 from caveat.outputs.finding import Checked, Finding
+from caveat.outputs.notes import without_notes
 from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.own import (
     MANIFEST,
@@ -168,7 +169,10 @@ def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
         if is_table:
             checksum = sha256(path.read_bytes()).hexdigest()
             table, decimal = _read(path, described)
-            return _of_table(name, table, rules, described, checksum, decimal)
+            done = _of_table(name, table, rules, described, checksum, decimal)
+            if decimal is None and is_text(path) and _by_semicolons(path, table):
+                return _either_sign(path, table, done, rules, described)
+            return done
     except CaveatError as error:
         if error.where and str(path) in error.where:
             raise
@@ -187,6 +191,34 @@ def _read(path: Path, described: Described | None) -> tuple[Table, str | None]:
         decimal = ","  # 1.500 was 1.5, and is fifteen hundred
         table = read(path, decimal=decimal)
     return table, decimal
+
+
+def _by_semicolons(path: Path, table: Table) -> bool:
+    """Whether fields stand between semicolons, as where the comma is the decimal sign."""
+    with path.open("rb") as file:
+        header = file.readline()
+    inside = b"".join(header.split(b'"')[::2])
+    return len(table.names) > 1 and inside.count(b";") == len(table.names) - 1
+
+
+def _either_sign(
+    path: Path, points: Table, by_points: Checked, rules: Rules, described: Described | None
+) -> Checked:
+    """Read a file with semicolons by decimal commas, and see what points would have told."""
+    commas = read(path, decimal=",")
+    if commas == points or written_decimal(commas) == ".":
+        return by_points
+    done = _of_table(
+        path.name, commas, rules, described, sha256(path.read_bytes()).hexdigest(), ","
+    )
+    if by_points.verdict.severity <= done.verdict.severity:
+        return done
+    reason = "numbers were read with a decimal comma; with a point they are not safe: "
+    doubt = Finding(
+        "unknown", Verdict.REVIEW, reason + by_points.findings[0].reason,
+        'say decimal = "," or decimal = "." in [[output]] of the rules',
+    )  # fmt: skip
+    return replace(done, findings=(*done.findings, doubt))
 
 
 def _custom(name: str, reason: str) -> Checked:
@@ -246,6 +278,7 @@ def _of_table(
         findings = tuple(survival_findings(table, rules))
         return Checked(name, "survival table", survival_barns(table), findings, table.names)
     told = described or Described()
+    table, notes = without_notes(table, rules.totals)
     output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal), rules.totals)
     if output is None:
         reason = "no column is a statistic that is known, and nothing about it was checked"
@@ -253,17 +286,13 @@ def _of_table(
     barns = {one.barn.name: None for one in output.statistics.values()}
     if output.counts is not None:
         barns = {"frequencies": None} | barns
-    found = [*table_findings(output, rules)]
+    found = [*notes, *table_findings(output, rules)]
     if output.largest:
         found.append(
             Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",
                     "remove these columns before the table leaves: they are for this check alone")
         )  # fmt: skip
-    return Checked(
-        name,
-        "table",
-        tuple(barns),
-        tuple(found),
-        table.names,
-        Counts.of(name, output, rules, checksum),
-    )
+    counts = Counts.of(name, output, rules, checksum)
+    if counts is not None:
+        found += band_findings(counts, rules)
+    return Checked(name, "table", tuple(barns), tuple(found), table.names, counts)

@@ -19,13 +19,13 @@ from scipy.special import gammainc
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.outputs.bands import between
+from caveat.outputs.bands import between, within
 from caveat.outputs.cell_numbers import SMALLEST_BASE, base_of, rounded_to
 from caveat.outputs.finding import Finding, named_in_words
 from caveat.outputs.output_table import OutputTable
 from caveat.outputs.statbarns import Rules, Verdict
 
-__all__ = ["Counts", "Difference", "compare_counts", "differencing_findings"]
+__all__ = ["Counts", "Difference", "band_findings", "compare_counts", "differencing_findings"]
 
 Cells = Mapping[tuple[str, ...], float | None]
 Some = TypeVar("Some")
@@ -355,6 +355,33 @@ def differencing_findings(
                 f"than {rules.threshold}: {named_in_words([one.cell for one in perhaps])}",
                 f"see whether both are of the same data; if so, {REMEDY}",
             )
+
+
+def band_findings(table: Counts, rules: Rules) -> Iterator[Finding]:
+    """Compare bands of one table that overlap: 0-19 and 0-18 in it give those who are 19."""
+    if table.rounded is not None and table.base:
+        return  # rounding is a remedy
+    found: list[dict[str, str]] = []
+    for i, name in enumerate(table.keys):
+        lines: dict[tuple[str, ...], dict[str, float]] = {}
+        for cell, count in (*table.cells.items(), *table.totals.items()):
+            if cell[i]:
+                rest = cell[:i] + cell[i + 1 :]
+                lines.setdefault(rest, {})[cell[i]] = math.nan if count is None else count
+        others = table.keys[:i] + table.keys[i + 1 :]
+        for rest, counts in lines.items():
+            beside = {other: value for other, value in zip(others, rest, strict=True) if value}
+            found += [{name: band} | beside for band in within(counts, rules.threshold, name)]
+    if found:
+        base = table.base
+        yield Finding(
+            "differencing",
+            Verdict.REVIEW if base else Verdict.REFUSE,
+            f"bands of the table tell of fewer than {rules.threshold} persons together: "
+            + named_in_words(found)
+            + (f" (counts look rounded to {base}; if they are, say rounded = {base})" * bool(base)),
+            "publish bands that do not overlap, or make the difference larger: merge, or round",
+        )
 
 
 def _if_not_rounded(new: Counts, other: Counts, rules: Rules) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from caveat.outputs.hidden_cells import Place, levels_of
 
-__all__ = ["Grid", "lines_of", "named_place", "place_of"]
+__all__ = ["Grid", "lines_of", "named_place"]
 
 
 class Grid:
@@ -72,11 +72,6 @@ def lines_of(places: Sequence[Place]) -> Iterator[tuple[int, list[int]]]:
         for row in inner:
             groups[places[row][:i] + places[row][i + 1 :]].append(row)
         yield from ((i, rows) for rows in groups.values())
-
-
-def place_of(cell: tuple[str, ...], totals: frozenset[str]) -> Place:
-    """Return the values of the keys, None where they say that a cell is a total."""
-    return tuple(None if value.strip().lower() in totals else value for value in cell)
 
 
 def named_place(keys: Sequence[str], place: Place) -> dict[str, str]:

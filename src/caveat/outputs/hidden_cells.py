@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.outputs.audit import bounds, recoverable
+from caveat.outputs.cell_numbers import Limits
 
 __all__ = ["Computable", "Place", "computable", "left_out", "levels_of"]
 
@@ -27,6 +28,7 @@ Place = tuple[str | None, ...]
 
 MOST_CELLS, MOST_GRID = 20_000, 50_000
 MOST_BOUNDS, SECONDS = 50, 5.0
+SHARE = 0.1  # of its value: a hidden cell that is known more closely is nearly known
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,14 @@ class Computable:
         Cells that are not in the table, have persons, and can be computed.
     complete
         Whether all hidden cells were looked at.
+    near
+        The rows of hidden cells for which bounds that are written leave few values.
     """
 
     rows: tuple[int, ...] = ()
     left_out: tuple[Place, ...] = ()
     complete: bool = True
+    near: tuple[int, ...] = ()
 
     __repr__ = without_values
 
@@ -65,6 +70,9 @@ def computable(
     slack: float = 0.0,
     known: frozenset[int] = frozenset(),
     whole: bool = True,
+    limits: Limits | None = None,
+    few: int = 1,
+    gaps: bool = True,
 ) -> Computable:
     """Return which hidden cells follow from the others.
 
@@ -76,10 +84,13 @@ def computable(
         The values, NaN for hidden ones. If none is below zero, hidden ones are not either.
     slack
         By how much a total may miss the sum of its cells, for each of them.
-    known
-        Hidden cells that everybody knows to be empty.
-    whole
-        Whether values are counts.
+    known, whole
+        Hidden cells that everybody knows to be empty, and whether values are counts.
+    limits, few
+        What bounds that are written in hidden cells leave for them, and for how few values beside
+        such bounds a hidden count is nearly known.
+    gaps
+        Whether combinations that are not in the table could be.
 
     Examples
     --------
@@ -96,22 +107,21 @@ def computable(
         return Computable(complete=not hidden.any())
     signed = bool(np.any(values < 0))
     absent = [] if signed else left_out(places, values, slack=slack)
-    if not hidden.any() and not absent:
-        return Computable()
     listed = [*places, *absent]
-    matrix = _matrix(listed)
+    matrix = _matrix(listed) if hidden.any() or absent else None
     if matrix is None:
-        return Computable(complete=False)
+        return Computable(complete=not hidden.any() and not absent)
     hidden = np.append(hidden, np.ones(len(absent), bool))
     shown = np.append(np.nan_to_num(values), np.zeros(len(absent)))
     # Who shows or leaves out empty cells does not hide them.
-    least = int(whole and not absent and (bool(np.any(values == 0)) or _has_gaps(places)))
-    told = _told(listed, matrix, hidden, shown, whole, None if slack or signed else least)
-    rows = np.flatnonzero(told)
-    n = len(places)
+    least = int(whole and not absent and (0 in values or (gaps and _has_gaps(places))))
+    at_least = None if slack or signed else least
+    told, near = _told(listed, matrix, hidden, shown, whole, at_least, limits, few)
+    rows, n = np.flatnonzero(told).tolist(), len(places)
     return Computable(
-        tuple(int(row) for row in rows if row < n),
+        tuple(row for row in rows if row < n),
         tuple(listed[row] for row in rows if row >= n),
+        near=tuple(row for row in np.flatnonzero(near & ~told).tolist() if row < n),
     )
 
 
@@ -122,17 +132,36 @@ def _told(
     shown: Floats,
     whole: bool,
     least: int | None,
-) -> NDArray[np.bool_]:
-    """Return which hidden cells follow: by rank, and by bounds if there is a least value."""
+    limits: Limits | None,
+    few: int,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which hidden cells follow: by rank, and by bounds if there is a least value.
+
+    And which nearly do so, where bounds are written.
+    """
     inner = np.array([None not in place for place in places])
     plain = _plain_sums(places, matrix, hidden, inner)
     secret = hidden & ~plain & (np.diff(matrix.indptr) > 0)
     told: NDArray[np.bool_] = recoverable(matrix, hidden & ~plain) & secret
-    if least is not None:
-        rest = np.flatnonzero(secret & ~told & inner)[:MOST_BOUNDS].tolist()
-        for one in bounds(matrix, shown, hidden, rest, whole=whole, least=least, seconds=SECONDS):
-            told[one.cell] |= one.high - one.low <= (0 if whole else 1e-9 * max(one.high, 1.0))
-    return told
+    near = np.zeros(len(places), bool)
+    if least is None:
+        return told, near
+    low, high = ends = -np.full(len(places), np.inf), np.full(len(places), np.inf)
+    if limits is not None:  # nothing is written in cells that are left out
+        low[: len(limits[0])], high[: len(limits[1])] = limits
+    said: NDArray[np.bool_] = np.isfinite(low) | np.isfinite(high)
+    rest = np.flatnonzero(secret & ~told & (inner | said))
+    rest = rest[np.argsort(~said[rest], kind="stable")][:MOST_BOUNDS]
+    for one in bounds(
+        matrix, shown, hidden, rest.tolist(), whole=whole, least=least, seconds=SECONDS,
+        limits=ends if said.any() else None,
+    ):  # fmt: skip
+        width = one.high - one.low
+        told[one.cell] |= width <= (0 if whole else 1e-9 * max(one.high, 1.0))
+        near[one.cell] = bool(said.any()) and (
+            width < SHARE * one.low or (whole and width + 1 < few)
+        )
+    return told, near
 
 
 def _plain_sums(

@@ -13,8 +13,11 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.cell_numbers import (
     SMALLEST_BASE,
+    Limits,
     base_of,
+    has_decimals,
     is_numeric,
+    limits,
     mostly_numbers,
     numbers,
     written_decimal,
@@ -125,6 +128,8 @@ class OutputTable:
         Keys whose values have one value of another by their nature.
     rounded
         The base that counts are said to be rounded to; None if nothing is said.
+    limits
+        What bounds in hidden cells leave for them, by columns that have such bounds.
     """
 
     keys: tuple[str, ...]
@@ -140,6 +145,7 @@ class OutputTable:
     guessed: bool = False
     nested: tuple[str, ...] = ()
     rounded: int | None = None
+    limits: Mapping[str, Limits] = field(default_factory=dict)
 
     __repr__ = without_values
 
@@ -190,6 +196,12 @@ class OutputTable:
         rest = tuple(name for name in table.names if name not in others)
         unknown = _unknown(table, rest, described.keys, decimal)
         keys = tuple(name for name in rest if name not in unknown)
+        if (
+            len(keys) == 1
+            and keys[0] not in described.keys
+            and has_decimals(table[keys[0]], decimal)
+        ):
+            unknown += keys  # a statistic, it seems
 
         def column(name: str) -> Floats:
             return unmarked(numbers(table[name], name, decimal), marks)
@@ -217,6 +229,7 @@ class OutputTable:
             value is not None and count == value,
             described.nested,
             described.rounded,
+            _limits(table, count, tuple(statistics), decimal),
         )
 
     @property
@@ -317,6 +330,15 @@ def _counts(values: Floats, name: str) -> Floats:
     return values
 
 
+def _limits(
+    table: Table, count: str, others: tuple[str, ...], decimal: str | None
+) -> dict[str, Limits]:
+    """Return what bounds in hidden cells of columns leave for them."""
+    names = (count, *others) if count else others
+    found = {name: limits(table[name], decimal, whole=name == count) for name in names}
+    return {name: ends for name, ends in found.items() if ends is not None}
+
+
 def _rows(table: Table, keys: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     columns = [[cell_text(value) for value in table[key].values] for key in keys]
     return tuple(zip(*columns, strict=True)) if columns else ((),) * table.n_rows
@@ -347,6 +369,9 @@ def _cross(table: Table, described: Described, decimal: str | None) -> OutputTab
     columns = {name: _counts(numbers(table[name], name, decimal), name) for name in names}
     rows = range(table.n_rows)
     keys = (side, described.across)
+    ends = {name: limits(table[name], decimal) for name in names}
+    free = np.full(table.n_rows, -np.inf), np.full(table.n_rows, np.inf)
+    low, high = np.array([found or free for found in ends.values()]).transpose(1, 2, 0)
     cells = tuple((labels[row], name) for row in rows for name in names)
     return OutputTable(
         keys,
@@ -358,6 +383,7 @@ def _cross(table: Table, described: Described, decimal: str | None) -> OutputTab
         table.names,
         tuple((row, name) for row in rows for name in names),
         rounded=described.rounded,
+        limits={described.across: (low.ravel(), high.ravel())} if any(ends.values()) else {},
     )
 
 

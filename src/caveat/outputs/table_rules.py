@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -11,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.outputs.cell_numbers import last_place, rounded_to
 from caveat.outputs.dominance import few_have_most, largest_can_be_told
-from caveat.outputs.finding import Finding, cells_in_words, named_in_words
-from caveat.outputs.grid import Grid, lines_of, named_place, place_of
-from caveat.outputs.hidden_cells import Place, computable, left_out
+from caveat.outputs.finding import Finding, cells_in_words
+from caveat.outputs.grid import Grid, lines_of, named_place
+from caveat.outputs.hidden_cells import left_out
 from caveat.outputs.output_table import OutputTable, Statistic
 from caveat.outputs.statbarns import STATBARNS, Rules, Verdict, percentile_of, plain_name
+from caveat.outputs.total_names import totals_of
+from caveat.outputs.total_rules import SLACK, found_in, totals_findings
 
 __all__ = ["dominates", "statistic_findings", "table_findings"]
 
@@ -27,8 +27,6 @@ Rows = list[int]
 COUNTS = STATBARNS["frequencies"]
 AGGREGATES = STATBARNS["linear aggregates"]
 SUMS, MEANS = ("total", "sum"), ("mean", "average")
-HIDE_MORE = "hide a second cell in each row and column with a hidden one, or use caveat tables"
-SLACK = 1e-9  # by so much, of a total, sums of decimal numbers may differ from it
 
 
 def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
@@ -38,7 +36,7 @@ def table_findings(table: OutputTable, rules: Rules) -> Iterator[Finding]:
         yield from _low(table, table.counts, rules)
         if not table.is_rounded:  # a rounded 0 is not nobody
             yield from _empty_and_full(table, table.counts, rules)
-        yield from _totals(table, None, table.counts, rules)
+        yield from totals_findings(table, None, table.counts, rules)
     yield from statistic_findings(table, rules)
 
 
@@ -96,17 +94,6 @@ def _marked(table: OutputTable) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _found(
-    table: OutputTable, rows: Sequence[int], rule: str, verdict: Verdict, what: str, remedy: str
-) -> Iterator[Finding]:
-    if len(rows) and verdict is not Verdict.SAFE:
-        cells = tuple(table.places[row] for row in rows)
-        columns = len({column for _, column in table.places}) > 1
-        yield Finding(
-            rule, verdict, f"{cells_in_words(cells, columns=columns)}: {what}", remedy, cells
-        )
-
-
 def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
     low = np.flatnonzero((counts > 0) & (counts < rules.threshold)).tolist()
     what = f"fewer than {rules.threshold} persons"
@@ -114,14 +101,14 @@ def _low(table: OutputTable, counts: Floats, rules: Rules) -> Iterator[Finding]:
         low = []  # rounding is a remedy
     if table.rounded is not None and table.base:
         odd = np.flatnonzero(np.isfinite(counts) & (counts % table.base != 0)).tolist()
-        yield from _found(
+        yield from found_in(
             table, odd, "rounded", Verdict.REFUSE,
             f"no multiple of {table.base}, to which counts are said to be rounded",
             "round all counts, totals too",
         )  # fmt: skip
     elif low and table.base:
         what += f" (counts look rounded to {table.base}; if they are, say rounded = {table.base})"
-    yield from _found(table, low, "threshold", Verdict.REFUSE, what, COUNTS.remedy)
+    yield from found_in(table, low, "threshold", Verdict.REFUSE, what, COUNTS.remedy)
     if np.any(np.isfinite(counts) & (counts % 1 != 0)):
         yield Finding(
             "weighted",
@@ -137,9 +124,14 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
 
     Keys of which one follows from another are codes of each other, or tell everything.
     """
-    places = [place_of(cell, rules.totals) for cell in table.cells]
+    totals = totals_of(table.cells, counts, rules.totals, table.base / 2)
+    places = [totals.place(cell) for cell in table.cells]
+    groups = [row for row, cell in enumerate(table.cells) if totals.is_group(cell)]
+    for row in groups:
+        places[row] = (None,) * len(table.keys)
+    inner = np.where(np.isin(np.arange(len(counts)), groups), np.nan, counts)
     grid = Grid([place for place in places if None not in place])
-    someone = set(left_out(places, counts, slack=table.base / 2))
+    someone = set(left_out(places, inner, slack=table.base / 2))
     empty = {
         row
         for row in np.flatnonzero(counts == 0).tolist()
@@ -160,13 +152,13 @@ def _empty_and_full(table: OutputTable, counts: Floats, rules: Rules) -> Iterato
         ):
             by_absence.add(filled[0])
     what = "all persons of a line of the table are in one cell: what is true of all is true of each"
-    yield from _found(table, sorted(full), "full", rules.full, what, COUNTS.remedy)
-    yield from _found(
+    yield from found_in(table, sorted(full), "full", rules.full, what, COUNTS.remedy)
+    yield from found_in(
         table, sorted(by_absence - full), "full", rules.full,
         f"{what}; combinations that are not listed are empty",
         f"list hidden cells with a sign; else {COUNTS.remedy}",
     )  # fmt: skip
-    yield from _found(
+    yield from found_in(
         table, sorted(empty), "empty", rules.empty,
         "nobody is in the cell: it says of everybody else what they are not",
         f"declare what must be empty under [[structural]] of the rules; else {COUNTS.remedy}",
@@ -191,90 +183,6 @@ def _nested(table: OutputTable, grid: Grid) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _totals(
-    table: OutputTable, column: str | None, values: Floats, rules: Rules
-) -> Iterator[Finding]:
-    """Compare totals with the cells that they are of, and see what they tell of hidden ones."""
-    places = [place_of(cell, rules.totals) for cell in table.cells]
-    parts: dict[tuple[int, Place], Rows] = defaultdict(list)
-    for row, place in enumerate(places):
-        for i, value in enumerate(place):
-            if value is not None:
-                parts[i, place[:i] + place[i + 1 :]].append(row)
-    base = table.base if column is None else rounded_to(values)
-    guessed = base and (column is not None or table.rounded is None)
-    slack = base / 2 if base else last_place(values) / 2
-    signed = bool(np.any(values < 0))
-    wrong, told, rested, over = set(), set(), False, False
-    for row, place in enumerate(places):
-        for i in (i for i, value in enumerate(place) if value is None):
-            rows = parts.get((i, place[:i] + place[i + 1 :]), [])
-            hidden = [one for one in rows if math.isnan(values[one])]
-            left = values[row] - np.nansum(values[rows])
-            if not rows or math.isnan(left):
-                continue
-            rested |= bool(hidden)
-            near = slack * (len(rows) + 1) + SLACK * abs(values[row])
-            over |= not signed and left < -near
-            if left < -near or (not hidden and left > near):
-                wrong.add(row)
-            elif not base and not signed and hidden and left <= near:
-                told.update(hidden)
-    absent: tuple[Place, ...] = ()
-    if base:  # rounded totals settle nothing
-        rested = bool(rested and guessed)
-    elif over:  # its equations are not true
-        told.clear()
-    else:
-        empty = frozenset(
-            row for row in np.flatnonzero(np.isnan(values)).tolist()
-            if rules.is_structural(table.named(row))
-        )  # fmt: skip
-        found = computable(places, values, slack=slack, known=empty, whole=column is None)
-        told.update(found.rows)
-        absent, rested = found.left_out, rested and not found.complete
-    yield from _computed(table, column, sorted(told), absent)
-    if rested:
-        yield Finding(
-            "pattern", Verdict.REVIEW,
-            "hidden cells stand beside totals: that none follows from several of them was not "
-            "computed" + (f", as numbers look rounded to {base}" if base else ""),
-            "say rounded = … in [[output]] of the rules: the base, or 1" if base
-            else "make the table with caveat tables, which audits its pattern",
-        )  # fmt: skip
-    yield from _found(
-        table, sorted(wrong), "totals", Verdict.REVIEW,
-        "the total is not the sum of its cells"
-        + (f", even if numbers are rounded to {base} as they seem to be" if guessed else ""),
-        "check how the table was made: one that is wrong, or has subtotals among its cells, cannot "
-        "be checked",
-    )  # fmt: skip
-
-
-def _computed(
-    table: OutputTable, column: str | None, rows: Rows, absent: Sequence[Place]
-) -> Iterator[Finding]:
-    """Name the hidden cells that follow from what is shown, and those that were left out."""
-    if rows:
-        cells = [table.places[row] for row in rows]
-        yield Finding(
-            "recomputed",
-            Verdict.REFUSE,
-            "hidden cells can be computed from the totals: "
-            + named_in_words([table.named(row) for row in rows]),
-            HIDE_MORE,
-            tuple((row, column or shown) for row, shown in cells),
-        )
-    if absent:
-        named = [named_place(table.keys, place) for place in absent]
-        yield Finding(
-            "recomputed",
-            Verdict.REFUSE,
-            f"cells that are left out can be computed from the totals: {named_in_words(named)}",
-            HIDE_MORE,
-        )
-
-
 def _statistic(
     table: OutputTable, name: str, statistic: Statistic, rules: Rules
 ) -> Iterator[Finding]:
@@ -297,15 +205,15 @@ def _statistic(
     elif barn.rules == ("degrees_of_freedom",) and table.counts is not None:
         few = [row for row in shown if not table.counts[row] > rules.degrees_of_freedom]
         what = f"{name} of {rules.degrees_of_freedom} or fewer persons"
-        yield from _found(table, few, "degrees_of_freedom", Verdict.REFUSE, what, barn.remedy)
+        yield from found_in(table, few, "degrees_of_freedom", Verdict.REFUSE, what, barn.remedy)
     elif table.counts is not None and barn.rules:
         shown_of_hidden = [row for row in shown if math.isnan(table.counts[row])]
         what = f"{name} is shown where the number of persons is hidden"
-        yield from _found(table, shown_of_hidden, "threshold", Verdict.REVIEW, what, barn.remedy)
+        yield from found_in(table, shown_of_hidden, "threshold", Verdict.REVIEW, what, barn.remedy)
         if barn.name == "position":
             yield from _tails(table, name, statistic.said, table.counts, shown, rules)
     if plain_name(statistic.said) in SUMS:
-        yield from _totals(table, name, statistic.values, rules)
+        yield from totals_findings(table, name, statistic.values, rules)
     if barn is AGGREGATES:
         yield from _dominance(table, name, statistic, shown, rules)
 
@@ -318,7 +226,7 @@ def _tails(
     few = [row for row in shown if counts[row] * min(share, 1 - share) < rules.threshold
            and counts[row] >= rules.threshold]  # fmt: skip
     what = f"fewer than {rules.threshold} persons lie on one side of {name}"
-    yield from _found(
+    yield from found_in(
         table, few, "position", Verdict.REVIEW, what, STATBARNS["position"].remedy
     )  # fmt: skip
 
@@ -353,9 +261,9 @@ def _dominance(
         nk += [row] * many
         p += [row] * ratio
     what = f"the {rules.dominance_n} largest have {rules.dominance_share:.0%} of {name} or more"
-    yield from _found(table, nk, "nk-rule", Verdict.REFUSE, what, AGGREGATES.remedy)
+    yield from found_in(table, nk, "nk-rule", Verdict.REFUSE, what, AGGREGATES.remedy)
     what = f"the second largest can tell the largest within {rules.p:.0%} ({name})"
-    yield from _found(table, p, "p-ratio", Verdict.REFUSE, what, AGGREGATES.remedy)
+    yield from found_in(table, p, "p-ratio", Verdict.REFUSE, what, AGGREGATES.remedy)
 
 
 def dominates(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["HIDDEN", "cell_text", "decimal_of", "number_of"]
+__all__ = ["HIDDEN", "bound_of", "cell_text", "decimal_of", "number_of"]
 
 HIDDEN = frozenset((
     "", "-", "--", "–", "—", "−", "*", "**", "***", ".", "..", "...", "…", ":", "/", "#", "×", "•",
@@ -16,7 +16,7 @@ HIDDEN = frozenset((
 ))  # fmt: skip
 """What stands in a cell that is hidden, in small letters; also a bound such as <10 or ≥ 5."""
 
-BOUNDS = ("<", "≤", ">", "≥", "&lt;", "&gt;")
+_BOUND = re.compile(r"(?P<sign><=|=<|>=|=>|<|>|≤|≥|⩽|⩾|≦|≧|&lt;=?|&gt;=?|&le;|&ge;)(?P<rest>.*)")
 SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " ") | {"−": "-", "’": "'"})
 _MONEY = r"(?:[€$£¥]|EUR|USD|GBP|CHF|JPY)"
 # A footnote is a mark behind the number; a number in brackets is a doubtful one.
@@ -50,11 +50,11 @@ def number_of(text: str, decimal: str = ".") -> float | None:
     (5000.0, 7000.0, 3.0, 12.0)
     >>> number_of("1.767,26"), number_of("1.767,26", ","), number_of("0-19")
     (None, 1767.26, None)
-    >>> number_of("<10"), number_of("–")
-    (nan, nan)
+    >>> number_of("<10"), number_of("–"), number_of("<10 (3)")
+    (nan, nan, None)
     """
     plain = text.translate(SPACES).strip()
-    if plain.lower() in HIDDEN or plain.startswith(BOUNDS):
+    if plain.lower() in HIDDEN or bound_of(plain, decimal) is not None:
         return math.nan
     if plain[:1] + plain[-1:] in ("()", "[]"):
         plain = plain[1:-1].strip()
@@ -73,6 +73,34 @@ def number_of(text: str, decimal: str = ".") -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def bound_of(text: str, decimal: str = ".") -> tuple[str, float] | None:
+    """Return a bound that stands in a cell, as its sign and its number; None for anything else.
+
+    Only a sign and one number is a bound: what stands beside them may say more than it hides.
+
+    Parameters
+    ----------
+    text, decimal
+        As for :func:`number_of`.
+
+    Examples
+    --------
+    >>> bound_of("<10"), bound_of("≥ 5"), bound_of(">2 and <4")
+    (('<', 10.0), ('>=', 5.0), None)
+    """
+    found = _BOUND.fullmatch(text.translate(SPACES).strip())
+    if found is None or _BOUND.match(found["rest"].strip()):
+        return None
+    read = (number_of(found["rest"], one) for one in (decimal, "." if decimal == "," else ","))
+    number = next((one for one in read if one is not None), math.nan)
+    if math.isnan(number):
+        return None
+    sign = found["sign"].replace("&lt;", "<").replace("&gt;", ">")
+    strict = sign in ("<", ">")
+    below = sign in ("<", "<=", "=<", "≤", "⩽", "≦", "&le;")
+    return ("<" if below else ">") + ("" if strict else "="), number
 
 
 def decimal_of(columns: Iterable[Iterable[str]]) -> str | None:

@@ -49,7 +49,8 @@ ELSEWHERE = {
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "
     "schema toml tuning",
-    "studies": "_charts attribute_baseline study",
+    "outputs": "total_rules",
+    "studies": "_charts attribute_baseline",
     "synthesis": "_plan_checks archive cells column_model derived dictionary fitting "
     "leaving_out predictors public "
     "model rules",

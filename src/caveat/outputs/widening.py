@@ -54,8 +54,7 @@ def widen(
 ) -> Widened:
     """Hide further cells so that others are known less closely.
 
-    Hiding a cell takes an equation away: whatever could not be computed still cannot, and no
-    interval becomes narrower.
+    Hiding takes an equation away: no interval becomes narrower.
 
     Parameters
     ----------
@@ -81,10 +80,9 @@ def widen(
     ({3: 0}, inf)
     """
     hidden = np.asarray(hidden, bool).copy()
-    end = time.monotonic() + seconds
     options: dict[str, Any] = {"whole": whole, "least": least}
+    end, found = time.monotonic() + seconds, []
     protects: dict[int, int] = {}
-    found = []
     for one in narrow:
         mine: list[int] = []
         now = one
@@ -92,24 +90,31 @@ def widen(
             if mine or protects:  # what was hidden for others may be enough
                 now = bounds(matrix, values, hidden, [one.cell], **options)[0]
             around = _around(matrix, hidden, fixed, one.cell)
-            if not too_narrow([now], values, share, whole=whole):
-                break
-            if len(mine) == MORE or not len(around):
+            done = not too_narrow([now], values, share, whole=whole)
+            if done or len(mine) == MORE or not len(around):
                 break
             around = around[np.argsort(values[around], kind="stable")][:TRIES]
-            tried = around.tolist()
-            mine.append(_best(matrix, values, hidden, one.cell, tried, share, end, options))
+            chosen = _best(matrix, values, hidden, one.cell, around.tolist(), share, end, options)
+            mine.append(chosen)
             hidden[mine[-1]] = True
-        for more in mine[:-1]:  # with those that came later it may not be needed
-            hidden[more] = False
-            then = bounds(matrix, values, hidden, [one.cell], **options)[0]
-            if too_narrow([then], values, share, whole=whole):
-                hidden[more] = True
-            else:
-                now = then
+        found.append(_without_needless(matrix, values, hidden, now, mine, share, options))
         protects |= {more: one.cell for more in mine if hidden[more]}
-        found.append(now)
     return Widened(protects, tuple(found))
+
+
+def _without_needless(
+    matrix: Any, values: NDArray[Any], hidden: Bools, now: Interval, mine: Sequence[int],
+    share: float, options: dict[str, Any],
+) -> Interval:  # fmt: skip
+    """Show again what is not needed with the cells that were hidden later."""
+    for more in mine[:-1]:
+        hidden[more] = False
+        then = bounds(matrix, values, hidden, [now.cell], **options)[0]
+        if too_narrow([then], values, share, whole=options["whole"]):
+            hidden[more] = True
+        else:
+            now = then
+    return now
 
 
 def _around(matrix: Any, hidden: Bools, fixed: Bools, cell: int) -> NDArray[np.int64]:

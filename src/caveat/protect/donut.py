@@ -69,12 +69,11 @@ def donut(
         Where moved places must lie, in the coordinates of the columns: a box ``[west, south, east,
         north]``, a list of points, or an :class:`Area`. Draws outside are repeated.
     together
-        A column of households or persons: same value, same way, in all releases of a seed with the
-        same ring. Without it a place goes the same way in all of them.
+        A column of households or persons: same value, same way, with the same seed and ring.
     degrees
         Whether they are longitude and latitude; None: an error if they look so, else metres.
     epsg
-        Of degrees: the metric system to move them in. Without one, a local projection.
+        Of degrees: the metric system to move them in; else a local projection.
     seed
         Who knows it moves the places back; a secret one is drawn if none is given.
 
@@ -95,13 +94,9 @@ def donut(
     seed = secrets.randbits(128) if seed is None else seed
     keys = _keys(synthetic, points, together, f"{seed} {ring.says}")
     points[there], redrawn = ring.moved(points[there], keys[there], there)
-    told = {"x": x, "y": y, "r_min": r_min, "r_max": r_max, "radial": radial, "epsg": epsg}
-    told |= {"inside": area and area.says, "together": together, "degrees": plane.degrees}
+    told = {"together": together, "epsg": epsg, "inside": area and area.says}
     counts = {"moved": len(there), "missing": len(points) - len(there), "redrawn": redrawn}
-    notes = _telling(synthetic, x, y)
-    step = Step(
-        "donut", {k: v for k, v in told.items() if v is not None}, counts, seed, notes=notes
-    )
+    step = Step("donut", ring.told(radial, told), counts, seed, notes=_telling(synthetic, x, y))
     out = {name: with_numbers(synthetic[name], points[:, j]) for j, name in enumerate((x, y))}
     return Protected(synthetic.with_columns(out), step)
 
@@ -209,6 +204,13 @@ class _Ring:
     area: Area | None
     columns: tuple[Column, Column]
     names: tuple[str, str]
+
+    def told(self, radial: str, others: dict[str, Any]) -> dict[str, Any]:
+        """Return what the record of the step holds."""
+        x, y = self.names
+        told = {"x": x, "y": y, "r_min": self.r_min, "r_max": self.r_max, "radial": radial}
+        told |= {name: value for name, value in others.items() if value is not None}
+        return told | {"degrees": self.plane.degrees}
 
     @property
     def says(self) -> str:

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
+
 __all__ = ["Classes", "bins_of", "classes_of", "grow", "network_copy"]
 
 Ints = NDArray[np.int64]
@@ -43,6 +45,8 @@ class Classes:
     n: int
     levels: tuple[object, ...] | None = None
     edges: Floats | None = None
+
+    __repr__ = without_values
 
 
 def bins_of(values: Floats, bins: int = BINS) -> tuple[Ints, Floats]:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array
 
+from caveat.discreet import without_values
+
 __all__ = [
     "Graph", "Network", "lap_graph", "normalised", "random_network", "stand_in", "top_of_zeros",
     "train",
@@ -26,6 +28,8 @@ class Graph:
     links: csr_array
     features: Floats
     classes: Ints
+
+    __repr__ = without_values
 
 
 def normalised(links: csr_array, kind: str) -> csr_array:
@@ -52,6 +56,8 @@ class Network:
 
     weights: tuple[Floats, ...]
     kind: str = "row"
+
+    __repr__ = without_values
 
     def scores(self, links: csr_array, first: Floats) -> Floats:
         """Return the scores (nodes, classes) from features that the first weights have seen."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.discreet import without_values
 from caveat.outputs.blocks import Figure, Reconstruction, random_matches, reconstruct
 from caveat.outputs.reconstruction import surest
 from caveat.seeds import rng_of
@@ -81,6 +82,8 @@ class People:
     keys: Ints
     block: Ints
     group: Ints
+
+    __repr__ = without_values
 
 
 def people(blocks: int = BLOCKS, seed: int = 1) -> People:

@@ -152,7 +152,7 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
     ]  # fmt: skip
     numbers += [
         Number(f"nearest neighbour ratio of the city, {name}", "Table 2", PRINTED_RATIO[name][2],
-               one and one.ratio, STAND_IN if name == "original" else NOT_SET)
+               None if one is None else one.ratio, STAND_IN if name == "original" else NOT_SET)
         for name, one in patterns.items()
     ]  # fmt: skip
     tolerable = sum(one.below(CRITICAL) < TOLERABLE for one, _ in found.values())

@@ -185,7 +185,7 @@ class LookupChanges:
         last = np.flatnonzero(np.append(np.diff(owner) > 0, True))
         before = np.maximum(last - 1, 0)
         second = np.where((last > 0) & (owner[before] == owner[last]), mass[before], 0.0)
-        return known, mass[last] * (1 - MARGIN) - second
+        return known, np.asarray(mass[last] * (1 - MARGIN) - second, np.float64)
 
     def _may_change(
         self, name: str, gone: tuple[Ints, Ints], come: tuple[Table, Ints]

@@ -120,6 +120,47 @@ def big_in_a_process(rows: int) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def growth(sizes: list[int]) -> dict[str, list[float]]:
+    """CPU seconds of fitting and of sampling as many rows, each size in a process of its own."""
+    code = (
+        "import sys,json;sys.path.insert(0,sys.argv[1]);"
+        "from bench_synth import simulated,fit_and_sample;fit_and_sample(simulated(2000));"
+        "print(json.dumps(fit_and_sample(simulated(int(sys.argv[2])))))"
+    )
+    here = str(Path(__file__).parent)
+    found: dict[str, list[float]] = {"fit": [], "sample": []}
+    for rows in sizes:
+        call = [sys.executable, "-c", code, here, str(rows)]
+        done = subprocess.run(call, check=True, capture_output=True, text=True)
+        for step, seconds in json.loads(done.stdout.splitlines()[-1]).items():
+            found[step].append(seconds)
+    return found
+
+
+def fit_and_sample(table: Table) -> dict[str, float]:
+    """CPU seconds of one thread; the machine may be busy with other things."""
+    start = time.process_time()
+    model = Synthesizer(seed=1, method="cart", threads=1).fit(table)
+    fitted = time.process_time()
+    model.tables(threads=1)
+    return {"fit": fitted - start, "sample": time.process_time() - fitted}
+
+
+def exponent(sizes: list[int], seconds: list[float]) -> float:
+    """The power of the number of rows by which the seconds grow, by least squares of logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def show_growth(out: Console, sizes: list[int]) -> None:
+    found = growth(sizes)
+    grid = Grid("rows x 20", *(f"{rows:,}" for rows in sizes), "exponent")
+    for step, seconds in found.items():
+        grid.add_row(
+            f"{step}, CPU s", *(f"{s:.2f}" for s in seconds), f"{exponent(sizes, seconds):.2f}"
+        )
+    out.print(grid)
+
+
 def rival(name: str, python: str, path: Path) -> float:
     """CPU seconds of a rival on a CSV file, its imports left out."""
     code = (
@@ -142,7 +183,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rival", action="append", default=[], help="NAME=PYTHON")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the large table")
+    parser.add_argument(
+        "--growth", type=int, nargs="+", metavar="ROWS",
+        help="only how time grows with these numbers of rows, as in 100000 1000000 5000000",
+    )  # fmt: skip
     chosen = parser.parse_args()
+    if chosen.growth:
+        show_growth(Console(width=110), chosen.growth)
+        return
     sd2011 = read(SHARED / "data/sd2011.csv") if SHARED.is_dir() else None
     timed(simulated(2000), 2)  # compile
     out = Console(width=110)

@@ -6,14 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.attack.guarded_tables import design_of, make_problem, problems, records_of
+from tests.attack.guarded_tables import (
+    SMALL,
+    Problem,
+    design_of,
+    make_problem,
+    problems,
+    records_of,
+)
 
 from caveat.attack.adjacent import with_each_value, without_each
+from caveat.attack.guarded import can_move, is_guarded
 from caveat.attack.worlds import Worlds, draw_release
 from caveat.datasets import survey
 from caveat.errors import CaveatError
-from caveat.synthesis import Synthesizer
-from caveat.table import Table
+from caveat.synthesis import Synthesizer, make_plan
+from caveat.table import Column, Kind, Table
 
 
 @settings(max_examples=40)
@@ -153,3 +161,37 @@ def test_a_derived_column_and_a_foreign_level_do_not_stand_in_the_way():
     foreign["sex"] = foreign["sex"].astype(str).replace({"male": "other"})
     with pytest.raises(CaveatError, match="cannot have made this release"):
         with_each_value(Worlds(original, model.plan, [Table.from_frame(foreign)]), "sex", [0])
+
+
+@pytest.mark.parametrize("weights", ["", "weight"])
+@pytest.mark.parametrize("derived", [
+    {"marital": {"lookup": "education"}},
+    {"education": {"lookup": ["sex", "age"]}},
+    {"income": {"lookup": ["sex", "age"]}},
+    {"friends": {"lookup": "age"}, "marital": {"lookup": ["sex", "education"]}},
+])  # fmt: skip
+def test_looked_up_columns_do_not_stand_in_the_way(derived, weights):
+    table = survey(rows=90, seed=4).select(
+        ["sex", "age", "income", "education", "friends", "marital"]
+    )
+    if weights:
+        heavy = np.random.default_rng(3).integers(0, 5, 90)
+        table = table.with_columns({"weight": Column(heavy, np.arange(5), Kind.INTEGER)})
+    how = {"weights": weights, "drop": [weights]} if weights else {}
+    plan = make_plan(table, {**SMALL, "derived": derived, **how})
+    problem = Problem(table, plan, 7)
+    worlds = problem.worlds
+    assert can_move(plan)
+    assert not is_guarded(plan)
+    base, fast = without_each(worlds, np.arange(90))
+    again, slow = without_each(worlds, np.arange(90), refit=True)
+    assert base == again
+    assert np.array_equal(np.isinf(fast), np.isinf(slow))
+    assert np.isfinite(fast).sum() > 0
+    assert fast[np.isfinite(fast)] == pytest.approx(slow[np.isfinite(slow)], rel=1e-11)
+    for target in ("sex", "marital"):
+        some = np.arange(0, 90, 30)
+        fast = with_each_value(worlds, target, some)
+        slow = with_each_value(worlds, target, some, refit=True)
+        assert np.array_equal(np.isinf(fast), np.isinf(slow))
+        assert fast[np.isfinite(fast)] == pytest.approx(slow[np.isfinite(slow)], rel=1e-11)

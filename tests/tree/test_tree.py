@@ -109,6 +109,32 @@ def test_threads_and_chunks_change_nothing() -> None:
     assert np.array_equal(whole, np.concatenate(parts))
 
 
+@pytest.mark.parametrize("n_levels", [2, 31, 32, 33, 64, 65, 200])
+@pytest.mark.parametrize("n_rows", [700, 1024])
+def test_rows_reach_the_leaf_that_their_splits_lead_to(n_levels: int, n_rows: int) -> None:
+    """Sets of any size, thresholds, codes of 16 and 32 bits, in blocks that are full or not."""
+    rng = np.random.default_rng(n_levels)
+    columns = [rng.integers(0, n, n_rows).astype(np.uint32) for n in (n_levels, n_levels, 70_000)]
+    table = Predictors(columns, [n_levels, n_levels, 70_000], [False, True, True])
+    codes = ((columns[0] % 3 + columns[1] // 7 + columns[2] // 9_000) % 5).astype(np.uint8)
+    tree = grow(table, codes, 5, control=Control(minbucket=1, cp=0.0))
+    part = slice(3, n_rows - 1)
+    leaf_of_node = np.cumsum(tree.feature < 0) - 1
+    expected = []
+    for row in np.stack(columns, axis=1)[part].tolist():
+        node = 0
+        while tree.feature[node] >= 0:
+            code, first = row[tree.feature[node]], int(tree.level_set[node])
+            if first < 0:
+                goes_left = code <= tree.threshold[node]
+            else:
+                goes_left = int(tree.bits[first + code // 64]) >> code % 64 & 1
+            node = int(tree.left[node] if goes_left else tree.right[node])
+        expected.append(int(leaf_of_node[node]))
+    assert {0, 2} <= set(tree.feature.tolist())
+    assert tree.apply(table.rows(part)).tolist() == expected
+
+
 @settings(max_examples=30, deadline=None)
 @given(problems())
 def test_a_stored_tree_is_the_same_tree(problem: Problem) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.guarded import GuardedChanges, is_guarded
+from caveat.attack.guarded import GuardedChanges, can_move
 from caveat.attack.updates import Updates, can_update
 from caveat.attack.worlds import Evidence, Worlds, in_threads, refuse_impossible
 from caveat.errors import CaveatError
@@ -61,7 +61,7 @@ def without_each(
     first, kind = _kinds_of_records(worlds, records)
     if worlds.tables is not None:
         return 0.0, worlds.tables.logs(first, None, done)[kind]
-    if is_guarded(worlds.plan) and not refit:
+    if can_move(worlds.plan) and not refit:
         guarded = GuardedChanges(worlds)
         logs, base = guarded.logs(first, None, threads, done), guarded.base
     elif can_update(worlds) and not refit:
@@ -102,7 +102,7 @@ def with_rows(
 
     Refused is a release that is impossible with all of them.
     """
-    if is_guarded(worlds.plan) or worlds.tables is not None:
+    if can_move(worlds.plan) or worlds.tables is not None:
         return _changed(worlds, np.full(rows.n_rows, record), rows.columns, threads, done)
     names = rows.names
     codes = np.stack([rows[name].codes for name in names], axis=1)
@@ -135,7 +135,7 @@ def with_each_value(
         return logs[kind]
     own = worlds.original[target].codes
     n_levels = worlds.original[target].n_levels
-    if worlds.tables is not None or (is_guarded(worlds.plan) and not refit):
+    if worlds.tables is not None or (can_move(worlds.plan) and not refit):
         codes = np.tile(np.arange(n_levels), len(first))
         cells = {target: worlds.original[target].with_codes(codes)}
         logs = _changed(worlds, np.repeat(first, n_levels), cells, threads, done)

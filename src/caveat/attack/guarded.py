@@ -3,6 +3,7 @@
 The attacker is given the structure of the trees too: she compares p(Z, T | D') over the data sets
 D' that differ in one record, or in several that belong together. What a record changes is a path in
 each tree (see :mod:`caveat.tree.guarded.adjacent`) and, for numbers, the points within cells.
+Columns that are looked up by others take part: a record seldom changes the table.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack._lookups import LookupChanges
 from caveat.attack.worlds import Worlds, affected_columns, in_threads
 from caveat.discreet import without_values
 from caveat.synthesis import Plan
@@ -31,7 +33,7 @@ from caveat.table import Table
 from caveat.tree.guarded import GuardedTree, Sample
 from caveat.tree.guarded.adjacent import Change, Moves, logs_of_moves, released_codes
 
-__all__ = ["GuardedChanges", "is_guarded"]
+__all__ = ["GuardedChanges", "can_move", "is_guarded"]
 
 CHUNK = 50_000
 """Worlds that one thread follows together."""
@@ -42,7 +44,12 @@ Floats = NDArray[np.float64]
 
 def is_guarded(plan: Plan) -> bool:
     """Whether every column that is drawn is a guarded tree, and each release has a probability."""
-    apart = ("derived", "drop", "constant", "given")
+    return can_move(plan) and all(e.settings.method != "lookup" for e in plan.columns.values())
+
+
+def can_move(plan: Plan) -> bool:
+    """Whether a world is made by moving counts: as `is_guarded`, but columns may be looked up."""
+    apart = ("derived", "drop", "constant", "given", "lookup")
     methods = [entry.settings.method for entry in plan.columns.values()]
     ordered = any(isinstance(rule, Order) for rule in plan.rules)
     return "guarded" in methods and not ordered and set(methods) <= {"guarded", *apart}
@@ -116,7 +123,7 @@ class GuardedChanges:
     Parameters
     ----------
     worlds
-        The original, the plan and the releases; `is_guarded` must hold.
+        The original, the plan and the releases; `can_move` must hold.
     """
 
     def __init__(self, worlds: Worlds) -> None:
@@ -131,6 +138,7 @@ class GuardedChanges:
         original = self._rows(worlds.original)
         self.held = [_taking_part(*view.of(original, name)) for name, view in self.views]
         self.released = [self._released(name, view) for name, view in self.views]
+        self.lookups = LookupChanges(worlds)
 
     def _rows(self, table: Table) -> _Rows:
         models = self.worlds.base
@@ -208,9 +216,12 @@ class GuardedChanges:
         ]
         old, new = (gone, gone_at), (come, come_at)
         found = in_threads(lambda item: self._follow(*item, old, new), items, threads, done)
-        total = np.full(n_worlds, self.base.log_likelihood)
+        # What is impossible in a tree is so in every world; what is looked up need not be.
+        elsewhere = set(self.base.impossible) - set(self.lookups.names)
+        total = np.full(n_worlds, -np.inf if elsewhere else self.base.finite)
         for (_, start), changes in zip(items, found, strict=True):
             total[start : start + CHUNK] += changes
+        total[self.lookups.impossible(old, new)] = -np.inf
         return total
 
     def _changed(self, gone: Ints, come: Table) -> list[str]:

@@ -21,9 +21,10 @@ with, and moving the cap means running the tests of this room.
 
 from caveat.compiling.announcement import announce
 from caveat.compiling.background import Rehearsal, share
-from caveat.compiling.intrinsics import trailing_zeros, unowned
+from caveat.compiling.intrinsics import fetch, trailing_zeros, unowned
 from caveat.compiling.kernel import inner, kernel, part
 
 __all__ = [
-    "Rehearsal", "announce", "inner", "kernel", "part", "share", "trailing_zeros", "unowned",
+    "Rehearsal", "announce", "fetch", "inner", "kernel", "part", "share", "trailing_zeros",
+    "unowned",
 ]  # fmt: skip

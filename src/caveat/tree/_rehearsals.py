@@ -15,7 +15,7 @@ from caveat.compiling import Rehearsal, share
 from caveat.tree._control import Control
 from caveat.tree._grow import grow
 from caveat.tree._growing import grow_classes, grow_numbers
-from caveat.tree._leaves import draw_codes, find_leaves, share_of_codes
+from caveat.tree._leaves import draw_codes, find_leaves, pack_nodes, share_of_codes
 from caveat.tree._predictors import Predictors
 from caveat.tree._pruning import finish
 from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
@@ -66,7 +66,14 @@ def share_kernels() -> None:
     """Let a second process compile the kernels of one kind while the other is compiled here."""
     share(
         _rehearsal(
-            numbers, whole_values, grow_numbers, finish, find_leaves, draw_codes, share_of_codes
+            numbers,
+            whole_values,
+            grow_numbers,
+            finish,
+            pack_nodes,
+            find_leaves,
+            draw_codes,
+            share_of_codes,
         ),
         _rehearsal(classes, grow_classes),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.tree._leaves import draw_codes, find_leaves, share_of_codes
+from caveat.tree._leaves import draw_codes, find_leaves, pack_nodes, share_of_codes
 from caveat.tree._predictors import Predictors, check_codes
 from caveat.tree._response import risk_of
 from caveat.tree._storage import check_fields, to_arrays
@@ -100,10 +100,20 @@ class Tree:
         return np.flatnonzero(self.feature < 0).astype(np.int32)
 
     @cached_property
-    def _leaf_of_node(self) -> NDArray[np.int32]:
+    def _packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64]]:
+        """The predictors that are asked, the splits as `find_leaves` reads them, and the sets."""
+        asked = np.unique(self.feature[self.feature >= 0])
+        number = np.zeros(max(len(self.n_levels), 1) + 1, np.int32)
+        number[asked] = np.arange(len(asked))
+        number[-1] = -1  # the place of -1, which stands in leaves
         leaf_of_node = np.full(self.n_nodes, -1, np.int32)
         leaf_of_node[self.leaf_nodes] = np.arange(self.n_leaves)
-        return leaf_of_node
+        bits = self.bits if len(self.bits) else np.zeros(1, np.uint64)
+        lines = pack_nodes(
+            number[self.feature], self.threshold, self.level_set, self.left, self.right,
+            self.stop - self.start, leaf_of_node, bits, self.n_levels[asked] <= 32,
+        )  # fmt: skip
+        return asked, lines, bits
 
     @cached_property
     def _cumulative(self) -> NDArray[np.float64]:
@@ -125,15 +135,17 @@ class Tree:
     def apply(self, predictors: Predictors, threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row; a level unseen in a node follows the larger child."""
         self.check_predictors(predictors)
-        leaves = np.empty(predictors.n_rows, np.int32)
+        leaves = np.zeros(predictors.n_rows, np.int32)
         table = predictors.table
-        nodes = (self.feature, self.threshold, self.level_set, self.left, self.right, self.bits)
+        asked, lines, bits = self._packed
+        columns = predictors.columns[asked]
 
         def work(start: int, stop: int) -> None:
-            find_leaves(
-                table.codes, table.wide, table.wide_of, predictors.columns, nodes,
-                self._leaf_of_node, predictors.start, start, stop, leaves,
-            )  # fmt: skip
+            if len(lines):
+                find_leaves(
+                    table.codes, table.wide, table.wide_of, columns, lines, bits,
+                    predictors.start, start, stop, leaves,
+                )  # fmt: skip
 
         in_chunks(work, predictors.n_rows, threads)
         return leaves

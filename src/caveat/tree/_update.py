@@ -4,6 +4,12 @@
 The sums of a node over its rows are made once. For each change they are corrected by one row, and
 the split search of the engine runs on the corrected sums. Where the best split stays the same the
 change is handed down to the children; where it does not, the node is grown again from its rows.
+
+For classes most predictors are not searched at all. A split is judged by the sum over both sides of
+squared counts over rows. A row that goes changes the sum of its side, Q = S / n with s rows of its
+class, by (Q - 2 s + 1) / (n - 1), which lies from -1 to 1; a row that comes is one that goes, seen
+from behind. So each such row changes what a split improves by one at most, apart from what it
+changes for all splits of the node, and a predictor that lies further behind need not be asked.
 """
 
 from __future__ import annotations
@@ -23,6 +29,12 @@ MANY_LEVELS = 6
 
 MARGIN = 1e-9
 """Improvements are taken as different when they differ by more than this share of the rows."""
+
+ALONE, LIGHT, WHOLE, REACH, DONE = 0, 1, 2, 3, 4
+"""Steps of a search: the predictor of the node alone, those that are quick, all; what each can."""
+
+FAR = 5.0
+"""A predictor that is so far behind the best is out of reach: two changed rows bring it four."""
 
 
 @inner
@@ -231,7 +243,9 @@ def make_profiles(most, n_classes):
 
 
 @kernel
-def split_classes(codes, features, rows, classes, added, added_classes, changes, rules, n_classes):
+def split_classes(  # noqa: C901
+    codes, features, rows, classes, added, added_classes, changes, rules, n_classes
+):
     """Do what `split_numbers` does for three and more classes, numbered 0 … n_classes - 1 here.
 
     Instead of sums it returns the misclassified rows under each change.
@@ -250,8 +264,9 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
     totals = np.empty(in_lanes(n_classes))
     kept = np.empty(n_classes, np.int64)
     base_feature = base_cut = -1
-    base_improve = base_risk = 0.0
+    base_improve = base_risk = base_squares = 0.0
     same, improve, risks = np.zeros(n_changes, np.bool_), np.zeros(n_changes), np.empty(n_changes)
+    asked, reach = np.ones(features.shape[1], np.uint8), np.zeros(features.shape[1])
     for item in range(-1, n_changes):
         gone = come = -1
         if item >= 0:
@@ -268,16 +283,35 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         feature = cut = -1
         best = 0.0
         node = (size, k, squares)
+        step = DONE
         if k > 1 and size >= minsplit and size >= 2 * minbucket:
-            row = (gone, gone_y, come, come_y)
-            for only_light in (True, False):
-                feature, cut, best, beyond = search_profiles(
-                    codes, features, added, sums, starts, row, node, totals, kept, minbucket,
-                    only_light, work, own,
-                )  # fmt: skip
+            step = LIGHT if base_feature < 0 else ALONE
+            only_asked(asked, base_feature)
+        row = (gone, gone_y, come, come_y)
+        while step != DONE:
+            # With a row more or less on a side other splits have rows enough.
+            fewest = max(minbucket - 1, 1) if step == REACH else minbucket
+            f, place, found, beyond = search_profiles(
+                codes, features, added, sums, starts, row, node, totals, kept, fewest, step, work,
+                own, asked, reach, max(best - FAR, 0.0),
+            )  # fmt: skip
+            if step == REACH:
+                step = DONE
+                continue
+            feature, cut, best = f, place, found
+            enough = best - MARGIN * size
+            if step == ALONE:
+                more = (gone >= 0) + (come >= 0) + base_squares / len(rows) - squares / size
+                within = ask_within(asked, reach, enough - more, base_feature)
+                step = LIGHT if within else DONE
+            elif step == LIGHT and beyond > enough:
                 # No subset of levels improves more than all levels apart.
-                if beyond <= best - MARGIN * size:
-                    break
+                step = WHOLE
+            else:
+                step = DONE
+                if item < 0 and feature >= 0:
+                    copy(own, mine)
+                    step = REACH
         if gone >= 0:
             counts[gone_y] += 1
         if come >= 0:
@@ -285,12 +319,30 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
         if item < 0:
             base_feature, base_cut, base_improve = feature, cut, best
             base_risk = float(size - largest)
-            copy(own, mine)
+            base_squares = squares
         else:
             risks[item] = float(size - largest)
             improve[item] = best
             same[item] = same_split(feature, cut, own, base_feature, base_cut, mine, features)
     return base_feature, base_cut, mine, base_improve, base_risk, same, improve, risks
+
+
+@inner
+def only_asked(asked, feature):
+    """Ask one predictor alone, or all with -1."""
+    for f in range(len(asked)):
+        asked[f] = feature < 0 or f == feature
+
+
+@inner
+def ask_within(asked, reach, least, feature):
+    """Ask a predictor and those that reach far enough; return how many others these are."""
+    others = 0
+    for f in range(len(asked)):
+        within = f != feature and reach[f] >= least
+        asked[f] = within or f == feature
+        others += within
+    return others
 
 
 @inner
@@ -312,13 +364,15 @@ def list_classes(counts, kept, totals):
 
 @inner
 def search_profiles(
-    codes, features, added, sums, starts, row, node, totals, kept, minbucket, only_light, work,
-    goes_left,
+    codes, features, added, sums, starts, row, node, totals, kept, minbucket, step, work,
+    goes_left, asked, reach, floor,
 ):  # fmt: skip
     """Return predictor, cut, improvement of the best split, and what is left out may improve.
 
-    `kept` are the classes present. With `only_light` nominal predictors with many levels are left
-    out: their search is the dear part, and often another predictor is better than they can be.
+    `kept` are the classes present; only predictors that are `asked` are searched. In the step
+    `LIGHT` nominal predictors with many levels are left out: their search is the dear part, and
+    often another predictor is better than they can be. In the step `REACH` no split is looked for:
+    what each predictor can improve by itself is written to `reach`, or `floor` if it is less.
     """
     levels, about, profiles, order, side, key, left, right, spare = work
     gone, gone_y, come, come_y = row
@@ -328,14 +382,23 @@ def search_profiles(
     feature = cut = -1
     best = beyond = 0.0
     for f in range(features.shape[1]):
+        if not asked[f]:
+            continue
         present = correct(
             sums, starts[f], starts[f + 1],
             codes[features[0, f], gone] if gone >= 0 else -1, gone_y,
             added[f, come] if come >= 0 else -1, come_y, n_classes, levels,
         )  # fmt: skip
-        if only_light and features[2, f] and present > MANY_LEVELS:
-            beyond = max(beyond, all_apart(levels, present, n_classes) - squares / size)
+        # Beyond MOST levels not every subset is tried, and another change may find a better one.
+        many = MOST if step == REACH else MANY_LEVELS
+        if features[2, f] and present > many and (step == LIGHT or step == REACH):  # noqa: SIM109
+            apart = all_apart(levels, present, n_classes) - squares / size
+            beyond = max(beyond, apart)
+            if step == REACH:
+                reach[f] = max(apart, floor)
             continue
+        if step == REACH:
+            best = floor
         for i in range(present):
             about[i, 0] = levels[i, 0]
             about[i, 1] = about[i, 2] = levels[i, 1]
@@ -353,7 +416,9 @@ def search_profiles(
                 about, present, profiles, size, node, totals, minbucket, best, left, order,
                 np.int64(0),
             )  # fmt: skip
-        if place >= 0:
+        if step == REACH:
+            reach[f] = max(found, floor)
+        elif place >= 0:
             feature = f
             best = found
             cut = note_subset(

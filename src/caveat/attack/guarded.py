@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.attack.choices import ChoiceChanges
 from caveat.attack.worlds import Worlds, affected_columns, in_threads
 from caveat.discreet import without_values
 from caveat.synthesis import Plan
@@ -211,6 +212,9 @@ class GuardedChanges:
         total = np.full(n_worlds, self.base.log_likelihood)
         for (_, start), changes in zip(items, found, strict=True):
             total[start : start + CHUNK] += changes
+        if self.worlds.plan.choice is not None:
+            choice = ChoiceChanges(self.worlds)
+            total += choice.logs_of_sets(gone, gone_at, come, come_at, threads)
         return total
 
     def _changed(self, gone: Ints, come: Table) -> list[str]:

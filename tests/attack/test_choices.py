@@ -12,8 +12,8 @@ from caveat.attack import membership, membership_test
 from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, draw_release
-from caveat.synthesis import make_plan
 from caveat.synthesis import choosing as module
+from caveat.synthesis import make_plan
 from caveat.synthesis.choosing import Bins, chosen_again, drawn_again, log_choice
 from caveat.table import Table
 

@@ -45,10 +45,10 @@ class ChoiceChanges:
     """
 
     def __init__(self, worlds: Worlds) -> None:
-        assert worlds.plan.choice is not None
+        choice = worlds.plan.choice
+        assert choice is not None
         self.worlds = worlds
-        plan = worlds.plan
-        self.choosing = Choosing(plan.columns, worlds.original, plan.choice, worlds.bins)
+        self.choosing = Choosing(worlds.plan.columns, worlds.original, choice, worlds.bins)
 
     __repr__ = without_values
 

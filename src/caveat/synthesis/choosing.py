@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import log
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan, Plan
 
 __all__ = [
-    "AUTO", "MOST", "SAMPLED", "WIDE", "Bins", "Choice", "Choosing", "Moved", "chosen_again",
-    "drawn_again", "how_many", "log_choice", "narrowed", "with_sample",
+    "ALL", "AUTO", "MOST", "SAMPLED", "WIDE", "Bins", "Choice", "Choosing", "Moved",
+    "all_or_named", "chosen_again", "drawn_again", "how_many", "log_choice", "narrowed",
+    "with_sample",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -85,23 +87,43 @@ class Choice:
     def __post_init__(self) -> None:
         object.__setattr__(self, "declared", MappingProxyType(dict(self.declared)))
 
-    def words(self, plan_columns: Mapping[str, ColumnPlan], n_rows: int) -> str:
-        """Return how it was done, for print(plan) and the report."""
-        methods = {plan_columns[name].settings.method for name in self.declared}
-        rows = f"{min(self.rows, n_rows):,} of {n_rows:,} records"
-        how = f"of these {self.most} are taken"
-        if "guarded" in methods:
-            how = (
-                f"{self.most} are drawn, one that tells {self.temperature:g} nats more e times as "
-                "often; the attacker is given them, and their probability counts"
-            )
-            if len(methods) > 1:
-                how += ". For other methods the strongest are taken"
-        return (
-            f"the table is wide: {len(self.declared)} columns are drawn from {self.most} columns "
-            f"before them each, those that tell most about them by mutual information less chance "
-            f"in {rows}, and from what rules, derived columns and strata need: {how}"
+    def described(self, columns: Mapping[str, ColumnPlan]) -> dict[str, Any]:
+        """Return how it was done, for the evidence; there is a temperature if any are drawn."""
+        drawn = any(_is_drawn(columns[name].settings) for name in self.declared)
+        return {
+            "columns": len(self.declared),
+            "most": self.most,
+            "rows": self.rows,
+            "temperature": self.temperature if drawn else None,
+            "says": self.words(columns),
+        }
+
+    def words(self, columns: Mapping[str, ColumnPlan]) -> str:
+        """Return how it was done, for people."""
+        taken = "the strongest are taken, and the strong attacker takes them again in every world"
+        drawn = (
+            f"they are drawn, of two columns the one that tells {self.temperature:g} nats more e "
+            "times as often, and the strong attacker knows which, and how probable that was"
         )
+        kinds = {_is_drawn(columns[name].settings) for name in self.declared}
+        how = drawn if kinds == {True} else taken
+        if len(kinds) > 1:
+            how = f"for guarded trees {drawn}; for others {taken}"
+        return (
+            f"{len(self.declared):,} columns are drawn from {self.most} columns before them each, "
+            "those that tell most about them (mutual information less chance, in "
+            f"{self.rows:,} records), beside what rules, derived columns and strata need; {how}"
+        )
+
+    def worst_case(self, columns: Mapping[str, ColumnPlan]) -> float:
+        """Return a bound on what a record can do to the log probability of all draws.
+
+        A score of n records changes by at most log n + 1, and by 29/2 where codes come or go in
+        both columns; so each draw changes by at most twice as much over the temperature.
+        """
+        drawn = sum(_is_drawn(columns[name].settings) for name in self.declared)
+        most = log(self.rows) + 1 + (2 * BINS - 3) / 2
+        return drawn * self.most * 2 * most / self.temperature
 
     def state(self) -> dict[str, Any]:
         """Return the choice as plain values."""
@@ -159,6 +181,24 @@ def how_many(options: Mapping[str, Any], n_columns: int) -> int | None:
         do='write predictors = "auto", or name those of a column in its own entry',
         entry=("predictors",),
     )
+
+
+def all_or_named(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the predictors that are named for single columns of linked tables or groups.
+
+    All others are drawn from everything before them there: a number of columns is refused.
+    """
+    given = options.get("predictors", {})
+    if isinstance(given, Mapping):
+        return given
+    if how_many(options, 0) is not None:
+        raise CaveatError(
+            "predictors are chosen in a table that stands by itself, not in groups or linked ones",
+            where="synthesis",
+            do="leave the number out, or name the predictors of a column in its own entry",
+            entry=("predictors",),
+        )
+    return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +315,7 @@ class Choosing:
 
     @cached_property
     def entropy(self) -> Ints:
-        """x log x of every count that one world can have."""
+        """X log x of every count that one world can have."""
         return whole_entropy(self.codes.shape[1])
 
     def candidates(self, name: str) -> Ints:
@@ -419,8 +459,8 @@ def narrowed(
     rules: Sequence[Fixed | Order],
     strata: str,
     seed: int | None,
-) -> tuple[dict[str, ColumnPlan], Choice]:
-    """Return the plan of each column with chosen predictors, and how they were chosen.
+) -> tuple[dict[str, ColumnPlan], Choice | None]:
+    """Return the plan of each column with chosen predictors, and how they were chosen, if any.
 
     Parameters
     ----------
@@ -444,7 +484,14 @@ def narrowed(
         for name, entry in columns.items()
         if entry.settings.method not in NOT_CHOSEN and name not in told
     }
-    choice = Choice(most, ROWS, TEMPERATURE, declared)
+    declared = {
+        name: others
+        for name, others in declared.items()
+        if len(columns[name].predictors) - len(others) > most
+    }
+    if not declared:
+        return dict(columns), None
+    choice = Choice(most, min(ROWS, table.n_rows), TEMPERATURE, declared)
     choosing = Choosing(columns, table, choice, Bins(table.columns, columns))
     return _with_chosen(choosing, seed), choice
 

@@ -123,6 +123,8 @@ class Plan:
             lines.append(f"{name:<{width}}  {_describe(entry)}")
         lines += [] if self.margins is None else [str(self.margins)]
         lines += [f"rule: {rule}" for rule in self.rules]
+        if self.choice is not None:
+            lines.append(f"predictors: {self.choice.words(self.columns)}")
         if self.strata:
             lines.append(f"strata: {self.strata}")
         if self.weights:
@@ -211,7 +213,6 @@ def make_plan(
     if most is not None:
         told = [name for name, entry in single.items() if "predictors" in entry]
         columns, choice = narrowed(columns, table, most, told, rules, strata, seed)
-        remarks.append(choice.words(columns, table.n_rows))
     check_formulas(columns, table)
     check_strata(columns, strata)
     check_margins_block(columns, margins, rules)

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from caveat.findings import look
 from caveat.table import Table
 
-SIZES = ((5_000, 35), (100_000, 20), (1_000_000, 20), (2_000, 120))
+SIZES = ((5_000, 35), (100_000, 20), (1_000_000, 20), (2_000, 120), (1_000, 10_000))
 
 
 def survey(rows: int, columns: int) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from caveat.attack.updates import Updates, can_update
 from caveat.attack.worlds import Evidence, Worlds, in_threads, refuse_impossible
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
+from caveat.synthesis.choosing import SAMPLED
 from caveat.table import Column, Table
 
 __all__ = ["FROM_THESE", "Done", "with_each_value", "with_rows", "without_each"]
@@ -33,6 +34,7 @@ def _kinds_of_records(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return one record of each kind, and the kind of each of the given records."""
     names = [*worlds.plan.columns, *([worlds.plan.weights] if worlds.plan.weights else [])]
+    names += [SAMPLED] if worlds.plan.choice is not None else []
     chosen = np.asarray(records, dtype=np.int64)
     table = worlds.original.take(chosen)
     (cells,), n = key_cells(

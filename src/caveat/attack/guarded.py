@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack._lookups import LookupChanges
+from caveat.attack.choices import ChoiceChanges
 from caveat.attack.worlds import Worlds, affected_columns, in_threads
 from caveat.discreet import without_values
 from caveat.synthesis import Plan
@@ -222,6 +223,9 @@ class GuardedChanges:
         for (_, start), changes in zip(items, found, strict=True):
             total[start : start + CHUNK] += changes
         total[self.lookups.impossible(old, new)] = -np.inf
+        if self.worlds.plan.choice is not None:
+            choice = ChoiceChanges(self.worlds)
+            total += choice.logs_of_sets(gone, gone_at, come, come_at, threads)
         return total
 
     def _changed(self, gone: Ints, come: Table) -> list[str]:

@@ -24,6 +24,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import child_seed
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.choosing import drawn_again
 from caveat.synthesis.margins.domain import cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings, measured_by
 from caveat.synthesis.margins.private import Measured
@@ -313,7 +314,8 @@ def membership_test(
         pair = models
         if drawn:
             # Who has the record, or has not, draws structures too: the release is both.
-            ours = Worlds((table, worlds.without(record))[side], plan, [], child_seed(seed, *item))
+            own, key = (table, worlds.without(record))[side], child_seed(seed, *item)
+            ours = Worlds(own, drawn_again(plan, own, key, worlds.bins), [], key)
             base, other = ours.model(ours.original, ()), (worlds.without(record), table)[side]
             theirs = ours.model(other)
             pair = (base, theirs) if side == 0 else (theirs, base)

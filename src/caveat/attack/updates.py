@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack._lookups import lookup_likelihoods
+from caveat.attack.choices import ChoiceChanges, OtherPredictors
 from caveat.attack.worlds import Evidence, Worlds, in_threads
 from caveat.errors import CaveatError
-from caveat.synthesis import Plan
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.coding import ORDINARY, Coding
 from caveat.synthesis.methods import Inputs
 from caveat.synthesis.methods.cart import control_of
+from caveat.table import Table
 from caveat.table.align import recode_to
 from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
 
@@ -80,6 +81,15 @@ class _Tree:
     released: NDArray[Any]
 
 
+class _Work(NamedTuple):
+    """The changes of one tree, and which of them each of its worlds makes."""
+
+    tree: _Tree
+    changes: Changes
+    place: Ints
+    worlds: Ints
+
+
 class Updates:
     """The trees of a plan, ready to be changed in one record.
 
@@ -98,15 +108,17 @@ class Updates:
         self.cells = {n: Cells(c, codes=table[n].codes) for n, c in self.codings.items()}
         self.released = _released_cells(worlds, self.codings)
         modelled = [n for n, e in plan.columns.items() if e.settings.method in MODELLED]
-        self.trees = [tree for name in modelled for tree in self._trees(name, plan)]
+        self.trees = [
+            tree for name in modelled for tree in self._trees(name, plan.columns[name].predictors)
+        ]
         cells = sum(len(tree.released) for tree in self.trees)
         self.logs, self.unit = whole_logarithms(table.n_rows, cells)
 
-    def _trees(self, name: str, plan: Plan) -> list[_Tree]:
-        entry, table = plan.columns[name], self.worlds.original
+    def _trees(self, name: str, names: tuple[str, ...]) -> list[_Tree]:
+        entry, table = self.worlds.plan.columns[name], self.worlds.original
         codes, released = table[name].codes, self.released[name].codes
         assert released is not None
-        names = entry.predictors if entry.settings.method != "sample" else ()
+        names = names if entry.settings.method != "sample" else ()
         inputs = inputs_of(self.cells, names, table.n_rows)
         release = inputs_of(self.released, names, len(released))
         trees = []
@@ -131,37 +143,53 @@ class Updates:
         self, records: Ints, threads: int | None, done: Callable[[float], None] | None
     ) -> NDArray[np.float64]:
         """Return the log-likelihood of the release without each of the records."""
-        works = []
-        for tree in self.trees:
+        n = len(records)
+        others = self._others(records, self.worlds.original.take([]), threads)
+
+        def work(tree: _Tree, which: Ints) -> _Work:
             parts = self._parts(tree.predictors)
-            first, kind = _kinds([*parts, tree.training.response], records)
+            first, kind = _kinds([*parts, tree.training.response], records[which])
             inside = tree.response.taking_part[self.worlds.original[tree.column].codes[first]]
-            come = np.full(len(first), -1)
             changes = Changes(
-                np.where(inside, first, -1), come, np.zeros((max(len(parts), 1), 0), np.uint16),
-                np.zeros(0, np.int64),
+                np.where(inside, first, -1), np.full(len(first), -1),
+                np.zeros((max(len(parts), 1), 0), np.uint16), np.zeros(0, np.int64),
             )  # fmt: skip
-            works.append((tree, changes, kind))
-        total, impossible = self._run(works, len(records), threads, done)
+            return _Work(tree, changes, kind, which)
+
+        total, impossible = self._run(self.trees, work, others, n, threads, done)
         return np.where(impossible > 0, -np.inf, total)
 
     def with_values(
         self, target: str, records: Ints, threads: int | None, done: Callable[[float], None] | None
     ) -> NDArray[np.float64]:
         """Return the log-likelihood with each code of a column in each of the records."""
-        n_levels = self.worlds.original[target].n_levels
-        own = self.worlds.original[target].codes
-        works = []
-        for tree in self.trees:
-            if target != tree.column and target not in tree.predictors:
-                continue
+        column, n_levels = self.worlds.original[target], self.worlds.original[target].n_levels
+        others = []
+        if self.worlds.plan.choice is not None:
+            codes = np.tile(np.arange(n_levels), len(records))
+            gone = np.repeat(records, n_levels)
+            come = self.worlds.original.take(gone).with_columns({target: column.with_codes(codes)})
+            others = self._others(gone, come, threads)
+
+        def work(tree: _Tree, which: Ints) -> _Work:
             parts = self._parts(tree.predictors)
-            first, kind = _kinds([*parts, tree.training.response, own], records)
+            rows, row = np.unique(which // n_levels, return_inverse=True)
+            first, kind = _kinds([*parts, tree.training.response, column.codes], records[rows])
             changes = self._replacements(tree, target, first, n_levels)
-            place = (kind[:, None] * n_levels + np.arange(n_levels)).ravel()
-            works.append((tree, changes, place))
-        total, impossible = self._run(works, len(records) * n_levels, threads, done)
+            return _Work(tree, changes, kind[row] * n_levels + which % n_levels, which)
+
+        touched = [t for t in self.trees if target == t.column or target in t.predictors]
+        n_worlds = len(records) * n_levels
+        total, impossible = self._run(touched, work, others, n_worlds, threads, done)
         return np.where(impossible > 0, -np.inf, total).reshape(len(records), n_levels)
+
+    def _others(self, gone: Ints, come: Table, threads: int | None) -> list[OtherPredictors]:
+        """Return in which worlds columns are drawn from others than in the data."""
+        if self.worlds.plan.choice is None:
+            return []
+        each = np.arange(len(gone) + 1)
+        come_at = np.minimum(each, come.n_rows)
+        return ChoiceChanges(self.worlds).others(gone, each, come, come_at, threads)
 
     def _parts(self, names: tuple[str, ...]) -> list[NDArray[Any]]:
         inputs = inputs_of(self.cells, names, self.worlds.original.n_rows)
@@ -198,42 +226,65 @@ class Updates:
 
     def _run(
         self,
-        works: list[tuple[_Tree, Changes, Ints]],
+        trees: list[_Tree],
+        work: Callable[[_Tree, Ints], _Work],
+        others: list[OtherPredictors],
         n_worlds: int,
         threads: int | None,
         done: Callable[[float], None] | None,
     ) -> tuple[NDArray[np.float64], Ints]:
         """Add up over the trees; what no change touches counts once for all worlds."""
-        touched = {id(tree) for tree, _, _ in works}
-        nothing = Changes(
-            np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((1, 0), np.uint16),
-            np.zeros(0, np.int64),
-        )  # fmt: skip
-        idle = [(t, nothing, np.zeros(0, np.int64)) for t in self.trees if id(t) not in touched]
+        out: dict[str, list[Ints]] = {}
+        for other in others:
+            out.setdefault(other.column, []).append(other.worlds)
+        everywhere, none = np.arange(n_worlds), np.zeros(0, np.int64)
+        works = []
+        for tree in trees:
+            left = np.concatenate(out[tree.column]) if tree.column in out else none
+            works.append(work(tree, np.setdiff1d(everywhere, left) if len(left) else everywhere))
+        nothing = Changes(none, none, np.zeros((1, 0), np.uint16), none)
+        touched = {id(tree) for tree in trees}
+        works += [_Work(t, nothing, none, none) for t in self.trees if id(t) not in touched]
         items = [
-            (number, tree, changes, start)
-            for number, (tree, changes, _) in enumerate([*works, *idle])
-            for start in range(0, max(len(changes.gone), 1), CHUNK)
+            (number, work.tree, work.changes, start)
+            for number, work in enumerate(works)
+            for start in range(0, max(len(work.changes.gone), 1), CHUNK)
         ]
         found = in_threads(self._follow, items, threads, done)
-        base, impossible_base = 0, {}
-        changed = [np.zeros((2, len(changes.gone)), np.int64) for _, changes, _ in works]
+        bases: dict[int, Ints] = {}
+        changed = [np.zeros((2, len(work.changes.gone)), np.int64) for work in works]
         for (number, tree, _, start), result in zip(items, found, strict=True):
-            if number < len(works):
-                part = slice(start, start + CHUNK)
-                changed[number][0, part] = result.changed - result.base
-                changed[number][1, part] = result.impossible - result.base_impossible
-            if start == 0:
-                base += result.base
-                if result.base_impossible:
-                    impossible_base[tree.column] = result.base_impossible
-        total = np.full(n_worlds, base, np.int64)
-        impossible = np.full(n_worlds, sum(impossible_base.values()), np.int64)
-        for (_, _, place), (value, zeros) in zip(works, changed, strict=True):
-            total += value[place]
-            impossible += zeros[place]
-        self.base = Evidence(base * self.unit, impossible_base)
-        return np.asarray(total * self.unit, np.float64), impossible
+            changed[number][:, start : start + CHUNK] = result.changed, result.impossible
+            bases[id(tree)] = np.array([result.base, result.base_impossible])
+        impossible: dict[str, int] = {}
+        for tree in (t for t in self.trees if bases[id(t)][1]):
+            impossible[tree.column] = impossible.get(tree.column, 0) + int(bases[id(tree)][1])
+        base = sum(int(bases[id(tree)][0]) for tree in self.trees)
+        total = np.repeat([[base], [sum(impossible.values())]], n_worlds, axis=1)
+        for one, values in zip(works, changed, strict=True):
+            total[:, one.worlds] += values[:, one.place] - bases[id(one.tree)][:, None]
+        # Trees from other predictors are grown one at a time: there may be very many.
+        for other, value in zip(others, in_threads(
+            lambda other: self._instead(other, work, bases), others, threads
+        ), strict=True):  # fmt: skip
+            total[:, other.worlds] += value
+        self.base = Evidence(base * self.unit, impossible)
+        return np.asarray(total[0] * self.unit, np.float64), total[1]
+
+    def _instead(
+        self, other: OtherPredictors, work: Callable[[_Tree, Ints], _Work], bases: dict[int, Ints]
+    ) -> Ints:
+        """Return what other predictors of a column change in the worlds that have them."""
+        total = np.zeros((2, len(other.worlds)), np.int64)
+        ours = [tree for tree in self.trees if tree.column == other.column]
+        for tree, own in zip(self._trees(other.column, other.predictors), ours, strict=True):
+            here = work(tree, other.worlds)
+            values = np.zeros((2, len(here.changes.gone)), np.int64)
+            for start in range(0, len(here.changes.gone), CHUNK):
+                result = self._follow((0, tree, here.changes, start))
+                values[:, start : start + CHUNK] = result.changed, result.impossible
+            total += values[:, here.place] - bases[id(own)][:, None]
+        return total
 
     def _follow(self, item: tuple[int, _Tree, Changes, int]) -> Any:
         _, tree, changes, start = item

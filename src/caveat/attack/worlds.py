@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from caveat.attack.private import TableChanges
 from caveat.errors import CaveatError
 from caveat.synthesis import Model, Plan
+from caveat.synthesis.choosing import Bins, chosen_again, log_choice, with_sample
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.model import written
@@ -109,12 +110,22 @@ class Worlds:
     seed
         Seed of the fits, if it is not the one that the plan knows; it matters only for methods that
         draw parameters or structures.
+    bins
+        How cells were coded when predictors were chosen; by the original unless told.
     """
 
     def __init__(
-        self, original: Table, plan: Plan, releases: Sequence[Table], seed: int | None = None
+        self,
+        original: Table,
+        plan: Plan,
+        releases: Sequence[Table],
+        seed: int | None = None,
+        bins: Bins | None = None,
     ) -> None:
-        self.original = original
+        # Whoever comes and goes, the others in the sample of a choice stay the same.
+        choice = plan.choice
+        self.original = original if choice is None else with_sample(original, choice.rows)
+        self.bins = bins or Bins(original.columns, plan.columns)
         self.plan = plan
         self.releases = tuple(releases)
         seed = plan.structure_seed if seed is None else seed
@@ -135,7 +146,7 @@ class Worlds:
         if same:
             return self, recoded
         return Worlds(
-            self.original.with_columns(columns), self.plan, self.releases, self.seed
+            self.original.with_columns(columns), self.plan, self.releases, self.seed, self.bins
         ), recoded
 
     @cached_property
@@ -146,11 +157,18 @@ class Worlds:
     @cached_property
     def base(self) -> Mapping[str, ColumnModel]:
         """The models of the original data themselves."""
-        return self._fit(self.original, {})
+        return self._fit(self.original, self.plan, {})
 
-    def _fit(self, table: Table, finished: Mapping[str, ColumnModel]) -> Mapping[str, ColumnModel]:
+    @cached_property
+    def log_choice(self) -> float:
+        """Log probability that the original gives the predictors that were drawn."""
+        return log_choice(self.plan, self.original, self.bins)
+
+    def _fit(
+        self, table: Table, plan: Plan, finished: Mapping[str, ColumnModel]
+    ) -> Mapping[str, ColumnModel]:
         drawn = {} if table is self.original else self.base
-        return fit_columns(table, self.plan, self.seed, 1, None, finished, structures=drawn)
+        return fit_columns(table, plan, self.seed, 1, None, finished, structures=drawn)
 
     def changed(self, record: int, codes: Mapping[str, int]) -> Table:
         """Return the original with the given codes in one record."""
@@ -171,13 +189,17 @@ class Worlds:
 
     def model(self, table: Table, changed: Iterable[str] | None = None) -> Model:
         """Return the generator fitted on a world; only what the changed columns touch is fitted."""
+        same = table is self.original
+        plan = self.plan if same else chosen_again(self.plan, table, self.bins)
         if changed is None:
             finished: Mapping[str, ColumnModel] = {}
         else:
-            hit = affected_columns(self.plan, changed)
+            hit = affected_columns(plan, changed)
+            hit |= {n for n, entry in plan.columns.items() if entry != self.plan.columns[n]}
             finished = {n: m for n, m in self.base.items() if n not in hit}
-        names = written(self.plan, table)
-        return Model(self.plan, self._fit(table, finished), names, table.n_rows, self.seed)
+        models, names = self._fit(table, plan, finished), written(plan, table)
+        log = self.log_choice if same else log_choice(plan, table, self.bins)
+        return Model(plan, models, names, table.n_rows, self.seed, log_choice=log)
 
     def evidence(self, table: Table, changed: Iterable[str] | None = None) -> Evidence:
         """Return how probable the releases are in a world."""
@@ -201,7 +223,8 @@ def evidence_of(model: Model, releases: Iterable[Table]) -> Evidence:
             if not possible.all():
                 impossible[name] = impossible.get(name, 0) + int((~possible).sum())
             terms += logs[possible].tolist()
-    terms += [model.log_structure for model in model.columns.values()]
+    terms += [column.log_structure for column in model.columns.values()]
+    terms.append(model.log_choice)
     # The exactly rounded sum does not depend on the order of the rows.
     return Evidence(math.fsum(terms), impossible)
 

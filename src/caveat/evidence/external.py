@@ -279,6 +279,7 @@ class _Public:
             "derived": {},
             "rules": [],
             "remarks": [],
+            **_pick(synthesis, ("choice",)),
             **self.guard(synthesis),
         }
 

@@ -201,8 +201,16 @@ def described_plan(
         "derived": plain(spec.synthesis.get("derived", {})),
         "rules": [str(rule) for rule in model.plan.rules],
         "remarks": list(model.plan.remarks),
+        **_choice(model),
         **_guard(model, columns),
     }
+
+
+def _choice(model: Model | GroupModel | LinkedModel) -> dict[str, Any]:
+    """Return how predictors were chosen, where they were."""
+    if not isinstance(model, Model) or model.plan.choice is None:
+        return {}
+    return {"choice": model.plan.choice.described(model.plan.columns)}
 
 
 def _column_models(model: Model | GroupModel) -> Mapping[str, ColumnModel]:
@@ -237,6 +245,8 @@ def _guard(
         public |= dict.fromkeys(assumed_public(replace(part.plan, columns=own), held))
         drawn = [name for name, entry in own.items() if entry.settings.method == "guarded"]
         worst_case += sum(_worst_case(part.columns[name]) for name in drawn)
+        choice = part.plan.choice
+        worst_case += 0.0 if choice is None else choice.worst_case(part.plan.columns)
     return {
         "assumed_public": list(public),
         "guard": {

@@ -86,6 +86,8 @@ def _plan(synthesis: Mapping[str, Any] | None, tables: str) -> Iterator[Block]:
         folded=len(rows) > 12,
     )
     items = [(f"{name} is derived", str(_value(how))) for name, how in synthesis["derived"].items()]
+    if "choice" in synthesis:
+        items.append(("Predictors", f"{synthesis['choice']['says']}."))
     items += [("Rule", rule) for rule in synthesis["rules"]]
     items += [("Remark", remark) for remark in synthesis["remarks"]]
     if items:

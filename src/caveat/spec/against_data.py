@@ -113,7 +113,8 @@ def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
         if given.get(key):
             yield ("synthesis", key), given[key]
     for key in ("special", "derived", "predictors", "columns"):
-        for name in given.get(key, ()):
+        told = given.get(key, {})
+        for name in told if isinstance(told, Mapping) else ():
             yield ("synthesis", key, name), name
     for i, rule in enumerate(given.get("rules", ())):
         for name in columns_of(rule, grouped=True):

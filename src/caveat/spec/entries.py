@@ -31,6 +31,7 @@ from caveat.spec.attackers import ATTACKERS, measures_of, own_options
 from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TABLE
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
+from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
 from caveat.table.files import writable
 from caveat.utility import MEASURES as UTILITIES
 
@@ -74,8 +75,12 @@ SYNTHESIS = Group(
         "keep": Key(NAMES, "Columns that name people and are released all the same; page one of "
                     "the report says so.", otherwise="none"),
         **SETTINGS,
-        "predictors": Key(Named(NAME_OR_NAMES, "columns with their predictors"),
-                          "What single columns are drawn from.", otherwise="all earlier columns"),
+        "predictors": Key(Either((Choice((AUTO, ALL), "choice of predictors"), Whole(1),
+                                  Named(NAME_OR_NAMES, "columns with their predictors"))),
+                          "How many columns before it one is drawn from, those that tell most "
+                          f"about it: {MOST} in tables of more than {WIDE} columns, else all "
+                          '("auto"), always "all", or so many; or what single columns are drawn '
+                          "from.", otherwise='"auto"'),
         "special": Key(Named(VALUES, "columns with values"),
                        "Values that are modelled apart from the others, as 0 of incomes.",
                        otherwise="missing codes"),

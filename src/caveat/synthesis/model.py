@@ -85,6 +85,8 @@ class Model:
     cleared
         The tables that it was made from and that are published with it; none unless the plan
         clears them.
+    log_choice
+        Log probability of the predictors that were drawn, where the attacker compares worlds.
     """
 
     plan: Plan
@@ -95,6 +97,7 @@ class Model:
     backend: str = ""
     source: Table | None = None
     cleared: tuple[Published, ...] = ()
+    log_choice: float = 0.0
 
     def __repr__(self) -> str:
         methods = Counter(entry.settings.method for entry in self.plan.columns.values())

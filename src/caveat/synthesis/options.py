@@ -20,7 +20,8 @@ def single_columns(options: Mapping[str, Any], table: Table) -> dict[str, dict[s
     for name, value in options.get("derived", {}).items():
         single.setdefault(name, {}).update(_derivation(value, name))
     for key in ("special", "predictors"):
-        for name, value in options.get(key, {}).items():
+        told = options.get(key, {})
+        for name, value in told.items() if isinstance(told, Mapping) else ():
             single.setdefault(name, {})[key] = value
     for name in single:
         named(table, name, "columns")

@@ -30,6 +30,7 @@ from caveat.synthesis._plan_checks import (
     refuse_own,
     why_idle,
 )
+from caveat.synthesis.choosing import Choice, how_many, narrowed
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
@@ -98,6 +99,8 @@ class Plan:
         is given them.
     margins
         The tables that columns with the method margins are made from; None where there are none.
+    choice
+        How predictors were chosen in a wide table; None where nobody chose.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -108,6 +111,7 @@ class Plan:
     weight_unit: float = 1.0
     structure_seed: int | None = field(default=None, compare=False, repr=False)
     margins: MarginsPlan | None = None
+    choice: Choice | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -119,6 +123,8 @@ class Plan:
             lines.append(f"{name:<{width}}  {_describe(entry)}")
         lines += [] if self.margins is None else [str(self.margins)]
         lines += [f"rule: {rule}" for rule in self.rules]
+        if self.choice is not None:
+            lines.append(f"predictors: {self.choice.words(self.columns)}")
         if self.strata:
             lines.append(f"strata: {self.strata}")
         if self.weights:
@@ -143,7 +149,9 @@ def _describe(entry: ColumnPlan) -> str:
     return settings.method + source + (f" ({'; '.join(changed)})" if changed else "")
 
 
-def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
+def make_plan(
+    table: Table, options: Mapping[str, Any] | None = None, seed: int | None = None
+) -> Plan:
     """Return the plan for a table: what the options say, and the usual for the rest.
 
     Parameters
@@ -159,6 +167,8 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         this one is a part of it. Columns that name people are left out unless ``keep`` names them
         or they have a method of their own. ``given`` names columns that are not drawn and stand
         before all others, ``only_for`` those of them that serve one column alone.
+    seed
+        Of the draw of predictors for guarded trees in a wide table; at random by default.
 
     Examples
     --------
@@ -171,6 +181,7 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
+    linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
@@ -197,12 +208,17 @@ def make_plan(table: Table, options: Mapping[str, Any] | None = None) -> Plan:
         columns[name] = _column_plan(table, name, given, before, remarks)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
     columns = with_guards(with_grids(derived_last(columns), table, single), table.n_rows)
+    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
+    most, choice = None if linked else how_many(options, len(drawn)), None
+    if most is not None:
+        told = [name for name, entry in single.items() if "predictors" in entry]
+        columns, choice = narrowed(columns, table, most, told, rules, strata, seed)
     check_formulas(columns, table)
     check_strata(columns, strata)
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(columns, rules, strata, weights, tuple(remarks), unit, None, margins)
+    return Plan(columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice)
 
 
 def _margins(
@@ -279,6 +295,8 @@ def check_plan(plan: Plan, table: Table) -> None:
     check_strata(before, plan.strata)
     check_margins_block(before, plan.margins, plan.rules)
     check_rules(plan.rules, before, table, [])
+    if plan.choice is not None:
+        plan.choice.check(before)
     block = [n for n, entry in before.items() if entry.settings.method == "ipf"]
     if block:
         margins_of(block, [m for name in block for m in before[name].settings.margins])

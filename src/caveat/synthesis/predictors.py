@@ -14,7 +14,7 @@ from caveat.table import Column, Table
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan
 
-__all__ = ["MOST_CLASSES", "all_that_fit", "derived_last"]
+__all__ = ["MOST_CLASSES", "all_that_fit", "derived_last", "fits"]
 
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
@@ -26,8 +26,7 @@ def all_that_fit(
     """Return the columns that one can be drawn from, and remark on those that it cannot."""
     column = table[name]
     guarded = settings.method == "guarded"
-    fits = tree_fits if guarded else _fits
-    chosen = [other for other in usable if fits(table[other], column)]
+    chosen = [other for other in usable if fits(table[other], column, settings)]
     if guarded and too_many_levels(column):
         remarks.append(
             f"{name} has {column.n_levels:,} levels, too many for guarded trees to draw it from "
@@ -39,8 +38,10 @@ def all_that_fit(
     return chosen
 
 
-def _fits(predictor: Column, column: Column) -> bool:
-    """Whether the tree engine can tabulate the levels of a predictor by these classes."""
+def fits(predictor: Column, column: Column, settings: Settings) -> bool:
+    """Whether trees can split a predictor of a column, or tabulate its levels by classes."""
+    if settings.method == "guarded":
+        return tree_fits(predictor, column)
     if predictor.kind.has_order:
         return True
     classes = 1 if column.kind.is_number else column.n_levels

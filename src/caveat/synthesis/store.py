@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis.archive import NOTICE, VERSION, damaged, pack, read, unpack, write
 from caveat.synthesis.cells import empty_inputs
+from caveat.synthesis.choosing import Choice
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.dictionary import (
@@ -232,6 +233,7 @@ def _plan_state(plan: Plan) -> State:
         "remarks": list(plan.remarks),
         "weight_unit": plan.weight_unit,
         "margins": None if plan.margins is None else plan.margins.state(),
+        "choice": None if plan.choice is None else plan.choice.state(),
     }
 
 
@@ -249,9 +251,10 @@ def _plan(state: State) -> Plan:
     rules = tuple(parse_rule(text) for text in state["rules"])
     check_number(state["weight_unit"], low=np.nextafter(0.0, 1.0))
     margins = None if state["margins"] is None else MarginsPlan.from_state(state["margins"])
+    choice = None if state["choice"] is None else Choice.from_state(state["choice"])
     return Plan(
         columns, rules, state["strata"], state["weights"], tuple(state["remarks"]),
-        state["weight_unit"], margins=margins,
+        state["weight_unit"], margins=margins, choice=choice,
     )  # fmt: skip
 
 

@@ -84,9 +84,10 @@ class Synthesizer:
 
     def plan(self, data: Any) -> Any:
         """Return the plan for a table, or for linked ones, without carrying it out."""
-        return replace(self._plan(self._prepared(data)), structure_seed=self.seed)
+        plan = self._plan(self._prepared(data), self.seed)
+        return replace(plan, structure_seed=self.seed)
 
-    def _plan(self, data: Table | Linked) -> Plan | LinkedPlan:
+    def _plan(self, data: Table | Linked, seed: int | None) -> Plan | LinkedPlan:
         if is_private(self.options) and (isinstance(data, Linked) or self.groups is not None):
             raise CaveatError(
                 "a guarantee is for single records of one table: a group of them needs more noise",
@@ -103,7 +104,7 @@ class Synthesizer:
             return plan_groups(data, self.groups, self.options)
         if is_private(self.options):
             return plan_private(data.names, self.options)[1]
-        return make_plan(data, self.options)
+        return make_plan(data, self.options, seed)
 
     def _prepared(self, data: Any) -> Table | Linked:
         """Return the tables; weights of groups are calibrated if margins are known."""
@@ -153,7 +154,7 @@ class Synthesizer:
         threads = self.threads or os.cpu_count() or 1
         if is_private(self.options) and isinstance(data, Table) and self.groups is None:
             return fit_private(data, self.options, seed, threads, self.budget, done)
-        plan = self._plan(data)
+        plan = self._plan(data, seed)
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         if isinstance(plan, GroupPlan):

@@ -11,6 +11,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
+from caveat.synthesis.choosing import all_or_named
 from caveat.synthesis.leaving_out import left_out
 from caveat.synthesis.linked.checks import (
     check_names,
@@ -141,6 +142,7 @@ def make_linked_plan(
         The number by which children behind the first are put in order, by table.
     """
     options = dict(options or {})
+    options["predictors"] = all_or_named(options)
     judged = options.pop("judged", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)

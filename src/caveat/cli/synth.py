@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,9 +29,11 @@ from caveat.synthesis.store import (
 )
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
+from caveat.table.code_files import CodeFiles
 from caveat.table.files import check_target, write_blocks
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.workplace import workplace
 
 __all__ = ["model_app", "synth"]
 
@@ -38,6 +41,7 @@ model_app = typer.Typer(help="Look into model files.", no_args_is_help=True)
 
 
 def synth(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(help="The original data, or a specification that names them (.toml)."),
@@ -71,6 +75,13 @@ def synth(
         typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            help="For large data: a folder in which the table is kept as files while it is needed, "
+            "and not in memory."
+        ),
+    ] = None,
     escape_formulas: Annotated[
         bool,
         typer.Option(
@@ -89,7 +100,7 @@ def synth(
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups)
+        _refuse_for("tables", model=model, groups=groups, work=work)
         wanted = reader.rows if rows is None else rows
         synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
         return
@@ -116,7 +127,7 @@ def synth(
     if told is not None:
         _refuse_for("groups", resume=resume or None)
         options["groups"] = told
-    table = reader.original(file)
+    table = reader.original(file, context.with_resource(_code_files(work)))
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
     if model is not None:
         save(fitted, model, force=force)
@@ -139,6 +150,16 @@ def synth(
     if remark is not None:
         console.remark(f"note: {remark}")
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
+
+
+@contextmanager
+def _code_files(place: Path | None) -> Iterator[CodeFiles | None]:
+    """Give room for code files if a place for them is named; nothing of it is left."""
+    if place is None:
+        yield None
+        return
+    with workplace(place) as folder:
+        yield CodeFiles(folder)
 
 
 def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:

@@ -229,7 +229,7 @@ def test_a_full_working_folder_is_one_sentence_and_nothing_is_left(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (folder / "work").mkdir()
-    monkeypatch.setattr("caveat.table.code_files._write_array", full)
+    monkeypatch.setattr("caveat.table.code_files.write_array", full)
     call = ["caveat", "synth", "survey.csv", "--out", "out.csv", "--work", "work"]
     monkeypatch.setattr(sys, "argv", call)
     with pytest.raises(SystemExit) as stop:

@@ -109,7 +109,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("caveat.table.code_files._write_array", full)
+    monkeypatch.setattr("caveat.table.code_files.write_array", full)
     with pytest.raises(CaveatError, match="No space left on device") as caught:
         write_code_files(PEOPLE, tmp_path)
     assert caught.value.do == "check the folder's permissions and the free space"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +19,7 @@ from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.linked import GroupModel
 from caveat.synthesis.margins.promise import is_private
+from caveat.synthesis.out_of_core import Store
 from caveat.synthesis.store import (
     NOTICE,
     fingerprint,
@@ -127,8 +127,10 @@ def synth(
     if told is not None:
         _refuse_for("groups", resume=resume or None)
         options["groups"] = told
-    table = reader.original(file, context.with_resource(_code_files(work)))
-    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
+    place = None if work is None else context.with_resource(workplace(work))
+    table = reader.original(file, None if place is None else CodeFiles(place))
+    store = None if place is None else Store(place)
+    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
@@ -144,22 +146,13 @@ def synth(
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            watched = _watched(fitted.blocks(n, copy), private, bar, task)
+            blocks = fitted.blocks(n, copy) if store is None else store.blocks(fitted, n, copy)
+            watched = _watched(blocks, private, bar, task)
             write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
-
-
-@contextmanager
-def _code_files(place: Path | None) -> Iterator[CodeFiles | None]:
-    """Give room for code files if a place for them is named; nothing of it is left."""
-    if place is None:
-        yield None
-        return
-    with workplace(place) as folder:
-        yield CodeFiles(folder)
 
 
 def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
@@ -222,14 +215,14 @@ def _refuse_for(section: str, **given: object) -> None:
 
 
 def _fit(
-    table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool
+    table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool, store: Store | None
 ) -> Model | GroupModel:
     with console.notes():
-        return _fit_with_progress(table, synthesizer, path if resume else None)
+        return _fit_with_progress(table, synthesizer, path if resume else None, store)
 
 
 def _fit_with_progress(
-    table: Table, synthesizer: Synthesizer, path: Path | None
+    table: Table, synthesizer: Synthesizer, path: Path | None, store: Store | None
 ) -> Model | GroupModel:
     plan = synthesizer.plan(table)
     folder = None if path is None else path.with_name(f"{path.name}.partial")
@@ -241,10 +234,11 @@ def _fit_with_progress(
     with going_on_from(folder), console.progress() as bar:
         task = bar.add_task("fitting", total=len(plan.columns), completed=len(finished))
 
-        def done(name: str, model: ColumnModel) -> None:
+        def done(name: str, model: ColumnModel) -> ColumnModel:
             if folder is not None:
                 save_column(folder, key, name, model)
             bar.advance(task)
+            return model if store is None else store.put_away(model)
 
         fitted: Model = synthesizer.fit(table, done=done, finished=finished)
     if folder is not None:

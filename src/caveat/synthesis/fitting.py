@@ -49,7 +49,7 @@ def fit_columns(
     plan: Plan,
     seed: int,
     threads: int,
-    done: Callable[[str, ColumnModel], None] | None = None,
+    done: Callable[[str, ColumnModel], ColumnModel | None] | None = None,
     finished: Mapping[str, ColumnModel] = MappingProxyType({}),
     copy: int = 0,
     structures: Mapping[str, ColumnModel] = MappingProxyType({}),
@@ -68,7 +68,7 @@ def fit_columns(
     threads
         Number of columns fitted at the same time. It does not change the models.
     done
-        Called with each model that is ready.
+        Called with each model that is ready; it may return one that is held in its place.
     finished
         Models that exist already.
     copy
@@ -90,9 +90,8 @@ def fit_columns(
             if error.place:
                 raise
             raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
-        if done is not None:
-            done(name, model)
-        return model
+        held = None if done is None else done(name, model)
+        return model if held is None else held
 
     # Columns are fitted side by side; linear algebra with threads of its own would be in the way.
     with _linear_algebra().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:

@@ -26,7 +26,7 @@ from caveat.table.column import Column
 from caveat.table.dictionary import column_of, dictionary_state
 from caveat.table.table import Table
 
-__all__ = ["CodeFiles", "open_code_files", "write_code_files"]
+__all__ = ["CodeFiles", "open_code_files", "write_array", "write_code_files"]
 
 DOCUMENT = "table.json"
 FORMAT = "caveat codes"
@@ -82,9 +82,9 @@ class CodeFiles:
         number = len(self.states)
         state = {"name": name, "number": number, **dictionary_state(column)}
         with unwritable(self.folder):
-            _write_array(_codes(self.folder, number), column.codes)
+            write_array(_codes(self.folder, number), column.codes)
             if column.levels.dtype != object:
-                _write_array(_levels(self.folder, number), column.levels)
+                write_array(_levels(self.folder, number), column.levels)
                 state["levels"] = None
         self.states[name] = state
         return _opened(self.folder, state)
@@ -109,12 +109,12 @@ def _levels(folder: Path, number: int) -> Path:
     return folder / f"{number:05}.levels.npy"
 
 
-def _write_array(path: Path, array: NDArray[Any]) -> None:
+def write_array(path: Path, array: NDArray[Any]) -> None:
     """Write an array as NumPy does; a full disk is said to be one, which NumPy's own does not."""
     array = np.ascontiguousarray(array)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        raw = array.view(np.uint8)
+        raw = array.reshape(-1).view(np.uint8)
         for start in range(0, len(raw), PIECE):
             file.write(raw[start : start + PIECE].tobytes())
 

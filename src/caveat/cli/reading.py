@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table, read
+from caveat.table.files import read_into
 
 if TYPE_CHECKING:
     from caveat.spec.spec import Document
@@ -114,7 +115,9 @@ class Reader:
     def _read(self, path: Path, *, partial: bool, work: CodeFiles | None = None) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
-            return read(path, schema=self.schema, partial=partial, work=work, **self.form)
+            if work is None:
+                return read(path, schema=self.schema, partial=partial, **self.form)
+            return read_into(work, path, schema=self.schema, partial=partial, **self.form)
 
 
 def seen_from(specification: Path, file: Path) -> str:

@@ -93,7 +93,7 @@ class Store:
                     if array is not None:
                         place[part] = at, array.dtype, len(array)
                         at += file.write(_padded(array))
-                given[name] = replace(cells, **dict.fromkeys(place))
+                given[name] = replace(cells, codes=None, kinds=None, numbers=None)
                 places.append(place)
         whole = np.asarray(np.memmap(path, np.uint8, "c")) if at else np.zeros(0, np.uint8)
         for given, place in zip(drawn, places, strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output, status
@@ -24,6 +24,7 @@ __all__ = [
     "has_labels",
     "is_text",
     "read",
+    "read_into",
     "read_value_labels",
     "readable",
     "writable",
@@ -47,23 +48,29 @@ class Format(NamedTuple):
     Attributes
     ----------
     read
-        Takes the path, the extension, the columns that are asked for (None for all), and what is
-        done with the name and the content of each as soon as it is there; returns a Table.
+        Takes the path, the extension and the columns that are asked for (None for all), and
+        returns a Table.
     prepare
         Takes a table and the extension, refuses what the format cannot hold, and returns what
         writes it to a path; empty if the format is only read.
     labels
         Takes the path and the extension, and returns labels and missing codes of the header; empty
         if the format has none.
+    by_column
+        Whether `read` takes one more: what is done with the name and the content of each column as
+        soon as it is there, before the next one is read.
     """
 
     read: str
     prepare: str = ""
     labels: str = ""
+    by_column: bool = False
 
 
 _COLUMNAR = Format(
-    "caveat.table._columnar:read_columnar", "caveat.table._columnar:prepare_columnar"
+    "caveat.table._columnar:read_columnar",
+    "caveat.table._columnar:prepare_columnar",
+    by_column=True,
 )
 _LABELLED = Format(
     "caveat.table._labelled:read_labelled",
@@ -97,7 +104,6 @@ def read(
     encoding: str = "utf-8",
     columns: Sequence[str] | None = None,
     partial: bool = False,
-    work: CodeFiles | None = None,
 ) -> Table:
     r"""Read a table from a file.
 
@@ -117,9 +123,6 @@ def read(
         The columns to read; all if not given.
     partial
         Whether the file may lack columns that the schema declares, as a release without ids does.
-    work
-        Where the codes of each column are kept as soon as it is read, so that the table takes no
-        memory; it is as long there as the folder is.
 
     Examples
     --------
@@ -133,11 +136,48 @@ def read(
       income  integer   1 levels, 1 missing
       zip     category  2 levels
     """
+    return _read(None, path, schema, delimiter, decimal, encoding, columns, partial)
+
+
+def read_into(
+    work: CodeFiles,
+    path: str | Path,
+    *,
+    schema: Schema | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    columns: Sequence[str] | None = None,
+    partial: bool = False,
+) -> Table:
+    """Read a table from a file into code files, as :func:`read` reads it into memory.
+
+    Parameters
+    ----------
+    work
+        Where the codes of each column are kept as soon as it is read. The table is there as long as
+        this folder is.
+    path, schema, delimiter, decimal, encoding, columns, partial
+        As for :func:`read`.
+    """
+    return _read(work, path, schema, delimiter, decimal, encoding, columns, partial)
+
+
+def _read(
+    work: CodeFiles | None,
+    path: str | Path,
+    given: Schema | None,
+    delimiter: str | None,
+    decimal: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+    partial: bool,
+) -> Table:
     path = Path(path)
     _check_input(path)
     suffix = _suffix(path, readable())
     _check_signs(delimiter, decimal)
-    schema = schema or Schema()
+    schema = given or Schema()
 
     def keep(name: str, column: Column) -> Column:
         return column if work is None else work.keep(name, schema.declared(name, column))
@@ -204,8 +244,11 @@ def _read_by_format(
     together: int | None,
 ) -> Table:
     if suffix in FORMATS:
-        table: Table = resolve_name(FORMATS[suffix].read)(path, suffix, columns, keep)
-        return table
+        found, given = resolve_name(FORMATS[suffix].read), (path, suffix, columns)
+        if FORMATS[suffix].by_column:
+            return cast(Table, found(*given, keep))
+        table = cast(Table, found(*given))
+        return table.with_columns({name: keep(name, table[name]) for name in table})
     from caveat.table._text import read_text
 
     return read_text(

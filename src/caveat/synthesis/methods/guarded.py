@@ -117,7 +117,7 @@ def _points(target: Target, sample: Sample, spread: float) -> Points | None:
     assert target.numbers is not None
     codes = target.codes if target.rows is None else target.codes[target.rows]
     if target.weights is None:  # whole numbers have one sum, in whatever order
-        counts = count_codes(codes, target.n_levels)
+        counts = count_codes(codes, target.n_levels).astype(np.float64)
         found = np.flatnonzero(counts)
         return Points.of(target.grid, target.numbers[found], counts[found], spread)
     return Points.of(target.grid, target.numbers[codes], sample.weights, spread)

@@ -8,7 +8,8 @@ it is the same copy, byte for byte, as one drawn row by row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import mmap
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -50,9 +51,7 @@ class Store:
     def put_away(self, model: ColumnModel) -> ColumnModel:
         """Return a model whose large arrays are mapped from files."""
         with unwritable(self.folder):
-            return replace(
-                model, kinds=self._put_away(model.kinds), values=self._put_away(model.values)
-            )
+            return _rebuilt_model(model, self._mapped)
 
     def blocks(self, model: Model, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
         """Draw one copy as :meth:`Model.blocks` does, but column by column."""
@@ -63,7 +62,10 @@ class Store:
         before: dict[str, ColumnModel] = {}
         for name, column in columns.items():
             if column.entry.settings.method not in ("drop", GIVEN):
-                self._draw(model, {**before, name: column}, copy, n, drawn)
+                # Another one, whose cumulated weights and shares go with it.
+                once = _rebuilt_model(column, np.asarray)
+                self._draw(model, {**before, name: once}, copy, n, drawn)
+                _rebuilt_model(column, _let_go)
             before[name] = _passed_over(column)
         for block in drawn:
             yield model._table([block])
@@ -106,25 +108,45 @@ class Store:
     def _new(self) -> Path:
         return self.folder / f"store-{next(self.numbers):06}"
 
-    def _put_away(self, value: Any) -> Any:
-        """Return a fitted model, or a part of one, with its large arrays mapped."""
-        if isinstance(value, np.ndarray):
-            if value.nbytes < SMALL or value.dtype == object:
-                return value
-            path = self._new().with_suffix(".npy")
-            write_array(path, value)
-            # Kernels are compiled for arrays that may be written to; what they would write is lost.
-            return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
-        if is_dataclass(value) and not isinstance(value, type):
-            other = object.__new__(type(value))
-            for field in fields(value):
-                object.__setattr__(other, field.name, self._put_away(getattr(value, field.name)))
-            return other
-        if isinstance(value, dict):
-            return {key: self._put_away(held) for key, held in value.items()}
-        if type(value) in (list, tuple):
-            return type(value)(self._put_away(held) for held in value)
-        return value
+    def _mapped(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.nbytes < SMALL or array.dtype == object:
+            return array
+        path = self._new().with_suffix(".npy")
+        write_array(path, array)
+        # Kernels are compiled for arrays that may be written to; what they would write is lost.
+        return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+
+
+def _rebuilt(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
+    """Return a fitted model, or a part of one, with changed arrays and without what it cached."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        other = object.__new__(type(value))
+        for field in fields(value):
+            object.__setattr__(other, field.name, _rebuilt(getattr(value, field.name), change))
+        return other
+    if isinstance(value, dict):
+        return {key: _rebuilt(held, change) for key, held in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_rebuilt(held, change) for held in value)
+    return value
+
+
+def _rebuilt_model(
+    model: ColumnModel, change: Callable[[NDArray[Any]], NDArray[Any]]
+) -> ColumnModel:
+    return replace(
+        model, kinds=_rebuilt(model.kinds, change), values=_rebuilt(model.values, change)
+    )
+
+
+def _let_go(array: NDArray[Any]) -> NDArray[Any]:
+    """Let the system forget the pages of a mapped array; they come back when they are needed."""
+    base = array.base
+    if isinstance(base, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+    return array
 
 
 def _passed_over(column: ColumnModel) -> ColumnModel:

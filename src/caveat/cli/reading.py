@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table, read
+from caveat.table.files import read_into
 
 if TYPE_CHECKING:
     from caveat.spec.spec import Document
     from caveat.spec.tables import TableSpec
+    from caveat.table.code_files import CodeFiles
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
@@ -97,9 +99,9 @@ class Reader:
 
         return None if self.document is None else read_rows(self.document)
 
-    def original(self, path: Path) -> Table:
-        """Read the confidential table; it has every declared column."""
-        return self._read(path, partial=False)
+    def original(self, path: Path, work: CodeFiles | None = None) -> Table:
+        """Read the confidential table (into code files); it has every declared column."""
+        return self._read(path, partial=False, work=work)
 
     def release(self, path: Path) -> Table:
         """Read a release, which may lack columns."""
@@ -110,10 +112,12 @@ class Reader:
         key = "" if self.groups is None else self.groups.key
         return table.drop([key]) if key in table else table
 
-    def _read(self, path: Path, *, partial: bool) -> Table:
+    def _read(self, path: Path, *, partial: bool, work: CodeFiles | None = None) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
-            return read(path, schema=self.schema, partial=partial, **self.form)
+            if work is None:
+                return read(path, schema=self.schema, partial=partial, **self.form)
+            return read_into(work, path, schema=self.schema, partial=partial, **self.form)
 
 
 def seen_from(specification: Path, file: Path) -> str:

@@ -19,6 +19,7 @@ from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.linked import GroupModel
 from caveat.synthesis.margins.promise import is_private
+from caveat.synthesis.out_of_core import Store
 from caveat.synthesis.store import (
     NOTICE,
     fingerprint,
@@ -28,9 +29,11 @@ from caveat.synthesis.store import (
 )
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
+from caveat.table.code_files import CodeFiles
 from caveat.table.files import check_target, write_blocks
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.workplace import workplace
 
 __all__ = ["model_app", "synth"]
 
@@ -38,6 +41,7 @@ model_app = typer.Typer(help="Look into model files.", no_args_is_help=True)
 
 
 def synth(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(help="The original data, or a specification that names them (.toml)."),
@@ -71,6 +75,13 @@ def synth(
         typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            help="For large data: a folder in which the table is kept as files while it is needed, "
+            "and not in memory."
+        ),
+    ] = None,
     escape_formulas: Annotated[
         bool,
         typer.Option(
@@ -89,7 +100,7 @@ def synth(
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups)
+        _refuse_for("tables", model=model, groups=groups, work=work)
         wanted = reader.rows if rows is None else rows
         synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
         return
@@ -116,8 +127,10 @@ def synth(
     if told is not None:
         _refuse_for("groups", resume=resume or None)
         options["groups"] = told
-    table = reader.original(file)
-    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
+    place = None if work is None else context.with_resource(workplace(work))
+    table = reader.original(file, None if place is None else CodeFiles(place))
+    store = None if place is None else Store(place)
+    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
@@ -133,7 +146,8 @@ def synth(
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            watched = _watched(fitted.blocks(n, copy), private, bar, task)
+            blocks = fitted.blocks(n, copy) if store is None else store.blocks(fitted, n, copy)
+            watched = _watched(blocks, private, bar, task)
             write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)
     if remark is not None:
@@ -201,14 +215,14 @@ def _refuse_for(section: str, **given: object) -> None:
 
 
 def _fit(
-    table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool
+    table: Table, synthesizer: Synthesizer, path: Path | None, resume: bool, store: Store | None
 ) -> Model | GroupModel:
     with console.notes():
-        return _fit_with_progress(table, synthesizer, path if resume else None)
+        return _fit_with_progress(table, synthesizer, path if resume else None, store)
 
 
 def _fit_with_progress(
-    table: Table, synthesizer: Synthesizer, path: Path | None
+    table: Table, synthesizer: Synthesizer, path: Path | None, store: Store | None
 ) -> Model | GroupModel:
     plan = synthesizer.plan(table)
     folder = None if path is None else path.with_name(f"{path.name}.partial")
@@ -220,10 +234,11 @@ def _fit_with_progress(
     with going_on_from(folder), console.progress() as bar:
         task = bar.add_task("fitting", total=len(plan.columns), completed=len(finished))
 
-        def done(name: str, model: ColumnModel) -> None:
+        def done(name: str, model: ColumnModel) -> ColumnModel:
             if folder is not None:
                 save_column(folder, key, name, model)
             bar.advance(task)
+            return model if store is None else store.put_away(model)
 
         fitted: Model = synthesizer.fit(table, done=done, finished=finished)
     if folder is not None:

@@ -33,6 +33,7 @@ from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
+from caveat.table.column import count_codes
 from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors
@@ -40,6 +41,7 @@ from caveat.tree import Predictors
 __all__ = ["FIT", "changes_cleared", "cleared_by", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
+UNSHARED = ("guarded", MARGINS, *WITHOUT_MODEL)  # methods that take no codes of the tree engine
 
 
 def fit_columns(
@@ -47,7 +49,7 @@ def fit_columns(
     plan: Plan,
     seed: int,
     threads: int,
-    done: Callable[[str, ColumnModel], None] | None = None,
+    done: Callable[[str, ColumnModel], ColumnModel | None] | None = None,
     finished: Mapping[str, ColumnModel] = MappingProxyType({}),
     copy: int = 0,
     structures: Mapping[str, ColumnModel] = MappingProxyType({}),
@@ -66,7 +68,7 @@ def fit_columns(
     threads
         Number of columns fitted at the same time. It does not change the models.
     done
-        Called with each model that is ready.
+        Called with each model that is ready; it may return one that is held in its place.
     finished
         Models that exist already.
     copy
@@ -88,9 +90,8 @@ def fit_columns(
             if error.place:
                 raise
             raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
-        if done is not None:
-            done(name, model)
-        return model
+        held = None if done is None else done(name, model)
+        return model if held is None else held
 
     # Columns are fitted side by side; linear algebra with threads of its own would be in the way.
     with _linear_algebra().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
@@ -135,8 +136,10 @@ class _Task:
             )
             for name, entry in plan.columns.items()
         }
-        used = {name for entry in plan.columns.values() for name in entry.predictors}
-        used |= {plan.strata} if plan.strata else set()
+        # Guarded trees have codes of their own: those that are public.
+        sharing = [e for e in plan.columns.values() if e.settings.method not in UNSHARED]
+        used = {name for entry in sharing for name in entry.predictors}
+        used |= {plan.strata} if plan.strata and used else set()
         parts: list[Part] = []
         positions = {}
         for name in (n for n in plan.columns if n in used):
@@ -152,8 +155,9 @@ class _Task:
     def inputs(self, names: Sequence[str]) -> Inputs:
         """Return the original columns as predictors, without a copy for the tree engine."""
         inputs = inputs_of(self.cells, names, self.table.n_rows)
-        if self.shared is None or not names:
+        if not names or any(name not in self.positions for name in names):
             return inputs
+        assert self.shared is not None
         whole = [self.positions[n] for n in names if len(self.positions[n]) == 1]
         split = [self.positions[n] for n in names if len(self.positions[n]) == 2]
         chosen = [place for places in whole + split for place in places]
@@ -203,7 +207,7 @@ class _Task:
         # Whether anybody takes part must not decide how a guarded column is made.
         if target.rows is None or len(target.rows) or entry.settings.method == "guarded":
             values = self._fit(name, inputs, target, entry.settings, rng)
-        counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
+        counts = _counts(target)
         return ColumnModel(
             entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
         )
@@ -212,7 +216,7 @@ class _Task:
         """Add to the model of a column of a block what only the records know."""
         _, fixed, lower = self._rules(name)
         target = self._value_target(self.table[name], self.cells[name].coding, None)
-        counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
+        counts = _counts(target)
         return replace(model, fixed=fixed, lower=lower, counts=counts)
 
     def _value_target(
@@ -224,8 +228,8 @@ class _Task:
             return Target(part.codes, part.n_levels, None, ordered, taking_part, self.weights)
         rows = taking_part
         if coding.two_step:
-            rows = np.arange(len(column)) if rows is None else rows
-            rows = rows[coding.kind_of[column.codes[rows]] == ORDINARY]
+            ordinary = (coding.kind_of == ORDINARY)[column.codes]
+            rows = np.flatnonzero(ordinary) if rows is None else rows[ordinary[rows]]
         codes = coding.value_of[column.codes]
         decimals = decimals_of(column)
         return Target(
@@ -327,6 +331,12 @@ def _joint(task: _Task) -> _Task | None:
         {n: c.with_codes(codes) for n, c, codes in zip(block, columns, cells, strict=True)}
     )
     return replace(_Task.of(table, Plan(block), task.seed, task.copy), weights=shares)
+
+
+def _counts(target: Target) -> NDArray[np.int64]:
+    """Return how often each code occurs among the rows that take part."""
+    codes = target.codes if target.rows is None else target.codes[target.rows]
+    return count_codes(codes, target.n_levels)
 
 
 def _all(target: Target) -> NDArray[np.int64]:

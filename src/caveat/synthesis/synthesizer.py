@@ -128,7 +128,7 @@ class Synthesizer:
         self,
         data: Any,
         *,
-        done: Callable[[str, ColumnModel], None] | None = None,
+        done: Callable[[str, ColumnModel], Any] | None = None,
         finished: Mapping[str, ColumnModel] | None = None,
     ) -> Any:
         """Fit the models of all columns on the original data.
@@ -141,7 +141,8 @@ class Synthesizer:
             :class:`~caveat.synthesis.linked.GroupModel`, of linked tables a
             :class:`~caveat.synthesis.linked.LinkedModel`.
         done
-            Called with the name and the model of each column that is ready.
+            Called with the name and the model of each column that is ready; of a single table it
+            may return a model that is held in its place.
         finished
             Models of columns that were fitted before, by the same plan on the same data.
         """

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NA_TOKENS", "Codes", "Column", "Kind", "Missing", "smallest_unsigned"]
+__all__ = ["NA_TOKENS", "Codes", "Column", "Kind", "Missing", "count_codes", "smallest_unsigned"]
+
+PIECE = 1 << 20  # codes that are counted at once
 
 NA_TOKENS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".")
 """Words that stand for an empty cell in text files."""
@@ -95,6 +97,21 @@ def smallest_unsigned(n_levels: int) -> np.dtype[np.unsignedinteger[Any]]:
     return np.min_scalar_type(max(n_levels - 1, 0))
 
 
+def count_codes(codes: Codes, n_levels: int) -> NDArray[np.int64]:
+    """Return how often each code occurs, in pieces: NumPy makes eight bytes of every code first.
+
+    Examples
+    --------
+    >>> count_codes(np.array([2, 0, 2], np.uint8), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    piece = max(PIECE, n_levels)
+    counts = np.bincount(codes[:piece], minlength=n_levels)
+    for start in range(piece, len(codes), piece):
+        counts += np.bincount(codes[start : start + piece], minlength=n_levels)
+    return counts
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """The cells of one variable, dictionary-encoded and immutable.
@@ -137,7 +154,9 @@ class Column:
         codes = np.asarray(self.codes)
         if codes.dtype.kind not in "ui" or codes.ndim != 1:
             raise ValueError("codes must be a one-dimensional array of integers")
-        if len(codes) and (int(codes.min()) < 0 or int(codes.max()) >= self.n_levels):
+        # A memory map is a code file, checked when it was written: looking would read all of it.
+        known = isinstance(self.codes, np.memmap)
+        if len(codes) and not known and not 0 <= int(codes.min()) <= codes.max() < self.n_levels:
             raise ValueError("codes must lie between 0 and the number of levels - 1")
         codes = np.ascontiguousarray(codes, smallest_unsigned(self.n_levels))
         levels = np.asarray(self.levels)
@@ -175,7 +194,7 @@ class Column:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How often each code occurs."""
-        return np.bincount(self.codes, minlength=self.n_levels)
+        return count_codes(self.codes, self.n_levels)
 
     @property
     def numbers(self) -> NDArray[np.float64]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import stat
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output, status
+from caveat.table.code_files import CodeFiles
+from caveat.table.column import Column
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
 
@@ -22,6 +24,7 @@ __all__ = [
     "has_labels",
     "is_text",
     "read",
+    "read_into",
     "read_value_labels",
     "readable",
     "writable",
@@ -30,6 +33,10 @@ __all__ = [
 ]
 
 ROWS_IN_MEMORY = 2_000_000  # tables in blocks up to this size are put together before writing
+
+TOGETHER = 4  # columns of a text file that are parsed in one go where codes are kept in files
+
+Keep = Callable[[str, Column], Column]
 
 TEXT = (".csv", ".tsv", ".txt")
 PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
@@ -49,15 +56,21 @@ class Format(NamedTuple):
     labels
         Takes the path and the extension, and returns labels and missing codes of the header; empty
         if the format has none.
+    by_column
+        Whether `read` takes one more: what is done with the name and the content of each column as
+        soon as it is there, before the next one is read.
     """
 
     read: str
     prepare: str = ""
     labels: str = ""
+    by_column: bool = False
 
 
 _COLUMNAR = Format(
-    "caveat.table._columnar:read_columnar", "caveat.table._columnar:prepare_columnar"
+    "caveat.table._columnar:read_columnar",
+    "caveat.table._columnar:prepare_columnar",
+    by_column=True,
 )
 _LABELLED = Format(
     "caveat.table._labelled:read_labelled",
@@ -123,20 +136,70 @@ def read(
       income  integer   1 levels, 1 missing
       zip     category  2 levels
     """
+    return _read(None, path, schema, delimiter, decimal, encoding, columns, partial)
+
+
+def read_into(
+    work: CodeFiles,
+    path: str | Path,
+    *,
+    schema: Schema | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    columns: Sequence[str] | None = None,
+    partial: bool = False,
+) -> Table:
+    """Read a table from a file into code files, as :func:`read` reads it into memory.
+
+    Parameters
+    ----------
+    work
+        Where the codes of each column are kept as soon as it is read. The table is there as long as
+        this folder is.
+    path, schema, delimiter, decimal, encoding, columns, partial
+        As for :func:`read`.
+    """
+    return _read(work, path, schema, delimiter, decimal, encoding, columns, partial)
+
+
+def _read(
+    work: CodeFiles | None,
+    path: str | Path,
+    given: Schema | None,
+    delimiter: str | None,
+    decimal: str,
+    encoding: str,
+    columns: Sequence[str] | None,
+    partial: bool,
+) -> Table:
     path = Path(path)
     _check_input(path)
     suffix = _suffix(path, readable())
     _check_signs(delimiter, decimal)
-    schema = schema or Schema()
+    schema = given or Schema()
+
+    def keep(name: str, column: Column) -> Column:
+        return column if work is None else work.keep(name, schema.declared(name, column))
+
     try:
-        table = _read_by_format(path, suffix, schema, delimiter, decimal, encoding, columns)
+        table = _read_by_format(
+            path, suffix, schema, delimiter, decimal, encoding, columns, keep,
+            None if work is None else TOGETHER,
+        )  # fmt: skip
         if not table.columns:
             raise CaveatError("the file has no columns", do="check how it was made")
     except CaveatError as error:
+        if work is not None and error.where == str(work.folder):
+            raise  # nothing is wrong with the file
         raise _in_file(error, path) from None
     except OSError as error:  # it was there a moment ago
         raise _unreadable(error, path) from None
-    return (schema.only(table.names) if partial else schema).apply(table)
+    schema = schema.only(table.names) if partial else schema
+    if work is None:
+        return schema.apply(table)
+    schema.check(table.names)
+    return work.table(table.columns, table.backend)
 
 
 def is_text(path: str | Path) -> bool:
@@ -177,10 +240,15 @@ def _read_by_format(
     decimal: str,
     encoding: str,
     columns: Sequence[str] | None,
+    keep: Keep,
+    together: int | None,
 ) -> Table:
     if suffix in FORMATS:
-        table: Table = resolve_name(FORMATS[suffix].read)(path, suffix, columns)
-        return table
+        found, given = resolve_name(FORMATS[suffix].read), (path, suffix, columns)
+        if FORMATS[suffix].by_column:
+            return cast(Table, found(*given, keep))
+        table = cast(Table, found(*given))
+        return table.with_columns({name: keep(name, table[name]) for name in table})
     from caveat.table._text import read_text
 
     return read_text(
@@ -190,6 +258,8 @@ def _read_by_format(
         decimal=decimal,
         encoding=encoding,
         columns=columns,
+        keep=keep,
+        together=together,
     )
 
 

@@ -80,7 +80,12 @@ def test_a_single_row_has_no_name_to_repeat(monkeypatch, width, pieces):
 @pytest.mark.parametrize("words", [["--list"], []])
 def test_the_list_says_paper_time_and_data(monkeypatch, words):
     study = Study(
-        "wide", "tables", lambda *_: StudyResult(()), paper="Us (2024)", takes="2 s", needs="caveat[dp]"
+        "wide",
+        "tables",
+        lambda *_: StudyResult(()),
+        paper="Us (2024)",
+        takes="2 s",
+        needs="caveat[dp]",
     )
     monkeypatch.setattr(studies, "STUDIES", {"wide": study})
     result = CliRunner().invoke(app, ["study", *words])

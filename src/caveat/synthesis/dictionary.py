@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from caveat.synthesis.methods import State
 from caveat.synthesis.methods._checks import check_codes, need
-from caveat.table import Column, Kind, Missing, Table
+from caveat.table import Column, Kind, Table
 from caveat.table.decode import decode
+from caveat.table.dictionary import column_of, dictionary_state
 
 __all__ = [
     "check_decodes",
     "column_from_state",
-    "dictionary_state",
-    "plain",
     "table_from_state",
     "table_state",
 ]
@@ -36,28 +35,6 @@ END = 20  # levels at each end that are tried
 SCALARS = (type(None), str, bool, int, float)
 
 
-def plain(value: Any) -> Any:
-    """Return a scalar as one of Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def dictionary_state(column: Column) -> State:
-    """Return everything about a column but its cells."""
-    levels = column.levels
-    kept: Any = levels.tolist() if levels.dtype == object else levels
-    if levels.dtype.kind == "M":
-        kept = levels.view(np.int64)
-    return {
-        "levels": kept,
-        "type": levels.dtype.str,
-        "kind": str(column.kind),
-        "missing": [[plain(m.code), m.label] for m in column.missing],
-        "label": column.label,
-        "value_labels": [[plain(v), label] for v, label in column.value_labels.items()],
-        "storage": column.storage,
-    }
-
-
 def column_from_state(state: State) -> Column:
     """Return a column without cells, or raise ValueError if it is no dictionary."""
     kind, missing = Kind(state["kind"]), state["missing"]
@@ -68,15 +45,7 @@ def column_from_state(state: State) -> Column:
     _check_pairs(state["value_labels"])
     need(isinstance(state["label"], str), "no label")
     need(isinstance(state["storage"], str), "no type of cells")
-    column = Column(
-        np.zeros(0, np.uint8),
-        levels,
-        kind,
-        tuple(Missing(code, label) for code, label in missing),
-        state["label"],
-        dict(state["value_labels"]),
-        state["storage"],
-    )
+    column = column_of(np.zeros(0, np.uint8), levels, state)
     need(len({m.key for m in column.missing}) == len(missing), "a way to be missing twice")
     return column
 

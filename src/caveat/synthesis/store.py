@@ -26,8 +26,6 @@ from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.dictionary import (
     check_decodes,
     column_from_state,
-    dictionary_state,
-    plain,
     table_from_state,
     table_state,
 )
@@ -46,6 +44,7 @@ from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, check_plan
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.atomic import write_text
+from caveat.table.dictionary import dictionary_state, plain
 from caveat.table.drafts import clear_up
 from caveat.table.frames import BACKENDS
 from caveat.table.weights import survey_weights

@@ -137,7 +137,9 @@ class Column:
         codes = np.asarray(self.codes)
         if codes.dtype.kind not in "ui" or codes.ndim != 1:
             raise ValueError("codes must be a one-dimensional array of integers")
-        if len(codes) and (int(codes.min()) < 0 or int(codes.max()) >= self.n_levels):
+        # A memory map is a code file, checked when it was written: looking would read all of it.
+        known = isinstance(self.codes, np.memmap)
+        if len(codes) and not known and not 0 <= int(codes.min()) <= codes.max() < self.n_levels:
             raise ValueError("codes must lie between 0 and the number of levels - 1")
         codes = np.ascontiguousarray(codes, smallest_unsigned(self.n_levels))
         levels = np.asarray(self.levels)

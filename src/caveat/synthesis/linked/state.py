@@ -13,7 +13,6 @@ import numpy as np
 from caveat.expressions import Expression
 from caveat.synthesis.dictionary import (
     column_from_state,
-    dictionary_state,
     table_from_state,
     table_state,
 )
@@ -27,6 +26,7 @@ from caveat.synthesis.methods._checks import need
 from caveat.synthesis.model import Model
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
+from caveat.table.dictionary import dictionary_state
 from caveat.table.frames import BACKENDS
 from caveat.table.grouping import GROUPS, Groups
 from caveat.table.linked import Link, Linked

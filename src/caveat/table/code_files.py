@@ -1,0 +1,146 @@
+"""Code files: a table on disk as it is in memory, read by the page.
+
+A folder holds the codes of each column as a plain array (``00000.npy``, ``00001.npy`` …, readable
+by NumPy alone) and one document with everything else; levels that are no text are arrays as well.
+An opened table takes no memory but for its dictionaries: what is looked at comes from the file, and
+the system forgets it when it needs the space. Several processes that open a folder share it.
+
+They are working files of one release of Caveat, as confidential as the data, and nothing in them
+is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caveat.errors import CaveatError
+from caveat.table.atomic import unwritable
+from caveat.table.column import Column
+from caveat.table.dictionary import column_of, dictionary_state
+from caveat.table.table import Table
+
+__all__ = ["CodeFiles", "open_code_files", "write_code_files"]
+
+DOCUMENT = "table.json"
+FORMAT = "caveat codes"
+VERSION = 1
+PIECE = 1 << 24  # bytes that are written at once
+
+
+def write_code_files(table: Table, folder: Path) -> Table:
+    """Write a table into a folder as code files; return it as `open_code_files` does.
+
+    Parameters
+    ----------
+    table
+        The table.
+    folder
+        A folder that is there, and empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = Table.from_frame({"sex": ["f", "m", "f"], "pay": [800, None, 950]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     opened = write_code_files(table, Path(folder))
+    ...     opened == table, sorted(path.name for path in Path(folder).iterdir())
+    (True, ['00000.npy', '00001.levels.npy', '00001.npy', 'table.json'])
+    """
+    files = CodeFiles(folder)
+    return files.table({name: files.keep(table[name]) for name in table}, table.backend)
+
+
+def open_code_files(folder: Path) -> Table:
+    """Return the table of a folder; its codes are mapped, and nobody can write to them."""
+    document = _document(folder)
+    columns = {
+        state["name"]: _opened(folder, number, state)
+        for number, state in enumerate(document["columns"])
+    }
+    return Table(columns, document["backend"])
+
+
+class CodeFiles:
+    """A folder that is filled column by column, so that no more than one is in memory.
+
+    Parameters
+    ----------
+    folder
+        A folder that is there, and empty.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.states: list[dict[str, Any]] = []
+
+    def keep(self, column: Column) -> Column:
+        """Write the codes and the levels of the next column; return it with its codes mapped."""
+        number, state = len(self.states), dictionary_state(column)
+        with unwritable(self.folder):
+            _write_array(_codes(self.folder, number), column.codes)
+            if column.levels.dtype != object:
+                _write_array(_levels(self.folder, number), column.levels)
+                state["levels"] = None
+        self.states.append(state)
+        return _opened(self.folder, number, state)
+
+    def table(self, columns: dict[str, Column], backend: str) -> Table:
+        """Write down which columns these are, in the order in which they were kept."""
+        states = [{"name": n, **state} for n, state in zip(columns, self.states, strict=True)]
+        document = {"format": FORMAT, "version": VERSION, "backend": backend, "columns": states}
+        with unwritable(self.folder):
+            # Last, and under its name only when it is whole: a folder with it has everything.
+            draft = self.folder / f"{DOCUMENT}.draft"
+            draft.write_text(json.dumps(document), encoding="ascii")
+            draft.replace(self.folder / DOCUMENT)
+        return Table(columns, backend)
+
+
+def _codes(folder: Path, number: int) -> Path:
+    return folder / f"{number:05}.npy"
+
+
+def _levels(folder: Path, number: int) -> Path:
+    return folder / f"{number:05}.levels.npy"
+
+
+def _write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write an array as NumPy does; a full disk is said to be one, which NumPy's own does not."""
+    array = np.ascontiguousarray(array)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        raw = array.view(np.uint8)
+        for start in range(0, len(raw), PIECE):
+            file.write(memoryview(raw[start : start + PIECE]))
+
+
+def _opened(folder: Path, number: int, state: dict[str, Any]) -> Column:
+    if state["levels"] is None:
+        levels = np.load(_levels(folder, number), allow_pickle=False)
+    else:
+        levels = np.empty(len(state["levels"]), dtype=object)
+        levels[:] = state["levels"]
+    codes = np.load(_codes(folder, number), mmap_mode="r", allow_pickle=False)
+    return column_of(codes, levels, state)
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads((folder / DOCUMENT).read_text("ascii"))
+    except (OSError, ValueError):
+        raise CaveatError(
+            "there are no code files here, or not all of them",
+            where=str(folder),
+            do="write them again",
+        ) from None
+    if (document.get("format"), document.get("version")) != (FORMAT, VERSION):
+        raise CaveatError(
+            "code files of another version of Caveat", where=str(folder), do="write them again"
+        )
+    return document

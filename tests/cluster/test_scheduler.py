@@ -144,7 +144,7 @@ def test_a_real_worker_without_caveat_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_a_worker_does_not_see(client: Any, tmp_path: Path) -> None:
     workers = DaskWorkers(client)
     workers.check(tmp_path)
-    with pytest.raises(CaveatError, match=r"does not see this folder; name a folder that all"):
+    with pytest.raises(CaveatError, match=r"does not see this folder, or may not use it; name"):
         workers.check(tmp_path / "elsewhere")
 
 

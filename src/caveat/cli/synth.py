@@ -10,6 +10,7 @@ import typer
 from rich.progress import Progress, TaskID
 
 from caveat.cli import console
+from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader
 from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
@@ -19,6 +20,7 @@ from caveat.synthesis import Model, Synthesizer, load, save
 from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.linked import GroupModel
 from caveat.synthesis.margins.promise import is_private
+from caveat.synthesis.spread import blocks_of
 from caveat.synthesis.store import (
     NOTICE,
     fingerprint,
@@ -38,6 +40,7 @@ model_app = typer.Typer(help="Look into model files.", no_args_is_help=True)
 
 
 def synth(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(help="The original data, or a specification that names them (.toml)."),
@@ -71,6 +74,8 @@ def synth(
         typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    cluster: ClusterOption = None,
+    work: WorkOption = None,
     escape_formulas: Annotated[
         bool,
         typer.Option(
@@ -89,7 +94,7 @@ def synth(
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups)
+        _refuse_for("tables", model=model, groups=groups, cluster=cluster)
         wanted = reader.rows if rows is None else rows
         synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
         return
@@ -114,8 +119,9 @@ def synth(
     told = _groups(groups, reader)
     wanted = reader.rows if rows is None else rows
     if told is not None:
-        _refuse_for("groups", resume=resume or None)
+        _refuse_for("groups", resume=resume or None, cluster=cluster)
         options["groups"] = told
+    context.with_resource(on_cluster(cluster, work, out))
     table = reader.original(file)
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
     if model is not None:
@@ -133,7 +139,7 @@ def synth(
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            watched = _watched(fitted.blocks(n, copy), private, bar, task)
+            watched = _watched(blocks_of(fitted, n, copy), private, bar, task)
             write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)
     if remark is not None:

@@ -57,6 +57,10 @@ class Threads:
                 pool.shutdown(cancel_futures=True)
                 raise
 
+    def everywhere(self, task: Callable[[Item], object], item: Item) -> None:
+        """Do something in this process."""
+        task(item)
+
     def check(self, folder: Path) -> None:
         """Refuse nothing: threads see what their process sees."""
 
@@ -125,6 +129,9 @@ class Processes:
     def pids(self) -> list[int]:
         """The processes that are there."""
         return [] if self._pool is None else list(self._pool._processes or ())
+
+    def everywhere(self, task: Callable[[Item], object], item: Item) -> None:
+        """Do nothing: these processes end with the work."""
 
     def check(self, folder: Path) -> None:
         """Refuse nothing: processes of this machine see what this one sees."""

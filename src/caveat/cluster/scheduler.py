@@ -32,6 +32,7 @@ ALONE = 60.0
 """Seconds after which a cluster that has lost all its workers is given up."""
 LOOK = 2.0  # seconds between two looks whether there are any
 
+MAY = os.R_OK | os.W_OK | os.X_OK
 SAME = ("caveat", "numpy", "numba")
 """What must have the same version everywhere, for the same bytes."""
 
@@ -196,12 +197,16 @@ class DaskWorkers:
                     do="install the same versions everywhere",
                 )
 
+    def everywhere(self, task: Callable[[Item], object], item: Item) -> None:
+        """Do something in each worker."""
+        self._on_each(task, item)
+
     def check(self, folder: Path) -> None:
         """Refuse a folder that a worker does not see."""
-        for worker, seen in self._on_each(os.path.isdir, str(folder)).items():
+        for worker, seen in self._on_each(os.access, str(folder), MAY).items():
             if seen is not True:
                 raise CaveatError(
-                    f"the worker {worker} does not see this folder",
+                    f"the worker {worker} does not see this folder, or may not use it",
                     where=str(folder.parent),
                     do="name a folder that all machines share (--work)",
                 )

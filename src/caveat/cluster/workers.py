@@ -60,6 +60,9 @@ class Workers(Protocol):
             Its arguments: names of folders, and numbers.
         """
 
+    def everywhere(self, task: Callable[[Item], object], item: Item) -> None:
+        """Do something in each process that stays when the work is done: let it forget it."""
+
     def check(self, folder: Path) -> None:
         """Refuse a folder that a worker does not see."""
 

@@ -24,8 +24,8 @@ from caveat.generators.answer import AnswerError, read_answer
 from caveat.generators.child import Ended, Limits, Usage, run
 from caveat.generators.home import home
 from caveat.generators.request import outputs, write_request
-from caveat.generators.workplace import workplace
 from caveat.table import Table
+from caveat.table.workplace import workplace
 
 __all__ = ["FittedProcess", "GeneratorError", "ProcessGenerator"]
 

@@ -7,8 +7,10 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from caveat.cluster import running_on, workers_now, workers_of
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.privacy import Budget
 from caveat.synthesis.column_model import ColumnModel
@@ -21,6 +23,7 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
+from caveat.synthesis.spread import fit_on
 from caveat.table import Table
 from caveat.table.calibration import calibrated
 from caveat.table.grouping import Groups
@@ -129,6 +132,8 @@ class Synthesizer:
         *,
         done: Callable[[str, ColumnModel], None] | None = None,
         finished: Mapping[str, ColumnModel] | None = None,
+        cluster: Any = None,
+        work: str | Path | None = None,
     ) -> Any:
         """Fit the models of all columns on the original data.
 
@@ -143,7 +148,23 @@ class Synthesizer:
             Called with the name and the model of each column that is ready.
         finished
             Models of columns that were fitted before, by the same plan on the same data.
+        cluster
+            Who fits the columns: a Dask client, the address of a scheduler, ``"local:4"`` for four
+            processes, or workers (:mod:`caveat.cluster`). The result does not depend on it.
+        work
+            The folder for working files, which all workers must see; a temporary one by default.
         """
+        if cluster is None:
+            return self._fit(data, done, finished)
+        with workers_of(cluster, work) as workers, running_on(workers):
+            return self._fit(data, done, finished)
+
+    def _fit(
+        self,
+        data: Any,
+        done: Callable[[str, ColumnModel], None] | None,
+        finished: Mapping[str, ColumnModel] | None,
+    ) -> Any:
         data = self._prepared(data)
         table = _longest(data) if isinstance(data, Linked) else data
         if table.n_rows == 0:
@@ -155,14 +176,18 @@ class Synthesizer:
             return fit_private(data, self.options, seed, threads, self.budget, done)
         plan = self._plan(data)
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
-            warnings.warn(remark, CaveatWarning, stacklevel=2)
+            warnings.warn(remark, CaveatWarning, stacklevel=3)
         if isinstance(plan, GroupPlan):
             return fit_groups(table, plan, seed, threads, done)
         if isinstance(plan, LinkedPlan):
             return fit_linked(data, plan, seed, threads, done)
         plan = replace(plan, structure_seed=seed)
         cleared = cleared_by(table, plan)
-        models = fit_columns(table, plan, seed, threads, done, finished or {}, published=True)
+        workers = workers_now()
+        if workers is None:
+            models = fit_columns(table, plan, seed, threads, done, finished or {}, published=True)
+        else:
+            models = fit_on(workers, table, plan, seed, done, finished)
         proper = any(entry.settings.proper for entry in plan.columns.values())
         names = written(plan, table)
         return Model(

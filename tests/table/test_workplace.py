@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from caveat.generators.workplace import PREFIX, workplace
+from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED
 from caveat.table.drafts import DAY
+from caveat.table.workplace import PREFIX, workplace
 
 STAYS = """
 import sys, time
-from caveat.generators.workplace import workplace
+from caveat.table.workplace import workplace
 with workplace() as folder:
     (folder / "data.parquet").write_text("confidential")
     print(folder, flush=True)
@@ -71,3 +72,16 @@ def test_what_is_not_ours_or_just_begins_stays(place: Path) -> None:
         assert not begins.exists()
     assert other.is_dir()
     assert (place / f"{PREFIX}link").is_symlink()
+
+
+def test_it_is_made_where_it_is_told_to_or_refused(place: Path) -> None:
+    shared = place / "shared"
+    shared.mkdir()
+    with workplace(shared) as folder:
+        assert folder.parent == shared
+    assert list(shared.iterdir()) == []
+    with (
+        pytest.raises(CaveatError, match="elsewhere: there is no such folder; make it or choose"),
+        workplace(place / "elsewhere"),
+    ):
+        pass

@@ -1,4 +1,4 @@
-"""Where a command works: a private folder with the confidential table, gone when it has ended.
+"""Where work leaves its files: a private folder for confidential ones, gone when it has ended.
 
 It is locked while the process that made it lives. One that was killed outright cannot clear up:
 the next one that makes such a folder does it.
@@ -15,19 +15,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from caveat.stopping import UNFINISHED, held
+from caveat.table.atomic import check_folder, unwritable
 from caveat.table.drafts import DAY, is_abandoned, make_locked, release
 
 __all__ = ["PREFIX", "workplace"]
 
-PREFIX = "caveat-generator-"
+PREFIX = "caveat-work-confidential-"
 LOCK = ".lock"
 
 
 @contextmanager
-def workplace() -> Iterator[Path]:
-    """Give a folder that nobody else may look into, and remove it afterwards."""
-    _clear_up(Path(tempfile.gettempdir()))
-    folder, lock = _new()
+def workplace(place: Path | None = None) -> Iterator[Path]:
+    """Give a folder that nobody else may look into, and remove it afterwards.
+
+    Parameters
+    ----------
+    place
+        Where it is made; in the usual place for temporary files by default.
+    """
+    place = Path(tempfile.gettempdir()) if place is None else place.absolute()
+    check_folder(place)
+    _clear_up(place)
+    with unwritable(place):
+        folder, lock = _new(place)
     try:
         yield folder
     finally:
@@ -36,10 +46,10 @@ def workplace() -> Iterator[Path]:
         release(lock)
 
 
-def _new() -> tuple[Path, int | None]:
+def _new(place: Path) -> tuple[Path, int | None]:
     while True:
         with held():
-            folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
             UNFINISHED.add(folder)
             with suppress(FileNotFoundError):
                 lock = make_locked(folder / LOCK)

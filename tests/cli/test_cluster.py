@@ -69,3 +69,17 @@ def test_mistakes_are_one_sentence_and_leave_nothing(
     assert "is no address" in said("--cluster", "here")
     assert "there is no such folder" in said("--cluster", "local:1", "--work", tmp_path / "else")
     assert "--cluster does not go with [groups]" in said("--cluster", "local:1", "--groups", "var1")
+
+
+def test_the_strong_attacker_finds_the_same_on_processes(original: Path, tmp_path: Path) -> None:
+    out, model = tmp_path / "s.csv", tmp_path / "m.caveat"
+    assert run("synth", original, "--out", out, "--model", model, "--seed", 4).exit_code == 0
+    found = {}
+    for name, more in {"alone": [], "processes": ["--cluster", "local:1"]}.items():
+        files = ["--json", tmp_path / f"{name}.json", "--records", tmp_path / f"{name}.csv"]
+        result = run(
+            "attack", "strong", original, out, "--model", model, "--membership", *files, *more
+        )
+        assert result.exit_code == 0, result.output
+        found[name] = [path.read_bytes() for path in files[1::2]]
+    assert found["alone"] == found["processes"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -205,3 +206,43 @@ def test_formulas_are_noted_and_escaped(folder: Path) -> None:
     plain, safe = (Path(name).read_text() for name in ("out.csv", "safe.csv"))
     assert plain.count("=1+1") > 20
     assert safe == plain.replace("=1+1", "'=1+1")
+
+
+@pytest.mark.parametrize("source", ["survey.csv", "survey.parquet"])
+def test_a_working_folder_changes_nothing_and_is_empty_afterwards(
+    folder: Path, source: str
+) -> None:
+    write(read(folder / "survey.csv"), folder / "survey.parquet")
+    place = folder / "work"
+    place.mkdir()
+    call = ["synth", source, "--spec", "release.toml", "--seed", "7", "--out"]
+    invoke(*call, "in memory.csv")
+    invoke(*call, "out of it.csv", "--work", "work")
+    assert (folder / "in memory.csv").read_bytes() == (folder / "out of it.csv").read_bytes()
+    assert list(place.iterdir()) == []
+
+
+def test_a_full_working_folder_is_one_sentence_and_nothing_is_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (folder / "work").mkdir()
+    monkeypatch.setattr("caveat.table.code_files._write_array", full)
+    call = ["caveat", "synth", "survey.csv", "--out", "out.csv", "--work", "work"]
+    monkeypatch.setattr(sys, "argv", call)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "cannot be written (No space left on device)" in said
+    assert "survey.csv" not in said
+    assert list((folder / "work").iterdir()) == []
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_working_folder_must_be_there(folder: Path) -> None:
+    code, said = run("synth", "survey.csv", "--out", "out.csv", "--work", "nowhere")
+    assert code == 2
+    assert "there is no such folder" in said

@@ -97,7 +97,7 @@ def test_no_rows_and_many_levels(tmp_path: Path) -> None:
 
 def test_a_folder_without_its_document_has_no_table(tmp_path: Path) -> None:
     files = CodeFiles(tmp_path)
-    files.keep(PEOPLE["sex"])  # a run that was stopped here
+    files.keep("sex", PEOPLE["sex"])  # a run that was stopped here
     with pytest.raises(CaveatError, match="there are no code files here, or not all of them"):
         open_code_files(tmp_path)
     (tmp_path / "table.json").write_text(json.dumps({"format": "caveat codes", "version": 0}))

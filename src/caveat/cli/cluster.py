@@ -26,8 +26,9 @@ WorkOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="CONFIDENTIAL working files go here until the end; all machines of a cluster must "
-        "see it. [a temporary folder; with an address that of the output]",
+        help="For large data: a folder in which the table is kept as files while it is needed, and "
+        "not in memory. All machines of a cluster must see it. [with an address: where the output "
+        "goes]",
     ),
 ]
 

@@ -15,6 +15,7 @@ from caveat.table import Schema, Table, read
 if TYPE_CHECKING:
     from caveat.spec.spec import Document
     from caveat.spec.tables import TableSpec
+    from caveat.table.code_files import CodeFiles
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
@@ -97,9 +98,9 @@ class Reader:
 
         return None if self.document is None else read_rows(self.document)
 
-    def original(self, path: Path) -> Table:
-        """Read the confidential table; it has every declared column."""
-        return self._read(path, partial=False)
+    def original(self, path: Path, work: CodeFiles | None = None) -> Table:
+        """Read the confidential table (into code files); it has every declared column."""
+        return self._read(path, partial=False, work=work)
 
     def release(self, path: Path) -> Table:
         """Read a release, which may lack columns."""
@@ -110,10 +111,10 @@ class Reader:
         key = "" if self.groups is None else self.groups.key
         return table.drop([key]) if key in table else table
 
-    def _read(self, path: Path, *, partial: bool) -> Table:
+    def _read(self, path: Path, *, partial: bool, work: CodeFiles | None = None) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
-            return read(path, schema=self.schema, partial=partial, **self.form)
+            return read(path, schema=self.schema, partial=partial, work=work, **self.form)
 
 
 def seen_from(specification: Path, file: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,9 +31,11 @@ from caveat.synthesis.store import (
 )
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
+from caveat.table.code_files import CodeFiles
 from caveat.table.files import check_target, write_blocks
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.workplace import workplace
 
 __all__ = ["model_app", "synth"]
 
@@ -94,7 +97,7 @@ def synth(
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups, cluster=cluster)
+        _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work)
         wanted = reader.rows if rows is None else rows
         synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
         return
@@ -122,7 +125,7 @@ def synth(
         _refuse_for("groups", resume=resume or None, cluster=cluster)
         options["groups"] = told
     context.with_resource(on_cluster(cluster, work, out))
-    table = reader.original(file)
+    table = reader.original(file, context.with_resource(_code_files(work)))
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume)
     if model is not None:
         save(fitted, model, force=force)
@@ -145,6 +148,16 @@ def synth(
     if remark is not None:
         console.remark(f"note: {remark}")
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
+
+
+@contextmanager
+def _code_files(place: Path | None) -> Iterator[CodeFiles | None]:
+    """Give room for code files if a place for them is named; nothing of it is left."""
+    if place is None:
+        yield None
+        return
+    with workplace(place) as folder:
+        yield CodeFiles(folder)
 
 
 def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:

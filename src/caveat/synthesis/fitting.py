@@ -32,6 +32,7 @@ from caveat.synthesis.one_thread import one_thread_each
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
+from caveat.table.column import count_codes
 from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors
@@ -39,6 +40,7 @@ from caveat.tree import Predictors
 __all__ = ["FIT", "ColumnFits", "changes_cleared", "cleared_by", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
+UNSHARED = ("guarded", MARGINS, *WITHOUT_MODEL)  # methods that take no codes of the tree engine
 
 
 def fit_columns(
@@ -137,8 +139,10 @@ class ColumnFits:
             )
             for name, entry in plan.columns.items()
         }
-        used = {name for entry in plan.columns.values() for name in entry.predictors}
-        used |= {plan.strata} if plan.strata else set()
+        # Guarded trees have codes of their own: those that are public.
+        sharing = [e for e in plan.columns.values() if e.settings.method not in UNSHARED]
+        used = {name for entry in sharing for name in entry.predictors}
+        used |= {plan.strata} if plan.strata and used else set()
         parts: list[Part] = []
         positions = {}
         for name in (n for n in plan.columns if n in used):
@@ -154,8 +158,9 @@ class ColumnFits:
     def inputs(self, names: Sequence[str]) -> Inputs:
         """Return the original columns as predictors, without a copy for the tree engine."""
         inputs = inputs_of(self.cells, names, self.table.n_rows)
-        if self.shared is None or not names:
+        if not names or any(name not in self.positions for name in names):
             return inputs
+        assert self.shared is not None
         whole = [self.positions[n] for n in names if len(self.positions[n]) == 1]
         split = [self.positions[n] for n in names if len(self.positions[n]) == 2]
         chosen = [place for places in whole + split for place in places]
@@ -213,7 +218,7 @@ class ColumnFits:
         # Whether anybody takes part must not decide how a guarded column is made.
         if target.rows is None or len(target.rows) or entry.settings.method == "guarded":
             values = self._fit(name, inputs, target, entry.settings, rng)
-        counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
+        counts = _counts(target)
         return ColumnModel(
             entry, coding, kinds, values, fixed, lower, decimals=target.decimals, counts=counts
         )
@@ -222,7 +227,7 @@ class ColumnFits:
         """Add to the model of a column of a block what only the records know."""
         _, fixed, lower = self._rules(name)
         target = self._value_target(self.table[name], self.cells[name].coding, None)
-        counts = np.bincount(target.codes[_all(target)], minlength=target.n_levels)
+        counts = _counts(target)
         return replace(model, fixed=fixed, lower=lower, counts=counts)
 
     def _value_target(
@@ -234,8 +239,8 @@ class ColumnFits:
             return Target(part.codes, part.n_levels, None, ordered, taking_part, self.weights)
         rows = taking_part
         if coding.two_step:
-            rows = np.arange(len(column)) if rows is None else rows
-            rows = rows[coding.kind_of[column.codes[rows]] == ORDINARY]
+            ordinary = (coding.kind_of == ORDINARY)[column.codes]
+            rows = np.flatnonzero(ordinary) if rows is None else rows[ordinary[rows]]
         codes = coding.value_of[column.codes]
         decimals = decimals_of(column)
         return Target(
@@ -337,6 +342,12 @@ def _joint(task: ColumnFits) -> ColumnFits | None:
         {n: c.with_codes(codes) for n, c, codes in zip(block, columns, cells, strict=True)}
     )
     return replace(ColumnFits._of_records(table, Plan(block), task.seed, task.copy), weights=shares)
+
+
+def _counts(target: Target) -> NDArray[np.int64]:
+    """Return how often each code occurs among the rows that take part."""
+    codes = target.codes if target.rows is None else target.codes[target.rows]
+    return count_codes(codes, target.n_levels)
 
 
 def _all(target: Target) -> NDArray[np.int64]:

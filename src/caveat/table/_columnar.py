@@ -48,7 +48,9 @@ class _Source:
     fetch: Callable[[int], pa.ChunkedArray]
 
 
-def read_columnar(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
+def read_columnar(
+    path: Path, suffix: str, columns: Sequence[str] | None, keep: Callable[[str, Column], Column]
+) -> Table:
     """Read a Parquet or Feather file; see :func:`caveat.table.files.read`."""
     try:
         source = _open_parquet(path) if suffix == ".parquet" else _open_feather(path)
@@ -66,9 +68,10 @@ def read_columnar(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
         backend, notes = read_notes(source.schema.metadata or {})
         encoded = {}
         for name in wanted:
-            encoded[name] = _read_column(source, positions[name])
+            column = _read_column(source, positions[name])
             if name in notes:
-                encoded[name] = restore(encoded[name], notes[name], name, backend)
+                column = restore(column, notes[name], name, backend)
+            encoded[name] = keep(name, column)
             pa.default_memory_pool().release_unused()
     except (pa.ArrowException, OSError, ValueError, struct.error):
         raise CaveatError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -41,8 +41,13 @@ def read_text(
     decimal: str,
     encoding: str,
     columns: Sequence[str] | None,
+    keep: Callable[[str, Column], Column],
+    together: int | None,
 ) -> Table:
-    """Read a delimited text file; see :func:`caveat.table.files.read`."""
+    """Read a delimited text file; see :func:`caveat.table.files.read`.
+
+    So many columns are parsed together (all of them for None), encoded and handed to ``keep``.
+    """
     data = _bytes_of(path, encoding)
     if delimiter is None:
         delimiter = _sniff(data, decimal)
@@ -57,9 +62,14 @@ def read_text(
         if name in chosen:
             shape = shape_of(found, position, data, quotes_speak)
             plans[name] = declared(shape, schema.columns.get(name), name, path)
-    series = _parse(path, data, start, names, plans, delimiter, decimal, found)
-    table = _encode(series, plans, decimal)
-    return table.select(wanted)
+    encoded = {}
+    step = together or max(len(plans), 1)
+    for first in range(0, len(plans), step):
+        some = dict(list(plans.items())[first : first + step])
+        series = _parse(path, data, start, names, some, delimiter, decimal, found)
+        for name, plan in some.items():
+            encoded[name] = keep(name, _encode_column(series.pop(name), plan, name, decimal))
+    return Table(encoded).select(wanted)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -270,14 +280,6 @@ def _unparsed(path: Path, data: bytes, found: Scan) -> CaveatError:
             do="quote the field and double the mark",
         )
     return CaveatError("the file cannot be parsed", where=str(path), do="check how it was made")
-
-
-def _encode(series: dict[str, pl.Series], plans: Mapping[str, Parsing], decimal: str) -> Table:
-    columns = {}
-    for name in list(series):
-        column = _encode_column(series.pop(name), plans[name], name, decimal)
-        columns[name] = column
-    return Table(columns)
 
 
 def _encode_column(series: pl.Series, plan: Parsing, name: str, decimal: str) -> Column:

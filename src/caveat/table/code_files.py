@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +54,13 @@ def write_code_files(table: Table, folder: Path) -> Table:
     (True, ['00000.npy', '00001.levels.npy', '00001.npy', 'table.json'])
     """
     files = CodeFiles(folder)
-    return files.table({name: files.keep(table[name]) for name in table}, table.backend)
+    return files.table({name: files.keep(name, table[name]) for name in table}, table.backend)
 
 
 def open_code_files(folder: Path) -> Table:
     """Return the table of a folder; its codes are mapped, and nobody can write to them."""
     document = _document(folder)
-    columns = {
-        state["name"]: _opened(folder, number, state)
-        for number, state in enumerate(document["columns"])
-    }
+    columns = {state["name"]: _opened(folder, state) for state in document["columns"]}
     return Table(columns, document["backend"])
 
 
@@ -77,22 +75,23 @@ class CodeFiles:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.states: list[dict[str, Any]] = []
+        self.states: dict[str, dict[str, Any]] = {}
 
-    def keep(self, column: Column) -> Column:
-        """Write the codes and the levels of the next column; return it with its codes mapped."""
-        number, state = len(self.states), dictionary_state(column)
+    def keep(self, name: str, column: Column) -> Column:
+        """Write the codes and the levels of a column; return it with its codes mapped."""
+        number = len(self.states)
+        state = {"name": name, "number": number, **dictionary_state(column)}
         with unwritable(self.folder):
             _write_array(_codes(self.folder, number), column.codes)
             if column.levels.dtype != object:
                 _write_array(_levels(self.folder, number), column.levels)
                 state["levels"] = None
-        self.states.append(state)
-        return _opened(self.folder, number, state)
+        self.states[name] = state
+        return _opened(self.folder, state)
 
-    def table(self, columns: dict[str, Column], backend: str) -> Table:
-        """Write down which columns these are, in the order in which they were kept."""
-        states = [{"name": n, **state} for n, state in zip(columns, self.states, strict=True)]
+    def table(self, columns: Mapping[str, Column], backend: str) -> Table:
+        """Write down which of the kept columns a table has, in which order."""
+        states = [self.states[name] for name in columns]
         document = {"format": FORMAT, "version": VERSION, "backend": backend, "columns": states}
         with unwritable(self.folder):
             # Last, and under its name only when it is whole: a folder with it has everything.
@@ -117,10 +116,11 @@ def _write_array(path: Path, array: NDArray[Any]) -> None:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
         raw = array.view(np.uint8)
         for start in range(0, len(raw), PIECE):
-            file.write(memoryview(raw[start : start + PIECE]))
+            file.write(raw[start : start + PIECE].tobytes())
 
 
-def _opened(folder: Path, number: int, state: dict[str, Any]) -> Column:
+def _opened(folder: Path, state: dict[str, Any]) -> Column:
+    number = state["number"]
     if state["levels"] is None:
         levels = np.load(_levels(folder, number), allow_pickle=False)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output, status
+from caveat.table.code_files import CodeFiles
+from caveat.table.column import Column
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
 
@@ -31,6 +33,10 @@ __all__ = [
 
 ROWS_IN_MEMORY = 2_000_000  # tables in blocks up to this size are put together before writing
 
+TOGETHER = 4  # columns of a text file that are parsed in one go where codes are kept in files
+
+Keep = Callable[[str, Column], Column]
+
 TEXT = (".csv", ".tsv", ".txt")
 PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
 
@@ -41,8 +47,8 @@ class Format(NamedTuple):
     Attributes
     ----------
     read
-        Takes the path, the extension and the columns that are asked for (None for all), and
-        returns a Table.
+        Takes the path, the extension, the columns that are asked for (None for all), and what is
+        done with the name and the content of each as soon as it is there; returns a Table.
     prepare
         Takes a table and the extension, refuses what the format cannot hold, and returns what
         writes it to a path; empty if the format is only read.
@@ -91,6 +97,7 @@ def read(
     encoding: str = "utf-8",
     columns: Sequence[str] | None = None,
     partial: bool = False,
+    work: CodeFiles | None = None,
 ) -> Table:
     r"""Read a table from a file.
 
@@ -110,6 +117,9 @@ def read(
         The columns to read; all if not given.
     partial
         Whether the file may lack columns that the schema declares, as a release without ids does.
+    work
+        Where the codes of each column are kept as soon as it is read, so that the table takes no
+        memory; it is as long there as the folder is.
 
     Examples
     --------
@@ -128,15 +138,28 @@ def read(
     suffix = _suffix(path, readable())
     _check_signs(delimiter, decimal)
     schema = schema or Schema()
+
+    def keep(name: str, column: Column) -> Column:
+        return column if work is None else work.keep(name, schema.declared(name, column))
+
     try:
-        table = _read_by_format(path, suffix, schema, delimiter, decimal, encoding, columns)
+        table = _read_by_format(
+            path, suffix, schema, delimiter, decimal, encoding, columns, keep,
+            None if work is None else TOGETHER,
+        )  # fmt: skip
         if not table.columns:
             raise CaveatError("the file has no columns", do="check how it was made")
     except CaveatError as error:
+        if work is not None and error.where == str(work.folder):
+            raise  # nothing is wrong with the file
         raise _in_file(error, path) from None
     except OSError as error:  # it was there a moment ago
         raise _unreadable(error, path) from None
-    return (schema.only(table.names) if partial else schema).apply(table)
+    schema = schema.only(table.names) if partial else schema
+    if work is None:
+        return schema.apply(table)
+    schema.check(table.names)
+    return work.table(table.columns, table.backend)
 
 
 def is_text(path: str | Path) -> bool:
@@ -177,9 +200,11 @@ def _read_by_format(
     decimal: str,
     encoding: str,
     columns: Sequence[str] | None,
+    keep: Keep,
+    together: int | None,
 ) -> Table:
     if suffix in FORMATS:
-        table: Table = resolve_name(FORMATS[suffix].read)(path, suffix, columns)
+        table: Table = resolve_name(FORMATS[suffix].read)(path, suffix, columns, keep)
         return table
     from caveat.table._text import read_text
 
@@ -190,6 +215,8 @@ def _read_by_format(
         decimal=decimal,
         encoding=encoding,
         columns=columns,
+        keep=keep,
+        together=together,
     )
 
 

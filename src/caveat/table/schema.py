@@ -137,16 +137,23 @@ class Schema:
 
     def apply(self, table: Table) -> Table:
         """Return the table with the declarations carried out."""
-        unknown = [name for name in self.columns if name not in table]
+        self.check(table.names)
+        return table.with_columns({name: self.declared(name, table[name]) for name in self.columns})
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse declarations about columns that a table does not have."""
+        unknown = [name for name in self.columns if name not in names]
         if unknown:
             raise CaveatError(
                 "the schema names a column that the data do not have",
                 column=unknown[0],
-                do=f"remove it or choose among {', '.join(table.names)}",
+                do=f"remove it or choose among {', '.join(names)}",
             )
-        return table.with_columns(
-            {name: _apply(table[name], entry, name) for name, entry in self.columns.items()}
-        )
+
+    def declared(self, name: str, column: Column) -> Column:
+        """Return a column with what is declared about it carried out."""
+        entry = self.columns.get(name)
+        return column if entry is None else _apply(column, entry, name)
 
 
 def _apply(column: Column, entry: ColumnSchema, name: str) -> Column:

@@ -18,6 +18,7 @@ from caveat.synthesis.grid import Grid
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods._points import Points
 from caveat.synthesis.methods.base import Inputs, Settings, State, Target
+from caveat.table.column import count_codes
 from caveat.tree.guarded import Candidates, Guard, GuardedTree, Response, Sample, grow_guarded
 
 __all__ = ["GUARDS", "Guarded", "guard_of", "predictor_codes", "sample_of"]
@@ -114,26 +115,37 @@ def _points(target: Target, sample: Sample, spread: float) -> Points | None:
     if target.grid is None:
         return None
     assert target.numbers is not None
-    rows = slice(None) if target.rows is None else target.rows
-    return Points.of(target.grid, target.numbers[target.codes[rows]], sample.weights, spread)
+    codes = target.codes if target.rows is None else target.codes[target.rows]
+    if target.weights is None:  # whole numbers have one sum, in whatever order
+        counts = count_codes(codes, target.n_levels)
+        found = np.flatnonzero(counts)
+        return Points.of(target.grid, target.numbers[found], counts[found], spread)
+    return Points.of(target.grid, target.numbers[codes], sample.weights, spread)
 
 
 def sample_of(inputs: Inputs, target: Target) -> Sample:
     """Return the records that take part, in codes that are public."""
     rows: Any = slice(None) if target.rows is None else target.rows
-    codes = predictor_codes(inputs)[:, rows]
-    response = target.codes[rows].astype(np.int64)
-    if target.grid is not None:
+    codes = predictor_codes(inputs, rows)
+    response = target.codes[rows]
+    if target.grid is None:
+        response = response.astype(np.int64)
+    else:
         assert target.numbers is not None
-        response = target.grid.cell_of(target.numbers[response])
+        response = target.grid.cell_of(target.numbers)[response]
     weights = np.ones(len(response)) if target.weights is None else target.weights[rows]
-    return Sample(np.ascontiguousarray(codes), response, np.asarray(weights, np.float64))
+    return Sample(codes, response, np.asarray(weights, np.float64))
 
 
-def predictor_codes(inputs: Inputs) -> NDArray[np.uint16]:
-    """Return the predictors in public codes, one line each."""
-    lines = [_public(part)[0] for part in inputs.parts]
-    return np.stack(lines) if lines else np.zeros((0, inputs.n_rows), np.uint16)
+def predictor_codes(
+    inputs: Inputs, rows: slice | NDArray[np.int64] = slice(None)
+) -> NDArray[np.uint16]:
+    """Return the predictors of some rows in public codes, one line each."""
+    n_rows = inputs.n_rows if isinstance(rows, slice) else len(rows)
+    codes = np.empty((len(inputs.parts), n_rows), np.uint16)
+    for line, part in zip(codes, inputs.parts, strict=True):
+        line[:] = _public(part.take(rows))[0]
+    return codes
 
 
 def candidates_of(inputs: Inputs) -> Candidates:

@@ -207,7 +207,7 @@ def walk(records, splits, n_scores, settings, key, given):
     left = np.empty((n_candidates, n_scores))
     left_n = np.empty(n_candidates, np.int64)
     gains, total = np.empty(n_candidates), np.empty(n_scores)
-    spare = np.empty(len(records[3]), np.int64)
+    spare = np.empty_like(records[3])
     nodes = np.full((max(16, len(given)), 6), -1, np.int64)
     nodes[0, 3], nodes[0, 4], nodes[0, 5] = 0, 0, len(records[3])
     n_nodes, logs, m = 1, 0.0, 0

@@ -294,10 +294,12 @@ def walked(
     response: Response,
     key: int,
     given: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], float]:
     """Return the nodes of a structure, the rows in their order, and the log probability."""
-    order = np.arange(sample.n)
-    records = sample.codes, response.scores[sample.response], sample.weights, order
+    # As short as they can be: there is one of each for every record, and for every thread.
+    order = np.arange(sample.n, dtype=np.uint32)
+    scores = response.scores.astype(np.uint8)[sample.response]
+    records = sample.codes, scores, sample.weights, order
     nodes, logs = walk(
         records, found.arrays, response.n_scores, guard.numbers, np.uint64(key), given
     )
@@ -317,7 +319,8 @@ def _counted(
     candidate, children, parent, depth = (
         np.ascontiguousarray(nodes[:, i]).astype(np.int32) for i in range(4)
     )
-    counts = count_nodes(place[sample.response], sample.weights, order, nodes, response.n_codes)
+    short = place.astype(np.uint16)  # at most MOST_LEVELS of them
+    counts = count_nodes(short[sample.response], sample.weights, order, nodes, response.n_codes)
     if response.is_ranked:
         logs += log_ranking(response.count(sample), place)
     return GuardedTree(

@@ -28,6 +28,7 @@ from caveat.table import Table
 from caveat.table.calibration import calibrated
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
+from caveat.table.partitions import table_of
 
 __all__ = ["Synthesizer"]
 
@@ -112,7 +113,7 @@ class Synthesizer:
         """Return the tables; weights of groups are calibrated if margins are known."""
         if isinstance(data, Linked):
             return data
-        table = Table.from_frame(data)
+        table = table_of(data)
         groups = None if self.groups is None else Groups.of(self.groups)
         if groups is None or not groups.margins:
             return table
@@ -140,7 +141,8 @@ class Synthesizer:
         Parameters
         ----------
         data
-            A frame or a table, or linked tables. The model is a
+            A frame or a table, a Dask frame or a folder of Parquet files, or linked tables. The
+            model is a
             :class:`~caveat.synthesis.Model`, with groups a
             :class:`~caveat.synthesis.linked.GroupModel`, of linked tables a
             :class:`~caveat.synthesis.linked.LinkedModel`.

@@ -165,7 +165,7 @@ class DaskWorkers:
 
     def _lost(self) -> CaveatError:
         return CaveatError(
-            "the connection to the scheduler was lost; nothing was written",
+            "the connection to the scheduler was lost",
             where=self.where,
             do="see why it has ended, and run the command again",
         )

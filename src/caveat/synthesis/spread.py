@@ -34,7 +34,7 @@ __all__ = ["Kept", "blocks_of", "blocks_on", "fit_on", "shared_folder"]
 CODES, PLAN, MODEL = "codes", "plan.caveat", "model.caveat"
 KEY = "spread"  # of the columns in a folder that holds those of one fit alone
 
-Done = Callable[[str, ColumnModel], None]
+Done = Callable[[str, ColumnModel], Any]
 
 
 class Kept:
@@ -106,9 +106,9 @@ def fit_on(
         waiting = [n for n, name in reversed(list(enumerate(names))) if name not in models]
         for number in workers.map(fit_one, [(str(folder), number) for number in waiting]):
             name = names[number]
-            models[name] = _fetched(folder / f"{number:05}", plan, name)
-            if done is not None:
-                done(name, models[name])
+            model = _fetched(folder / f"{number:05}", plan, name)
+            held = None if done is None else done(name, model)
+            models[name] = model if held is None else held
     return {name: models[name] for name in names}
 
 

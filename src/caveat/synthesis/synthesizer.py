@@ -141,9 +141,8 @@ class Synthesizer:
         Parameters
         ----------
         data
-            A frame or a table, a Dask frame or a folder of Parquet files, or linked tables. The
-            model is a
-            :class:`~caveat.synthesis.Model`, with groups a
+            A frame or a table, a Dask frame, the name of a folder of Parquet files, or linked
+            tables. The model is a :class:`~caveat.synthesis.Model`, with groups a
             :class:`~caveat.synthesis.linked.GroupModel`, of linked tables a
             :class:`~caveat.synthesis.linked.LinkedModel`.
         done

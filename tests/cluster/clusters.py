@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,16 +44,13 @@ def loopback(folder: Path, n_workers: int = 2, **more: str) -> Iterator[Loopback
     )  # fmt: skip
     workers: list[subprocess.Popen[bytes]] = []
     try:
-        deadline = time.monotonic() + 60
-        while not told.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        address = _address(told)
         how = ["--no-nanny", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard"]
         where = ["--scheduler-file", str(told), "--host", "127.0.0.1"]
         workers += (
             _started(folder, f"worker-{number}", "worker", *where, *how, **more)
             for number in range(n_workers)
         )
-        address = _address(told)
         if n_workers:
             _wait_for(address, n_workers)
         yield Loopback(address, scheduler, workers)
@@ -64,7 +61,13 @@ def loopback(folder: Path, n_workers: int = 2, **more: str) -> Iterator[Loopback
 
 
 def _address(told: Path) -> str:
-    return str(json.loads(told.read_text())["address"])
+    """Return the address that the scheduler writes down, once it has written all of it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with suppress(OSError, ValueError):
+            return str(json.loads(told.read_text())["address"])
+        time.sleep(0.05)
+    raise TimeoutError("the scheduler does not say where it is")
 
 
 def _wait_for(address: str, n_workers: int) -> None:

@@ -138,14 +138,7 @@ class Release:
         anyway
             Whether a table is synthesised that is too small to hide anybody.
         """
-        if only not in (None, "audit"):
-            raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
-        if synthetic is not None and only != "audit":
-            raise CaveatError(
-                "tables that were made elsewhere are audited, not made again",
-                where="synthetic",
-                do="add --only audit",
-            )
+        _check_part(only, synthetic)
         target = Path(folder) if folder is not None else self.spec.output.folder
         read = [*self.spec.inputs, *(synthetic or ())]
         with (
@@ -162,6 +155,18 @@ class Release:
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         return Outcome(target, content)
+
+
+def _check_part(only: str | None, synthetic: Sequence[str | Path] | None) -> None:
+    """Refuse a part that no run has, and tables made elsewhere in a run that makes its own."""
+    if only not in (None, "audit"):
+        raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
+    if synthetic is not None and only != "audit":
+        raise CaveatError(
+            "tables that were made elsewhere are audited, not made again",
+            where="synthetic",
+            do="add --only audit",
+        )
 
 
 def _work_folder(cluster: Any, work: str | Path | None, target: Path) -> Path | None:

@@ -39,7 +39,7 @@ COMMANDS = [
 ROOMS = (
     "table", "findings", "datasets", "synthesis", "generators", "protect", "privacy", "risk",
     "utility", "attack", "attack.registry", "attack.ordinary", "release", "spec.starter", "tuning",
-    "evidence", "report", "expressions", "studies",
+    "evidence", "report", "expressions", "studies", "cluster",
 )  # fmt: skip
 INSIDE = {
     "caveat.table.align_copies", "caveat.risk.ENTRIES", "caveat.risk.Joint",

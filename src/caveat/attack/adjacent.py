@@ -23,10 +23,11 @@ from caveat.risk import key_cells
 from caveat.synthesis.choosing import SAMPLED
 from caveat.table import Column, Table
 
-__all__ = ["FROM_THESE", "Done", "with_each_value", "with_rows", "without_each"]
+__all__ = ["FROM_THESE", "Done", "refuse_without", "with_each_value", "with_rows", "without_each"]
 
 Done = Callable[[float], None]
 FROM_THESE = "with the original as it is"
+WITHOUT = "with and without each of the records"
 
 
 def _kinds_of_records(
@@ -52,11 +53,13 @@ def without_each(
     done: Done | None = None,
     *,
     refit: bool = False,
+    refuse: bool = True,
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the log-likelihood of the release, and without each of the records.
 
-    Refused is a release that is impossible in all of these worlds. ``refit`` asks for fits from
-    scratch where an update would do; the result is the same.
+    Refused is a release that is impossible in all of these worlds, unless ``refuse`` says that
+    they are only some of those that count. ``refit`` asks for fits from scratch where an update
+    would do; the result is the same.
     """
     if worlds.original.n_rows < 2:
         raise CaveatError("the table has one record", do="there is nothing left without it")
@@ -76,9 +79,15 @@ def without_each(
             lambda record: worlds.evidence(worlds.without(record)), first.tolist(), threads, done
         )
         logs = np.array([item.log_likelihood for item in others])
-    if np.isneginf(logs).all():
-        refuse_impossible([base], "with and without each of the records")
+    if refuse and np.isneginf(logs).all():
+        refuse_impossible([base], WITHOUT)
     return base.log_likelihood, logs[kind]
+
+
+def refuse_without(worlds: Worlds, logs: NDArray[np.float64]) -> None:
+    """Refuse a release that is impossible with and without each of the records."""
+    if np.isneginf(logs).all():
+        refuse_impossible([worlds.evidence(worlds.original, ())], WITHOUT)
 
 
 def _changed(

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack.adjacent import Done, with_each_value
+from caveat.attack.adjacent import Done
+from caveat.attack.batches import each_value
 from caveat.attack.candidates import with_released_levels
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.membership import chosen_records
@@ -144,7 +145,7 @@ def attributes(
     chosen = chosen_records(records, table)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     worlds = with_released_levels(worlds, [target])
-    logs = with_each_value(worlds, target, chosen, threads, done)
+    logs = each_value(worlds, target, chosen, threads, done)
     beliefs = prior_of_each(prior, worlds.original, target)[chosen]
     return Attributes(worlds.original[target], chosen, beliefs, logs)
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from caveat.attack.adjacent import Done, without_each
+from caveat.attack.adjacent import Done
+from caveat.attack.batches import each_without
 from caveat.attack.generator import Generator, is_promised, plan_of, releases_of
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.private import TableChanges
@@ -116,7 +117,7 @@ def membership(
     refuse_copies(plan)
     chosen = chosen_records(records, table)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
-    base, without = without_each(worlds, chosen, threads, done)
+    base, without = each_without(worlds, chosen, threads, done)
     with np.errstate(invalid="ignore"):
         return Membership(chosen, base - without)
 

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader, column_numbers
 from caveat.table.atomic import check_outputs
 
@@ -94,6 +95,8 @@ def _run(
     force: bool,
     model: Path | None = None,
     records: Path | None = None,
+    cluster: str | None = None,
+    work: Path | None = None,
     **given: Any,
 ) -> None:
     read = {option.name: _read(option, given[option.name]) for option in attack.options}
@@ -117,10 +120,11 @@ def _run(
     if attack.attacker == "strong":
         from caveat.cli.strong import attack_with_the_generator
 
-        attack_with_the_generator(
-            attack, reader, original, synthetic, told,
-            model=model, records=records, json=json, force=force,
-        )  # fmt: skip
+        with on_cluster(cluster, work, records):
+            attack_with_the_generator(
+                attack, reader, original, synthetic, told,
+                model=model, records=records, json=json, force=force,
+            )  # fmt: skip
         return
     if attack.attacker == "simulated":
         from caveat.cli.simulated import attack_by_simulation
@@ -155,6 +159,8 @@ STRONG_FILES = {
     "records": _given(
         Path | None, typer.Option(help="CONFIDENTIAL: write the result of every record here.")
     ),
+    "cluster": (ClusterOption, {"default": None}),
+    "work": (WorkOption, {"default": None}),
 }
 SIMULATED_FILES = {"records": STRONG_FILES["records"]}
 SIMULATED_ARGUMENTS = {

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.cluster import ClusterOption, WorkOption
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
 from caveat.units import SIGNS, printed
@@ -36,6 +37,8 @@ def run(
     ] = None,
     date: Annotated[str | None, typer.Option(help="The date on the reports [today].")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    cluster: ClusterOption = None,
+    work: WorkOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier release in this folder.")
     ] = False,
@@ -59,6 +62,8 @@ def run(
                 folder,
                 force=force,
                 threads=threads,
+                cluster=cluster,
+                work=work,
                 only=only,  # type: ignore[arg-type]
                 synthetic=synthetic or None,
                 date=date,

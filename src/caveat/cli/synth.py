@@ -10,6 +10,7 @@ import typer
 from rich.progress import Progress, TaskID
 
 from caveat.cli import console
+from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader
 from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
@@ -20,6 +21,7 @@ from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.linked import GroupModel
 from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.out_of_core import Store
+from caveat.synthesis.spread import blocks_of
 from caveat.synthesis.store import (
     NOTICE,
     fingerprint,
@@ -75,13 +77,8 @@ def synth(
         typer.Option("--resume", help="Keep finished columns beside the model, and go on there."),
     ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
-    work: Annotated[
-        Path | None,
-        typer.Option(
-            help="For large data: a folder in which the table is kept as files while it is needed, "
-            "and not in memory."
-        ),
-    ] = None,
+    cluster: ClusterOption = None,
+    work: WorkOption = None,
     escape_formulas: Annotated[
         bool,
         typer.Option(
@@ -100,7 +97,7 @@ def synth(
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups, work=work)
+        _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work)
         wanted = reader.rows if rows is None else rows
         synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
         return
@@ -125,8 +122,9 @@ def synth(
     told = _groups(groups, reader)
     wanted = reader.rows if rows is None else rows
     if told is not None:
-        _refuse_for("groups", resume=resume or None)
+        _refuse_for("groups", resume=resume or None, cluster=cluster)
         options["groups"] = told
+    context.with_resource(on_cluster(cluster, work, out))
     place = None if work is None else context.with_resource(workplace(work))
     table = reader.original(file, None if place is None else CodeFiles(place))
     store = None if place is None else Store(place)
@@ -146,7 +144,11 @@ def synth(
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            blocks = fitted.blocks(n, copy) if store is None else store.blocks(fitted, n, copy)
+            blocks = (
+                blocks_of(fitted, n, copy)
+                if store is None or cluster is not None
+                else store.blocks(fitted, n, copy)
+            )
             watched = _watched(blocks, private, bar, task)
             write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)

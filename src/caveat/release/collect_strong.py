@@ -22,6 +22,7 @@ from caveat.attack.posterior import drawn_columns
 from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
 from caveat.attack.updates import can_update
 from caveat.attack.worlds import Worlds, affected_columns
+from caveat.cluster import running_on
 from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.notes import Note
@@ -255,7 +256,8 @@ class _Run:
         attacker = StrongAttacker(
             (target,), self.scenario.prior, SIMULATIONS, child_seed(self.seed, SIMULATE)
         )
-        found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)
+        with running_on(None):  # many small fits: handing them out would take longer
+            found = attack_release(material.fitted, copy, records, copy.setting.again, attacker)
         value, error = found.values["posterior"], found.errors.get("posterior", 0.0)
         says = "of the {n} most vulnerable records"
         notes = [Note("most-vulnerable", says, public=True, n=len(records)), *found.how]

@@ -14,6 +14,8 @@ import numpy as np
 
 from caveat import evidence
 from caveat.attack.paired import fits_needed
+from caveat.cluster import Workers, running_on, workers_of
+from caveat.cluster.address import check_address
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
@@ -102,6 +104,8 @@ class Release:
         *,
         force: bool = False,
         threads: int | None = None,
+        cluster: Any = None,
+        work: str | Path | None = None,
         only: Literal["audit"] | None = None,
         synthetic: Sequence[str | Path] | None = None,
         date: str | None = None,
@@ -118,6 +122,11 @@ class Release:
             Whether an earlier release in this folder is replaced.
         threads
             Threads; all cores by default. The result does not depend on it.
+        cluster
+            Who fits the columns and carries out the exact attacks: as for
+            :meth:`caveat.Synthesizer.fit`. The result does not depend on it.
+        work
+            The folder for working files, which all workers must see.
         only
             "audit": nothing is synthesised; the tables were made elsewhere.
         synthetic
@@ -129,28 +138,43 @@ class Release:
         anyway
             Whether a table is synthesised that is too small to hide anybody.
         """
-        if only not in (None, "audit"):
-            raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
-        if synthetic is not None and only != "audit":
-            raise CaveatError(
-                "tables that were made elsewhere are audited, not made again",
-                where="synthetic",
-                do="add --only audit",
-            )
+        _check_part(only, synthetic)
         target = Path(folder) if folder is not None else self.spec.output.folder
         read = [*self.spec.inputs, *(synthetic or ())]
         with (
+            workers_of(cluster, _work_folder(cluster, work, target)) as workers,
             release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
             made = _run_of(self.spec)
             run = made(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
+            run.workers = workers
             content = run.audit(synthetic) if only else run.whole(anyway)
             run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         return Outcome(target, content)
+
+
+def _check_part(only: str | None, synthetic: Sequence[str | Path] | None) -> None:
+    """Refuse a part that no run has, and tables made elsewhere in a run that makes its own."""
+    if only not in (None, "audit"):
+        raise CaveatError(f"there is no part {only!r} of a run", where="only", do="use 'audit'")
+    if synthetic is not None and only != "audit":
+        raise CaveatError(
+            "tables that were made elsewhere are audited, not made again",
+            where="synthetic",
+            do="add --only audit",
+        )
+
+
+def _work_folder(cluster: Any, work: str | Path | None, target: Path) -> Path | None:
+    """Return where working files go; beside the release if machines must share them."""
+    if work is not None:
+        return Path(work)
+    remote = isinstance(cluster, str) and check_address(cluster) is None
+    return target.absolute().parent if remote else None
 
 
 def _run_of(spec: ReleaseSpec) -> type[Run]:
@@ -197,6 +221,7 @@ class Run:
         self.seed = secrets.randbits(128) if given is None else given
         self.files: list[dict[str, Any]] = []
         self.judged: dict[str, Judgement] = {}
+        self.workers: Workers | None = None
 
     def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
@@ -206,7 +231,10 @@ class Run:
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
         self.spec.check(table)
-        material = synthesise(self.spec, table, self.seed, self.threads, self.steps.step, anyway)
+        with running_on(self.workers):
+            material = synthesise(
+                self.spec, table, self.seed, self.threads, self.steps.step, anyway
+            )
         remarks = []
         if material.control is not None:
             whole = ", whole groups," if material.groups is not None else ""
@@ -298,7 +326,10 @@ class Run:
     ) -> Collected:
         done = self.steps.step(title_of(scenario))
         if scenario.attacker == "strong":
-            return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
+            with running_on(self.workers):
+                return collect_strong(
+                    material, self.spec, scenario, number, signs, self.threads, done
+                )
         if scenario.attacker == "simulated":
             return collect_simulated(material, scenario, number, self.threads, done)
         if scenario.attacker == "ordinary":

@@ -6,13 +6,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, CaveatWarning
@@ -30,6 +28,7 @@ from caveat.synthesis.methods._checks import need
 from caveat.synthesis.methods.guarded import Guarded
 from caveat.synthesis.methods.ipf import Ipf, fit_block
 from caveat.synthesis.methods.stratified import Stratified
+from caveat.synthesis.one_thread import one_thread_each
 from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan, Plan
 from caveat.synthesis.rules import Fixed, Order
 from caveat.table import Column, Kind, Table
@@ -38,7 +37,7 @@ from caveat.table.numbers import decimals_of
 from caveat.table.weights import survey_weights
 from caveat.tree import Predictors
 
-__all__ = ["FIT", "changes_cleared", "cleared_by", "fit_columns"]
+__all__ = ["FIT", "ColumnFits", "changes_cleared", "cleared_by", "fit_columns"]
 
 FIT = 0  # first word of the seeds for fitting; sampling uses another
 UNSHARED = ("guarded", MARGINS, *WITHOUT_MODEL)  # methods that take no codes of the tree engine
@@ -78,23 +77,17 @@ def fit_columns(
     published
         Whether a model made from cleared tables is to know no value that they do not publish.
     """
-    task = replace(_Task.of(table, plan, seed, copy), structures=structures)
-    task = replace(task, joint=_joint(task), block=_block(task, published))
+    task = ColumnFits.of(table, plan, seed, copy, structures, published)
     finished = {name: model for name, model in finished.items() if task.accepts(name, model)}
     waiting = [name for name in plan.columns if name not in finished]
 
     def fit(name: str) -> ColumnModel:
-        try:
-            model = task.fit(name)
-        except CaveatError as error:
-            if error.place:
-                raise
-            raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
+        model = task.fit(name)
         held = None if done is None else done(name, model)
         return model if held is None else held
 
     # Columns are fitted side by side; linear algebra with threads of its own would be in the way.
-    with _linear_algebra().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
+    with one_thread_each(), ThreadPoolExecutor(max(1, threads)) as pool:
         # The last columns have most predictors: they come first, so that no thread waits long.
         futures = {name: pool.submit(fit, name) for name in reversed(waiting)}
         try:
@@ -105,13 +98,8 @@ def fit_columns(
     return {name: finished.get(name) or fitted[name] for name in plan.columns}
 
 
-@cache
-def _linear_algebra() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 @dataclass(frozen=True)
-class _Task:
+class ColumnFits:
     """Everything that the fits of the columns share."""
 
     table: Table
@@ -122,14 +110,28 @@ class _Task:
     cells: Mapping[str, Cells]
     shared: Predictors | None
     positions: Mapping[str, list[int]]
-    joint: _Task | None = None
+    joint: ColumnFits | None = None
     block: Block | None = None
     structures: Mapping[str, ColumnModel] = field(default_factory=dict)
 
     __repr__ = without_values
 
     @classmethod
-    def of(cls, table: Table, plan: Plan, seed: int, copy: int) -> _Task:
+    def of(
+        cls,
+        table: Table,
+        plan: Plan,
+        seed: int,
+        copy: int = 0,
+        structures: Mapping[str, ColumnModel] = MappingProxyType({}),
+        published: bool = False,
+    ) -> ColumnFits:
+        """Prepare the fits; the parameters are those of :func:`fit_columns`."""
+        task = replace(cls._of_records(table, plan, seed, copy), structures=structures)
+        return replace(task, joint=_joint(task), block=_block(task, published))
+
+    @classmethod
+    def _of_records(cls, table: Table, plan: Plan, seed: int, copy: int) -> ColumnFits:
         cells = {
             name: Cells(
                 Coding.of(table[name], entry.special, name, entry.grid), codes=table[name].codes
@@ -178,7 +180,15 @@ class _Task:
         return True
 
     def fit(self, name: str) -> ColumnModel:
-        """Fit one column."""
+        """Fit one column; what is wrong with it is said with its name."""
+        try:
+            return self._model(name)
+        except CaveatError as error:
+            if error.place:
+                raise
+            raise CaveatError(error.what, where="synthesis", do=error.do, column=name) from error
+
+    def _model(self, name: str) -> ColumnModel:
         entry, column, coding = self.plan.columns[name], self.table[name], self.cells[name].coding
         if entry.settings.method in WITHOUT_MODEL:
             kept, decimals = _kept(entry, column), decimals_of(column)
@@ -189,7 +199,7 @@ class _Task:
             _, fixed, lower = self._rules(name)
             return replace(self.block.model(name, entry), fixed=fixed, lower=lower)
         if self.joint is not None and entry.settings.method == "ipf":
-            return self._from_joint(self.joint.fit(name), name)
+            return self._from_joint(self.joint._model(name), name)
         names = predictors_of(self.plan, name)
         inputs = self.inputs(names)
         key = (FIT, self.copy, list(self.plan.columns).index(name))
@@ -279,7 +289,7 @@ class _Task:
         return (None if everybody else np.flatnonzero(free)), fixed, lower
 
 
-def _block(task: _Task, published: bool) -> Block | None:
+def _block(task: ColumnFits, published: bool) -> Block | None:
     """Return what columns with the method margins are drawn from."""
     if task.plan.margins is None:
         return None
@@ -313,7 +323,7 @@ def changes_cleared(table: Table, plan: Plan) -> NDArray[np.bool_]:
     return changed_by(cells, sizes, plan.margins.margins, plan.margins.clearing, weights)
 
 
-def _joint(task: _Task) -> _Task | None:
+def _joint(task: ColumnFits) -> ColumnFits | None:
     """Return the task of a block fitted by ipf: its cells, weighted by their probability."""
     block = {n: e for n, e in task.plan.columns.items() if e.settings.method == "ipf"}
     if not block:
@@ -330,7 +340,7 @@ def _joint(task: _Task) -> _Task | None:
     table = Table(
         {n: c.with_codes(codes) for n, c, codes in zip(block, columns, cells, strict=True)}
     )
-    return replace(_Task.of(table, Plan(block), task.seed, task.copy), weights=shares)
+    return replace(ColumnFits._of_records(table, Plan(block), task.seed, task.copy), weights=shares)
 
 
 def _counts(target: Target) -> NDArray[np.int64]:

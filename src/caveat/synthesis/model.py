@@ -125,9 +125,9 @@ class Model:
     ) -> list[Table]:
         """Draw synthetic copies as tables that share the dictionaries of the original."""
         whole_number(copies, "copies", 1)
-        n = self._checked_rows(rows)
+        n = self.checked_rows(rows)
         starts = range(0, max(n, 1), BLOCK)
-        models = [self._columns_of(copy) for copy in range(copies)]
+        models = [self.columns_of(copy) for copy in range(copies)]
         work = [(copy, start, min(n, start + BLOCK)) for copy in range(copies) for start in starts]
         with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
             blocks = list(pool.map(lambda item: self._draw(models[item[0]], *item), work))
@@ -138,10 +138,14 @@ class Model:
 
     def blocks(self, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
         """Draw one copy block by block, for output that does not fit into memory."""
-        n = self._checked_rows(rows)
-        columns = self._columns_of(copy)
+        n = self.checked_rows(rows)
+        columns = self.columns_of(copy)
         for start in range(0, max(n, 1), BLOCK):
-            yield self._table([self._draw(columns, copy, start, min(n, start + BLOCK))])
+            yield self.block(columns, copy, start, min(n, start + BLOCK))
+
+    def block(self, columns: Mapping[str, ColumnModel], copy: int, start: int, stop: int) -> Table:
+        """Draw one block of a copy from the models of it, see :meth:`columns_of`."""
+        return self._table([self._draw(columns, copy, start, stop)])
 
     def draw(
         self, given: Mapping[str, Cells], rows: int, threads: int | None = None
@@ -158,7 +162,7 @@ class Model:
             blocks = list(pool.map(block, starts))
         return {name: Cells.stack([part[name] for part in blocks]) for name in blocks[0]}
 
-    def _columns_of(self, copy: int) -> Mapping[str, ColumnModel]:
+    def columns_of(self, copy: int) -> Mapping[str, ColumnModel]:
         """Return the models for a copy: the same for all, unless the parameters are drawn too.
 
         Copied rows come in a random order of their own: the place of a row must not tell whose it
@@ -185,7 +189,8 @@ class Model:
     def _original(self, name: str) -> NDArray[Any]:
         return np.asarray(self.columns[name].original)
 
-    def _checked_rows(self, rows: int | None) -> int:
+    def checked_rows(self, rows: int | None) -> int:
+        """Return the rows of a copy; refuse a number that copied columns do not have."""
         n = self.n_rows if rows is None else whole_number(rows, "rows", 0)
         copied = self._copied
         if copied and n != self.n_rows:

@@ -55,8 +55,8 @@ class Store:
 
     def blocks(self, model: Model, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
         """Draw one copy as :meth:`Model.blocks` does, but column by column."""
-        n = model._checked_rows(rows)
-        columns = model._columns_of(copy)
+        n = model.checked_rows(rows)
+        columns = model.columns_of(copy)
         starts = range(0, max(n, 1), BLOCK)
         drawn: list[dict[str, Cells]] = [{} for _ in starts]
         before: dict[str, ColumnModel] = {}

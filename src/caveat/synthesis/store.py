@@ -50,7 +50,17 @@ from caveat.table.drafts import clear_up
 from caveat.table.frames import BACKENDS
 from caveat.table.weights import survey_weights
 
-__all__ = ["NOTICE", "fingerprint", "forget_columns", "load", "load_columns", "save", "save_column"]
+__all__ = [
+    "NOTICE",
+    "fingerprint",
+    "forget_columns",
+    "load",
+    "load_columns",
+    "load_plan",
+    "save",
+    "save_column",
+    "save_plan",
+]
 
 # What states that describe no model can make the code below raise.
 REFUSED = (
@@ -116,6 +126,24 @@ def save_column(folder: Path, key: str, name: str, model: ColumnModel) -> None:
         write_text(folder / README, f"{NOTICE}\n", force=True)
     target = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.column"
     write(target, document, arrays, force=True)
+
+
+def save_plan(path: Path, plan: Plan, seed: int) -> None:
+    """Write a plan and the seed of a fit by it, for another process."""
+    arrays: list[NDArray[Any]] = []
+    state = pack({"plan": _plan_state(plan)}, arrays)
+    # Seeds may have more than 64 bits.
+    seeds = {"seed": str(seed), "structure_seed": str(plan.structure_seed)}
+    write(path, {**state, **seeds}, arrays)
+
+
+def load_plan(path: Path) -> tuple[Plan, int]:
+    """Read the plan and the seed that another process has written."""
+    document, arrays = read(path)
+    content = _unpacked(document, arrays)
+    drawn = content["structure_seed"]
+    plan = replace(_plan(content["plan"]), structure_seed=None if drawn == "None" else int(drawn))
+    return plan, int(content["seed"])
 
 
 def load_columns(folder: Path, key: str, plan: Plan) -> dict[str, ColumnModel]:

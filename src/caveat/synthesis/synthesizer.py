@@ -7,8 +7,10 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from caveat.cluster import running_on, workers_now, workers_of
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.privacy import Budget
 from caveat.synthesis.column_model import ColumnModel
@@ -21,10 +23,12 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import Model, written
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
+from caveat.synthesis.spread import fit_on
 from caveat.table import Table
 from caveat.table.calibration import calibrated
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
+from caveat.table.partitions import table_of
 
 __all__ = ["Synthesizer"]
 
@@ -110,7 +114,7 @@ class Synthesizer:
         """Return the tables; weights of groups are calibrated if margins are known."""
         if isinstance(data, Linked):
             return data
-        table = Table.from_frame(data)
+        table = table_of(data)
         groups = None if self.groups is None else Groups.of(self.groups)
         if groups is None or not groups.margins:
             return table
@@ -130,14 +134,16 @@ class Synthesizer:
         *,
         done: Callable[[str, ColumnModel], Any] | None = None,
         finished: Mapping[str, ColumnModel] | None = None,
+        cluster: Any = None,
+        work: str | Path | None = None,
     ) -> Any:
         """Fit the models of all columns on the original data.
 
         Parameters
         ----------
         data
-            A frame or a table, or linked tables. The model is a
-            :class:`~caveat.synthesis.Model`, with groups a
+            A frame or a table, a Dask frame, the name of a folder of Parquet files, or linked
+            tables. The model is a :class:`~caveat.synthesis.Model`, with groups a
             :class:`~caveat.synthesis.linked.GroupModel`, of linked tables a
             :class:`~caveat.synthesis.linked.LinkedModel`.
         done
@@ -145,7 +151,23 @@ class Synthesizer:
             may return a model that is held in its place.
         finished
             Models of columns that were fitted before, by the same plan on the same data.
+        cluster
+            Who fits the columns: a Dask client, the address of a scheduler, ``"local:4"`` for four
+            processes, or workers (:mod:`caveat.cluster`). The result does not depend on it.
+        work
+            The folder for working files, which all workers must see; a temporary one by default.
         """
+        if cluster is None:
+            return self._fit(data, done, finished)
+        with workers_of(cluster, work) as workers, running_on(workers):
+            return self._fit(data, done, finished)
+
+    def _fit(
+        self,
+        data: Any,
+        done: Callable[[str, ColumnModel], None] | None,
+        finished: Mapping[str, ColumnModel] | None,
+    ) -> Any:
         data = self._prepared(data)
         table = _longest(data) if isinstance(data, Linked) else data
         if table.n_rows == 0:
@@ -157,14 +179,18 @@ class Synthesizer:
             return fit_private(data, self.options, seed, threads, self.budget, done)
         plan = self._plan(data, seed)
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
-            warnings.warn(remark, CaveatWarning, stacklevel=2)
+            warnings.warn(remark, CaveatWarning, stacklevel=3)
         if isinstance(plan, GroupPlan):
             return fit_groups(table, plan, seed, threads, done)
         if isinstance(plan, LinkedPlan):
             return fit_linked(data, plan, seed, threads, done)
         plan = replace(plan, structure_seed=seed)
         cleared = cleared_by(table, plan)
-        models = fit_columns(table, plan, seed, threads, done, finished or {}, published=True)
+        workers = workers_now()
+        if workers is None:
+            models = fit_columns(table, plan, seed, threads, done, finished or {}, published=True)
+        else:
+            models = fit_on(workers, table, plan, seed, done, finished)
         proper = any(entry.settings.proper for entry in plan.columns.values())
         names = written(plan, table)
         return Model(

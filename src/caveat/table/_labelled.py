@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,7 +64,9 @@ def kind_of_format(form: str | None, program: str) -> Kind | None:
     return Kind.DATE if re.fullmatch(DATES[program], form) else None
 
 
-def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
+def read_labelled(
+    path: Path, suffix: str, columns: Sequence[str] | None, keep: Callable[[str, Column], Column]
+) -> Table:
     """Read an SPSS, Stata or SAS file; see :func:`caveat.table.files.read`."""
     size = path.stat().st_size
     asked = None if columns is None else list(columns)
@@ -78,7 +80,7 @@ def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
         )
     check_expansion((meta.number_rows or 0) * (len(meta.column_names) + 8), size, path)
     program = program_of(suffix)
-    return Table({name: _encode(cells, i, name, meta, program) for i, name in enumerate(wanted)})
+    return Table({n: keep(n, _encode(cells, i, n, meta, program)) for i, n in enumerate(wanted)})
 
 
 def read_value_labels(

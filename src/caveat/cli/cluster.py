@@ -1,0 +1,56 @@
+"""``--cluster`` and ``--work``: where a command lets its work run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from caveat.cluster import running_on, workers_of
+from caveat.cluster.address import check_address
+
+__all__ = ["ClusterOption", "WorkOption", "on_cluster"]
+
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS|local:N",
+        help="Let the workers of this Dask scheduler do the work (tcp://host:8786), or N processes "
+        "of this machine. The same bytes.",
+    ),
+]
+WorkOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="For large data: a folder in which the table is kept as files while it is needed, and "
+        "not in memory. All machines of a cluster must see it. [with an address: where the output "
+        "goes]",
+    ),
+]
+
+
+@contextmanager
+def on_cluster(cluster: str | None, work: Path | None, beside: Path | None) -> Iterator[None]:
+    """Let what can be shared out inside run on the workers that are named.
+
+    Parameters
+    ----------
+    cluster
+        The address of a scheduler, or ``local:N``; None for the threads of this process.
+    work
+        The folder for working files.
+    beside
+        An output, whose folder it is if none is named: who has a cluster keeps data where all its
+        machines see them.
+    """
+    if cluster is None:
+        yield
+        return
+    if work is None and check_address(cluster) is None:
+        work = Path() if beside is None else beside.parent
+    with workers_of(cluster, work) as workers, running_on(workers):
+        yield

@@ -1,0 +1,59 @@
+"""Tasks for workers, which load them by their name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from caveat.errors import CaveatError
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def slow_first(number: int) -> int:
+    time.sleep(0.2 if number == 0 else 0)
+    return number
+
+
+def refuse_two(number: int) -> int:
+    if number == 2:
+        raise CaveatError("two is too many", where="here", do="use one", column="x", row=3)
+    return number
+
+
+def fail(number: int) -> int:
+    raise ZeroDivisionError(number)
+
+
+def process_of(number: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def end_once(item: tuple[str, int]) -> int:
+    """End the worker at the third task, the first time that one comes to it."""
+    folder, number = item
+    mark = Path(folder) / "ended"
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def end_always(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def wait_for(item: tuple[str, int]) -> int:
+    """Say that the task has begun, and wait until a file is there."""
+    folder, number = item
+    (Path(folder) / f"begun-{number}").touch()
+    deadline = time.monotonic() + 30
+    while not (Path(folder) / "go").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return number

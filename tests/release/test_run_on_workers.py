@@ -1,0 +1,59 @@
+"""A run on workers: the same folder, byte for byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from caveat.cluster import threads
+from caveat.datasets import buyer_beware
+from caveat.errors import CaveatError
+from caveat.release import Release
+from caveat.table import Table, write
+
+SPEC = """\
+[release]
+title = "Four answers"
+unit = "person"
+access = "public"
+seed = 1
+
+[data]
+path = "answers.csv"
+
+[[scenario]]
+name = "everything else"
+attacker = "strong"
+keys = ["var1", "var2"]
+targets = ["var4"]
+measures = ["strongWorst", "strongShare", "membershipShare"]
+
+[utility]
+measures = ["total variation"]
+"""
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    write(Table.from_frame(buyer_beware()), tmp_path / "answers.csv")
+    (tmp_path / "release.toml").write_text(SPEC, encoding="utf-8")
+    return Release.from_toml(tmp_path / "release.toml")
+
+
+def test_the_folder_is_the_same(release: Release, tmp_path: Path) -> None:
+    release.run(tmp_path / "alone", date="2026-01-01")
+    with threads(2) as workers:
+        release.run(tmp_path / "spread", date="2026-01-01", cluster=workers)
+    alone, spread = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("alone", "spread")
+    )
+    assert "evidence.json" in alone
+    assert alone == spread
+
+
+def test_a_cluster_that_is_not_there_leaves_no_folder(release: Release, tmp_path: Path) -> None:
+    with pytest.raises(CaveatError, match="'nowhere' is no address"):
+        release.run(tmp_path / "out", cluster="nowhere")
+    assert not (tmp_path / "out").exists()

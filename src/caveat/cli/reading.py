@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
-__all__ = ["Reader", "column_numbers", "seen_from"]
+__all__ = ["Reader", "check_file", "column_numbers", "seen_from"]
 
 Number = TypeVar("Number", int, float)
 
@@ -64,6 +64,7 @@ class Reader:
         given = {key: value for key, value in form.items() if value}
         if specification is None:
             return cls(form=given)
+        check_file(specification)
         # The specification knows every room: seconds that `caveat --help` does not need.
         from caveat.spec.privacy import with_budget
         from caveat.spec.spec import Document, read_parts
@@ -93,9 +94,11 @@ class Reader:
     @property
     def rows(self) -> int | Literal["population"] | None:
         """The rows that ``[release]`` asks for, if it does."""
+        if self.document is None:
+            return None
         from caveat.spec.spec import read_rows
 
-        return None if self.document is None else read_rows(self.document)
+        return read_rows(self.document)
 
     def original(self, path: Path) -> Table:
         """Read the confidential table; it has every declared column."""
@@ -114,6 +117,13 @@ class Reader:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
             return read(path, schema=self.schema, partial=partial, **self.form)
+
+
+def check_file(specification: Path) -> None:
+    """Refuse a specification that is not there or no TOML, before the rooms are loaded for it."""
+    from caveat.spec.toml_file import read_toml
+
+    read_toml(specification)
 
 
 def seen_from(specification: Path, file: Path) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from caveat.discreet import without_values
 from caveat.table import Table
@@ -178,7 +178,7 @@ def kendall_difference(pair: WeightedPair) -> float | None:
             held = ~(table[a].is_missing | table[b].is_missing)
             codes = table[a].codes[held], table[b].codes[held]
             varied = all(len(c) and c.min() < c.max() for c in codes)
-            found.append(float(kendalltau(*codes).statistic) if varied else np.nan)
+            found.append(float(scipy.stats.kendalltau(*codes).statistic) if varied else np.nan)
         gaps.append(abs(found[0] - found[1]))
     usable = [gap for gap in gaps if np.isfinite(gap)]
     return float(np.median(usable)) if usable else None

@@ -26,8 +26,8 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
@@ -96,7 +96,7 @@ class Propensity:
 
     @cached_property
     def _ranks(self) -> NDArray[np.float64]:
-        return np.asarray(rankdata(np.round(self.scores, SAME_SCORE)))
+        return np.asarray(scipy.stats.rankdata(np.round(self.scores, SAME_SCORE)))
 
     @property
     def SPECKS(self) -> float:  # noqa: N802

@@ -18,6 +18,7 @@ __all__ = ["Associations", "association_matrix", "associations", "kendall_differ
 
 Floats = NDArray[np.float64]
 COMPONENTS = 5
+DENSE_CELLS = 1 << 16  # so many are counted at once even for few rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +158,13 @@ def _cramer(a: NDArray[np.integer], b: NDArray[np.integer], weights: Weights) ->
     if min(rows, columns) < 2:
         return float("nan")
     # Only cells that occur: the full table of two long factors would not fit into memory.
-    cells, place = np.unique(a.astype(np.int64) * columns + b, return_inverse=True)
-    counts = np.bincount(place, weights)
+    joint = a.astype(np.int64) * columns + b
+    if rows * columns <= max(DENSE_CELLS, len(a)):
+        cells = np.flatnonzero(np.bincount(joint))
+        counts = np.bincount(joint, weights)[cells]
+    else:
+        cells, place = np.unique(joint, return_inverse=True)
+        counts = np.bincount(place, weights)
     i, j = np.divmod(cells, columns)
     expected = np.bincount(a, weights)[i] * (np.bincount(b, weights)[j] / len(a))
     chi = float((counts**2 / expected).sum()) - len(a)
@@ -232,11 +238,13 @@ def _deviation(x: Floats, weights: Weights) -> float:
 
 
 def _ks(a: Floats, b: Floats, weights: Weights) -> float:
-    points = np.concatenate([a, b])
     order = np.argsort(a, kind="stable")
-    ours = np.searchsorted(a[order], points, side="right") / len(a)
+    first, second = a[order], np.sort(b)
+    points = np.concatenate([first, second])  # in order: each is looked for near the last
+    place = np.searchsorted(first, points, side="right")
+    ours = place / len(a)
     if weights is not None:
         below = np.append(0.0, np.cumsum(weights[order])) / weights.sum()
-        ours = below[np.searchsorted(a[order], points, side="right")]
-    theirs = np.searchsorted(np.sort(b), points, side="right") / len(b)
+        ours = below[place]
+    theirs = np.searchsorted(second, points, side="right") / len(b)
     return float(np.abs(ours - theirs).max())

@@ -94,16 +94,14 @@ def association_matrix(table: Table, weights: Weights = None) -> Floats:
     numbers = [i for i, n in enumerate(names) if table[n].kind.is_number]
     matrix = np.full((len(names), len(names)), np.nan)
     np.fill_diagonal(matrix, 1.0)
+    values = _values(table, [names[i] for i in numbers])
     if numbers:
-        values = _values(table, [names[i] for i in numbers])
         matrix[np.ix_(numbers, numbers)] = _pearson(values, weights)
     others = [i for i in range(len(names)) if i not in numbers]
     codes = {i: table[names[i]].compact().codes for i in others}
     for i in others:
-        for j in numbers:
-            matrix[i, j] = matrix[j, i] = _ratio(
-                codes[i], _values(table, [names[j]])[:, 0], weights
-            )
+        for k, j in enumerate(numbers):
+            matrix[i, j] = matrix[j, i] = _ratio(codes[i], values[:, k], weights)
     for i, j in combinations(others, 2):
         matrix[i, j] = matrix[j, i] = _cramer(codes[i], codes[j], weights)
     return matrix
@@ -115,7 +113,7 @@ def _values(table: Table, names: list[str]) -> Floats:
         np.append(table[n].numbers, np.full(len(table[n].missing), np.nan))[table[n].codes]
         for n in names
     ]
-    return np.column_stack(columns)
+    return np.column_stack(columns) if names else np.empty((table.n_rows, 0))
 
 
 def _pearson(x: Floats, weights: Weights) -> Floats:

@@ -4,8 +4,9 @@ CPU seconds (user and system of the process), kernels compiled before, best of t
 seconds of synthpop's utility.gen in the reference file, measured on another machine. SDMetrics'
 quality report (column shapes and pair trends) is timed in the environment whose Python the variable
 CAVEAT_SDMETRICS_PYTHON names; ours are all variables, all associations and all two-way tables of
-the same files. The release is the original with each cell replaced, with probability 0.3, by one of
-another row: what is measured does not matter for the time.
+the same files, and then the whole of ``caveat compare``, models included. The release is the
+original with each cell replaced, with probability 0.3, by one of another row: what is measured does
+not matter for the time.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from caveat.utility import (
     WeightedPair,
     all_tables,
     associations,
+    compare,
     permutation_null,
     propensity,
     variables,
@@ -105,7 +107,8 @@ def everything(pair: WeightedPair) -> None:
 
 
 def against_sdmetrics() -> None:
-    print(f"\n{'all variables and pairs':<42}{'caveat s':>10}{'SDMetrics s':>13}{'ratio':>8}")
+    head = ("all variables and pairs", "caveat s", "SDMetrics s", "ratio", "compare s", "ratio")
+    print("\n{:<42}{:>10}{:>13}{:>8}{:>11}{:>8}".format(*head))
     for name in ("sd2011", "adult"):
         path = SHARED / "data" / f"{name}.csv"
         table = read(path)
@@ -114,17 +117,23 @@ def against_sdmetrics() -> None:
             write(release, Path(folder) / "release.csv")
             theirs = rival(path, Path(folder) / "release.csv")
         ours = cpu(lambda t=table, r=release: everything(WeightedPair.of(t, r)))  # type: ignore[misc]
+        whole = cpu(lambda t=table, r=release: compare(t, r))  # type: ignore[misc]
         shown = "not installed" if theirs is None else f"{theirs:.2f}"
         ratio = "" if theirs is None else f"{theirs / ours:.0f}"
+        slower = "" if theirs is None else f"{whole / theirs:.1f}"
         label = f"{name}, {len(table):,} × {len(table.names)}"
-        print(f"{label:<42}{ours:>10.3f}{shown:>13}{ratio:>8}")
+        print(f"{label:<42}{ours:>10.3f}{shown:>13}{ratio:>8}{whole:>11.2f}{slower:>8}")
 
 
-def large(rows: int = 200_000) -> None:
+def made(rows: int) -> Table:
     rng = np.random.default_rng(1)
     data = {f"c{i}": rng.integers(0, 3 + 2 * i, rows).astype(str) for i in range(10)}
     data |= {f"x{i}": np.round(rng.lognormal(3, 1, rows), 2) for i in range(10)}
-    table = Table.from_frame(data)
+    return Table.from_frame(data)
+
+
+def large(rows: int = 200_000) -> None:
+    table = made(rows)
     pair = WeightedPair.of(table, scramble(table))
     print(f"\n{'200,000 × 20':<42}{'caveat s':>10}")
     for name, work in (
@@ -136,6 +145,16 @@ def large(rows: int = 200_000) -> None:
         print(f"{name:<42}{cpu(work, 1):>10.2f}")
 
 
+def very_large(*sizes: int) -> None:
+    """The whole of a comparison; rows of the models are sampled, everything else is counted."""
+    print(f"\n{'compare, 20 columns':<42}{'caveat s':>10}")
+    for rows in sizes:
+        table = made(rows)
+        release = scramble(table)
+        spent = cpu(lambda t=table, r=release: compare(t, r), 1)  # type: ignore[misc]
+        print(f"{rows:<42,}{spent:>10.2f}")
+
+
 def main() -> None:
     if SHARED.is_dir():
         against_r()
@@ -143,6 +162,7 @@ def main() -> None:
     else:
         print("../shared (data and reference values) is not here")
     large()
+    very_large(100_000, 500_000, 2_000_000)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ PUBLIC = {
     "paired-fits": "simulated: {n} releases with each of {records} records and {n} without it, "
     "half of them to judge",
     "random-sample": "of {n:,} records drawn at random",
+    "sampled-rows": "on {ours:,} of {all_ours:,} original and {theirs:,} of {all_theirs:,} "
+    "synthetic rows, drawn at random; standard error of the sampling {error:.2g}",
     "below-threshold": "withheld: it rests on fewer than {fewest} records",
     "reason-withheld": "it could not be computed",
     "recovered": "a lower bound: on plain trees, where the truth is known, this attacker with {n} "

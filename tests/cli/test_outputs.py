@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from caveat.attack.registry import ATTACKS
 from caveat.cli import app
 from caveat.cli.attack import OUTPUTS, STRONG_FILES
+from caveat.cli.commands import COMMANDS
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
 from caveat.studies.study import Output
@@ -90,11 +92,12 @@ EVERY = ("data.csv", "other.csv", "control.csv", "model.caveat", "evidence.json"
 
 def test_every_option_that_names_a_file_is_tried_here() -> None:
     """A command or an option that is new has to be entered above."""
-    for command in app.registered_commands:
-        assert command.callback is not None
-        name = command.callback.__name__
+    for name in COMMANDS:
+        if name in ("attack", "generator", "model"):  # groups: the attacks are tried below
+            continue
+        callback = getattr(import_module(f"caveat.cli.{name}"), name)
         given = {*INPUTS.get(name, ()), *FILES.get(name, ()), *FOLDERS.get(name, ())}
-        for parameter in inspect.signature(command.callback).parameters.values():
+        for parameter in inspect.signature(callback).parameters.values():
             shape = str(parameter.annotation)
             if ("Path" in shape or "json" in parameter.name) and "typer.Option" in shape:
                 option = re.search(r"--[a-z]+(?=['\"])", shape.partition("help")[0])

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from caveat.attack.neighbourhood import Neighbourhood, Seen
 from caveat.attack.scores import FREE, STRENGTH, log_odds
@@ -101,7 +101,9 @@ def count_likelihood(observed: Floats, simulated: Floats, n_rows: int) -> Floats
     def score_of(own: int) -> Score:
         def score(seen: Floats) -> Floats:
             logs = seen @ np.log(share).T + (n_rows - seen) @ np.log1p(-share).T
-            return np.asarray(logs[..., own] - logsumexp(np.delete(logs, own, axis=-1), axis=-1))
+            return np.asarray(
+                logs[..., own] - scipy.special.logsumexp(np.delete(logs, own, axis=-1), axis=-1)
+            )
 
         return score
 

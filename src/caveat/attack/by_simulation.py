@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+import scipy
 
 from caveat.attack.entry import Attack, Finding, Option
 from caveat.attack.ordinary.common import SEED, attack_measure
@@ -48,8 +48,8 @@ def clopper_pearson(count: float, n: int, level: float = SURE) -> tuple[float, f
     >>> [round(x, 4) for x in clopper_pearson(0, 10)]
     [0.0, 0.3085]
     """
-    low = float(beta.ppf(level / 2, count, n - count + 1)) if count > 0 else 0.0
-    high = float(beta.ppf(1 - level / 2, count + 1, n - count)) if count < n else 1.0
+    low = float(scipy.stats.beta.ppf(level / 2, count, n - count + 1)) if count > 0 else 0.0
+    high = float(scipy.stats.beta.ppf(1 - level / 2, count + 1, n - count)) if count < n else 1.0
     return low, high
 
 

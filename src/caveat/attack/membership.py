@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from caveat.attack.adjacent import Done
 from caveat.attack.batches import each_without
@@ -257,8 +257,12 @@ def epsilon_bound(
     """
 
     def ratio(upper: int, n_upper: int, lower: int, n_lower: int) -> float:
-        least = beta.ppf(level / 2, upper, n_upper - upper + 1) if upper else 0.0
-        most = beta.ppf(1 - level / 2, lower + 1, n_lower - lower) if lower < n_lower else 1.0
+        least = scipy.stats.beta.ppf(level / 2, upper, n_upper - upper + 1) if upper else 0.0
+        most = (
+            scipy.stats.beta.ppf(1 - level / 2, lower + 1, n_lower - lower)
+            if lower < n_lower
+            else 1.0
+        )
         return math.log((least - delta) / most) if least > delta else -math.inf
 
     return max(

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from caveat.attack.adjacent import with_rows
 from caveat.attack.candidates import candidates_of
@@ -140,7 +140,7 @@ def bayes(prior: NDArray[np.float64], log_likelihood: NDArray[np.float64]) -> ND
     """
     with np.errstate(divide="ignore"):
         weights = np.log(prior) + log_likelihood
-    return np.asarray(np.exp(weights - logsumexp(weights, axis=-1, keepdims=True)))
+    return np.asarray(np.exp(weights - scipy.special.logsumexp(weights, axis=-1, keepdims=True)))
 
 
 def posterior(

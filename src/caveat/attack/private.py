@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from caveat.errors import CaveatError
 from caveat.privacy import discrete_gaussian_log_pmf
@@ -211,4 +211,4 @@ def _touched(gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> set[s
 def _log_poisson(seen: Ints, counts: Ints, alpha: float) -> Floats:
     """Return log P(seen) of Poisson(count + alpha); cells that nobody leaves do not matter."""
     mean = np.maximum(counts, 0) + alpha
-    return np.asarray(seen * np.log(mean) - mean - gammaln(seen + 1))
+    return np.asarray(seen * np.log(mean) - mean - scipy.special.gammaln(seen + 1))

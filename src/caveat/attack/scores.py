@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
 
 __all__ = ["OURS", "SCORES", "Looks", "Score", "Scorer", "auc", "learn", "log_odds"]
 
@@ -108,8 +108,10 @@ def _ridge(rows: Floats, n_inside: int, strength: float) -> tuple[Floats, float]
     now = loss(weights)
     for _ in range(STEPS):
         odds = design @ weights
-        slope = design.T @ (share * sign * expit(-sign * odds)) - ridge * weights
-        bend = (design * (share * expit(odds) * expit(-odds))[:, None]).T @ design
+        slope = design.T @ (share * sign * scipy.special.expit(-sign * odds)) - ridge * weights
+        bend = (
+            design * (share * scipy.special.expit(odds) * scipy.special.expit(-odds))[:, None]
+        ).T @ design
         step = np.linalg.solve(bend + np.diag(ridge + 1e-9), slope)
         while loss(weights + step) > now and np.abs(step).max() > ENOUGH:
             step = step / 2
@@ -143,7 +145,9 @@ def _rmia(inside: Looks, outside: Looks) -> Score:
     What a record had before is its mean density over all simulated releases.
     """
     both = [np.concatenate(parts) for parts in zip(inside, outside, strict=True)]
-    before, others = (logsumexp(v, axis=0) - np.log(len(v)) for v in (both[0][:, 0], both[1]))
+    before, others = (
+        scipy.special.logsumexp(v, axis=0) - np.log(len(v)) for v in (both[0][:, 0], both[1])
+    )
 
     def score(margin: float) -> Score:
         limit = np.log(margin)

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from caveat.attack.by_candidate import around_candidates, candidate_likelihood, count_likelihood
 from caveat.attack.candidates import candidates_of
@@ -140,7 +140,7 @@ def _by_column(model: Any, releases: Sequence[Table]) -> Floats:
 def _average(logs: Floats) -> Floats:
     """Return the sum over columns of the log of the mean over draws."""
     with np.errstate(divide="ignore"):
-        means = logsumexp(logs, axis=1) - np.log(logs.shape[1])
+        means = scipy.special.logsumexp(logs, axis=1) - np.log(logs.shape[1])
     return np.asarray(means.sum(axis=-1))
 
 
@@ -310,6 +310,8 @@ def _kernel(simulated: Floats) -> Callable[[Floats, Floats], Floats]:
 
     def likelihood(observed: Floats, runs: Floats) -> Floats:
         apart = ((runs - observed) / width) ** 2
-        return np.asarray(logsumexp(-apart.sum(axis=-1) / 2, axis=1) - np.log(runs.shape[1]))
+        return np.asarray(
+            scipy.special.logsumexp(-apart.sum(axis=-1) / 2, axis=1) - np.log(runs.shape[1])
+        )
 
     return likelihood

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from caveat.attack.generator import Generator, plan_of
 from caveat.attack.worlds import Worlds
@@ -61,7 +61,7 @@ class Vulnerable:
         """Mean of the ranks of the five signs, from 0 (nothing special) to 1."""
         signs = (self.unique, self.sole_donor, self.rarity, self.depth, self.distance)
         n = len(self.rarity)
-        ranks = [(rankdata(sign, "average") - 1) / max(n - 1, 1) for sign in signs]
+        ranks = [(scipy.stats.rankdata(sign, "average") - 1) / max(n - 1, 1) for sign in signs]
         return np.asarray(np.mean(ranks, axis=0))
 
     def first(self, most: int = 20) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
@@ -13,12 +13,12 @@ from rich.table import Table as Grid
 from caveat.cli import console
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
-from caveat.risk import Audit
-from caveat.risk import audit as run_audit
-from caveat.risk.render import heading, sections, warning_lines
 from caveat.table import Table, write
 from caveat.table.atomic import check_outputs, write_text
 from caveat.table.grouping import Groups
+
+if TYPE_CHECKING:
+    from caveat.risk import Audit
 
 __all__ = ["audit"]
 
@@ -83,12 +83,18 @@ def audit(
     if group_key is not None:
         reader = replace(reader, groups=Groups(group_key))
     check_outputs(outputs, force=force, inputs=reader.inputs)
+    table = reader.data(reader.original(original))
+    releases = [reader.data(reader.release(path)) for path in synthetic]
+    outside = None if control is None else reader.data(reader.original(control))
+    # The measures bring a compiler and SciPy: only when there is something to measure.
+    from caveat.risk import audit as run_audit
+
     found = run_audit(
-        reader.data(reader.original(original)),
-        [reader.data(reader.release(path)) for path in synthetic],
+        table,
+        releases,
         keys=_split(keys),
         targets=None if target is None else [name for part in target for name in _split(part)],
-        control=None if control is None else reader.data(reader.original(control)),
+        control=outside,
         measures=measure,
         subsets=subsets,
         groups=column_numbers(groups, "--groups", int),
@@ -140,6 +146,8 @@ def _blind_spots(blind: list[tuple[str, str]]) -> Grid:
 
 
 def _print(found: Audit) -> None:
+    from caveat.risk.render import heading, sections, warning_lines
+
     for difference in found.differences:
         if not difference.is_alarm:
             console.remark(f"note: {difference}")

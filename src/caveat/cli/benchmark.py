@@ -9,6 +9,7 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.reading import check_file
 
 if TYPE_CHECKING:
     from caveat.benchmark.run import Comparison
@@ -31,6 +32,7 @@ def benchmark(
 
     A run that was stopped goes on where it was. A generator that fails is a row with its reason.
     """
+    check_file(spec)
     from caveat.benchmark import Benchmark
 
     with console.notes(), console.progress() as bar:

@@ -11,7 +11,7 @@ import typer
 
 from caveat.cli import console
 from caveat.errors import CaveatError
-from caveat.table.atomic import check_outputs
+from caveat.table.atomic import check_outputs, status
 
 if TYPE_CHECKING:
     from caveat.outputs.finding import Checked
@@ -62,6 +62,9 @@ def check(
             where="--ledger, --dataset",
             do="give both, or neither",
         )
+    for path in files:
+        if status(path) is None:
+            raise CaveatError("there is no such file", where=str(path), do="check the name")
     # Measuring rooms and the specification are large; --help does not need them.
     from caveat.outputs.checking import files_in
 

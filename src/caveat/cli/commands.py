@@ -1,37 +1,98 @@
-"""All commands in one application."""
+"""All commands in one application.
+
+Each is loaded when it is chosen: most bring large libraries, which `caveat --help` does not need.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from caveat import __version__
 from caveat.cli import console
-from caveat.cli.attack import attack_app
-from caveat.cli.audit import audit
-from caveat.cli.benchmark import benchmark
-from caveat.cli.check import check
-from caveat.cli.compare import compare
-from caveat.cli.draft import draft
-from caveat.cli.generator import generator_app
-from caveat.cli.init import init
-from caveat.cli.look import look
-from caveat.cli.measures import measures
-from caveat.cli.places import places
-from caveat.cli.replication import replication
-from caveat.cli.report import report
-from caveat.cli.run import run
-from caveat.cli.safepub import safepub
-from caveat.cli.study import study
-from caveat.cli.synth import model_app, synth
-from caveat.cli.tables import tables
-from caveat.cli.tune import tune
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app", "loaded"]
+
+# The first paragraph of what each says about itself: it stands here too so that the list of
+# commands can be shown without loading any of them.
+COMMANDS = {
+    "audit": "Measure what a release gives away about the people in the original.",
+    "benchmark": "Compare generators on your data: the same records, attackers and analysts for "
+    "all.",
+    "check": "Say of each output whether it may leave: safe, needs review or refuse, and why.",
+    "compare": "Measure what an analyst can still do with a release.",
+    "draft": "Make a file from published numbers, without access to any microdata.",
+    "init": "Write a release specification after a few questions.",
+    "look": "Report what is in FILE, and what has to be decided before it is synthesised.",
+    "measures": "Say what each measure is, for which attacker, and what it cannot see.",
+    "places": "Move places into a ring around the true ones, or measure places that were moved.",
+    "replication": "Say how often the small cells of the original come out true over the copies.",
+    "report": "Write the report that a review board reads.",
+    "run": "Make a release: synthesise, protect, attack, measure, and write the evidence down.",
+    "safepub": "Release some of the real records, generalised, under (epsilon, delta)-differential "
+    "privacy.",
+    "study": "Rerun a published experiment and print our numbers beside the printed ones.",
+    "synth": "Make synthetic copies of a table by guarded trees, or as the specification says.",
+    "tables": "Make tables of counts or magnitudes in which no hidden cell can be computed.",
+    "tune": "Find the setting that meets your limits and keeps most utility.",
+    "attack": "Attack a release: with the strong attacker, exact or by simulation, or with "
+    "ordinary means. Each attack is a command of its own.",
+    "generator": "Install, list and try generators that are not ours; see the page on generators.",
+    "model": "Look into model files.",
+}
+# Commands with commands of their own; the others are functions of their name in their module.
+_GROUPS = {
+    "attack": ("attack", "attack_app"),
+    "generator": ("generator", "generator_app"),
+    "model": ("synth", "model_app"),
+}
+
+
+@cache
+def loaded(name: str) -> Any:
+    """Return a command, loaded."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.callback()(_nothing)  # one command in a group stays a command
+    module, attribute = _GROUPS.get(name, (name, name))
+    what = getattr(import_module(f"caveat.cli.{module}"), attribute)
+    if name in _GROUPS:
+        alone.add_typer(what, name=name)
+    else:
+        alone.command(name)(what)
+    group: Any = get_command(alone)
+    return group.commands[name]
+
+
+def _nothing() -> None:
+    pass
+
+
+class _Commands(TyperGroup):
+    """The commands by name; the list of them shows what is said about each above."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        for name, says in COMMANDS.items():
+            self.commands[name] = TyperCommand(name=name, help=says, rich_markup_mode=None)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command that was chosen, loaded."""
+        del ctx
+        return loaded(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, and load none."""
+        TyperGroup(commands=dict(self.commands)).format_commands(ctx, formatter)
+
 
 app = typer.Typer(
     name="caveat",
+    cls=_Commands,
     help="Make synthetic microdata, and know before the release what they give away.",
     no_args_is_help=True,
     add_completion=False,
@@ -60,25 +121,3 @@ def _options(
 ) -> None:
     del version
     console.set_quiet(quiet)
-
-
-app.add_typer(attack_app, name="attack")
-app.command()(audit)
-app.command()(benchmark)
-app.command()(check)
-app.command()(compare)
-app.command()(draft)
-app.add_typer(generator_app, name="generator")
-app.command()(init)
-app.command()(look)
-app.command()(measures)
-app.command()(places)
-app.command()(replication)
-app.command()(report)
-app.command()(run)
-app.command()(safepub)
-app.command()(study)
-app.command()(synth)
-app.command()(tables)
-app.command()(tune)
-app.add_typer(model_app, name="model")

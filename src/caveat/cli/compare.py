@@ -139,7 +139,7 @@ def _print(found: Utility, title: str) -> None:
     )
     for result in found.results:
         for note in result.measurement.notes:
-            if result.value is None or note.startswith("clearly"):
+            if result.value is None or note.code in ("twins", "sampled-rows"):
                 out.print(Text(f"{result.label}: {note}", style="italic"), width=width)
     parts = [("Variables that fare worst", _variables(found))]
     if len(found.first.names) > 1:

@@ -8,21 +8,20 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from caveat.cli import console
 from caveat.cli.reading import seen_from
 from caveat.errors import CaveatError, hint
-from caveat.findings import Profile
-from caveat.findings import look as look_at
-from caveat.risk import MEASURES
-from caveat.spec.answers import Answers, candidates
-from caveat.spec.starter import group_finding, released, starter
 from caveat.table import Table, read
 from caveat.table.atomic import check_output, write_text
 from caveat.table.files import readable
+
+if TYPE_CHECKING:
+    from caveat.findings import Profile
+    from caveat.spec.answers import Answers
 
 __all__ = ["init"]
 
@@ -44,13 +43,12 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Write a release specification after a few questions."""
-    # The specification knows every room: seconds that `caveat --help` does not need.
-    from caveat.spec.schema import json_schema
-    from caveat.spec.spec import ReleaseSpec
-
     if schema:
         target = out.with_name(SCHEMA)
         check_output(target, force=force, inputs=[data])
+        # The specification knows every room: seconds that `caveat --help` does not need.
+        from caveat.spec.schema import json_schema
+
         write_text(target, json.dumps(json_schema(), indent=2) + "\n", force=force)
         console.remark(f"written: {target}")
         return
@@ -64,6 +62,10 @@ def init(
     check_output(out, force=force)
     table, file = _data(data)
     check_output(out, force=force, inputs=[file])
+    from caveat.findings import look as look_at
+    from caveat.spec.spec import ReleaseSpec
+    from caveat.spec.starter import starter
+
     profile = look_at(table)
     answers = _ask(profile, "Synthetic data")
     text = starter(profile, seen_from(out, file), {}, answers)
@@ -100,7 +102,10 @@ def _data(given: Path | None) -> tuple[Table, Path]:
 
 def _ask(profile: Profile, title: str) -> Answers:
     """Ask what the look cannot know."""
+    from caveat.risk import MEASURES
+    from caveat.spec.answers import Answers, candidates
     from caveat.spec.data_entries import ACCESS
+    from caveat.spec.starter import released
 
     groups = _groups(profile)
     names = released(profile, groups)
@@ -147,6 +152,8 @@ def _ask(profile: Profile, title: str) -> Answers:
 
 def _groups(profile: Profile) -> bool:
     """Ask whether rows that belong together are synthesised so, if there are any."""
+    from caveat.spec.starter import group_finding
+
     found = group_finding(profile)
     if found is None:
         return False

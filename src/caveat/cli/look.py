@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -18,16 +18,24 @@ from rich.text import Text
 from caveat.cli import console
 from caveat.cli.reading import Reader, seen_from
 from caveat.errors import CaveatError
-from caveat.findings import CATALOGUE, ColumnProfile, Finding, Profile, Strength
-from caveat.findings import look as look_at
-from caveat.findings.links import Links, find_links
-from caveat.findings.profile import listed, percent, plural, shown
-from caveat.spec.codebook import Codebook, Held, declared_in, read_codebook
-from caveat.spec.starter import released, starter
-from caveat.spec.starter_tables import starter_of_tables
+from caveat.findings.catalogue import CATALOGUE
+from caveat.findings.profile import (
+    ColumnProfile,
+    Finding,
+    Profile,
+    Strength,
+    listed,
+    percent,
+    plural,
+    shown,
+)
 from caveat.table import Schema, Table
 from caveat.table.atomic import check_outputs, write_text
 from caveat.table.files import has_labels
+
+if TYPE_CHECKING:
+    from caveat.findings.links import Links
+    from caveat.spec.codebook import Codebook, Held
 
 __all__ = ["look"]
 
@@ -95,10 +103,18 @@ def _look_at_one(
     path: Path, reader: Reader, codebook: Path | None, out: Path | None, *, quiet: bool
 ) -> tuple[dict[str, Any], str]:
     """Look at a file; return the report and the starter specification."""
-    book, declared = None, declared_in(reader.synthesis)
+    book = None
     if codebook is not None:
+        from caveat.spec.codebook import read_codebook
+
         book = read_codebook(codebook, **{k: v for k, v in reader.form.items() if k != "delimiter"})
     table = reader.original(path) if book is None else _read_by_the_book(path, reader, book)
+    # What is said of a guarantee brings the synthesiser, and with it a compiler.
+    from caveat.findings import look as look_at
+    from caveat.spec.codebook import declared_in
+    from caveat.spec.starter import released, starter
+
+    declared = declared_in(reader.synthesis)
     profile = look_at(table)
     held = None if book is None else book.held_against(table, path)
     domains = {} if held is None else held.domains
@@ -163,6 +179,10 @@ def _look_at_several(
     if len(named) < len(files):
         raise CaveatError("two files are called the same", do="name each of them once")
     tables = {name: reader.release(path) for name, path in named.items()}
+    from caveat.findings import look as look_at
+    from caveat.findings.links import find_links
+    from caveat.spec.starter_tables import starter_of_tables
+
     profiles = {name: look_at(table) for name, table in tables.items()}
     links = find_links(tables)
     if not quiet:

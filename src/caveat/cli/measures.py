@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
 from caveat.cli import console
-from caveat.risk import MEASURES, Measure, Property
 from caveat.units import SIGNS
+
+if TYPE_CHECKING:
+    from caveat.risk import Measure
 
 __all__ = ["measures"]
 
@@ -27,6 +29,7 @@ def measures(
     """Say what each measure is, for which attacker, and what it cannot see."""
     # The rooms of the attackers and of utility bring entries of their own, and large libraries.
     import caveat.attack.registry  # noqa: F401  (entries join the table of the risk measures)
+    from caveat.risk import MEASURES
     from caveat.utility import MEASURES as UTILITY
 
     if name is None:
@@ -49,6 +52,8 @@ def _list(measures: Iterable[Measure]) -> None:
 
 
 def _show(measure: Measure) -> None:
+    from caveat.risk import Property
+
     fails = "; ".join(p for p in Property if p in measure.fails)
     lines = {
         "says": measure.says,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
-__all__ = ["Reader", "column_numbers", "seen_from"]
+__all__ = ["Reader", "check_file", "column_numbers", "seen_from"]
 
 Number = TypeVar("Number", int, float)
 
@@ -66,6 +66,7 @@ class Reader:
         given = {key: value for key, value in form.items() if value}
         if specification is None:
             return cls(form=given)
+        check_file(specification)
         # The specification knows every room: seconds that `caveat --help` does not need.
         from caveat.spec.privacy import with_budget
         from caveat.spec.spec import Document, read_parts
@@ -95,9 +96,11 @@ class Reader:
     @property
     def rows(self) -> int | Literal["population"] | None:
         """The rows that ``[release]`` asks for, if it does."""
+        if self.document is None:
+            return None
         from caveat.spec.spec import read_rows
 
-        return None if self.document is None else read_rows(self.document)
+        return read_rows(self.document)
 
     def original(self, path: Path, work: CodeFiles | None = None) -> Table:
         """Read the confidential table (into code files); it has every declared column."""
@@ -118,6 +121,13 @@ class Reader:
             if work is None:
                 return read(path, schema=self.schema, partial=partial, **self.form)
             return read_into(work, path, schema=self.schema, partial=partial, **self.form)
+
+
+def check_file(specification: Path) -> None:
+    """Refuse a specification that is not there or no TOML, before the rooms are loaded for it."""
+    from caveat.spec.toml_file import read_toml
+
+    read_toml(specification)
 
 
 def seen_from(specification: Path, file: Path) -> str:

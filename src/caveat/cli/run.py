@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption
+from caveat.cli.reading import check_file
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
 from caveat.units import SIGNS, printed
@@ -47,6 +48,7 @@ def run(
     ] = False,
 ) -> None:
     """Make a release: synthesise, protect, attack, measure, and write the evidence down."""
+    check_file(spec)
     from caveat.release.run import Release
 
     release = Release.from_toml(spec)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.progress import Progress, TaskID
@@ -16,19 +16,6 @@ from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
-from caveat.synthesis import Model, Synthesizer, load, save
-from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
-from caveat.synthesis.linked import GroupModel
-from caveat.synthesis.margins.promise import is_private
-from caveat.synthesis.out_of_core import Store
-from caveat.synthesis.spread import blocks_of
-from caveat.synthesis.store import (
-    NOTICE,
-    fingerprint,
-    forget_columns,
-    load_columns,
-    save_column,
-)
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
@@ -36,6 +23,12 @@ from caveat.table.files import check_target, write_blocks
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
 from caveat.table.workplace import workplace
+
+if TYPE_CHECKING:
+    from caveat.synthesis import Model, Synthesizer
+    from caveat.synthesis.column_model import ColumnModel
+    from caveat.synthesis.linked import GroupModel
+    from caveat.synthesis.out_of_core import Store
 
 __all__ = ["model_app", "synth"]
 
@@ -127,6 +120,14 @@ def synth(
     context.with_resource(on_cluster(cluster, work, out))
     place = None if work is None else context.with_resource(workplace(work))
     table = reader.original(file, None if place is None else CodeFiles(place))
+    # The synthesiser brings a compiler: only when there is something to synthesise.
+    from caveat.synthesis import Synthesizer, save
+    from caveat.synthesis.column_model import ON_A_GRID
+    from caveat.synthesis.linked import GroupModel
+    from caveat.synthesis.out_of_core import Store
+    from caveat.synthesis.spread import blocks_of
+    from caveat.synthesis.store import NOTICE
+
     store = None if place is None else Store(place)
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
     if model is not None:
@@ -201,6 +202,8 @@ def _check_resume(model: Path | None, seed: int | None, reader: Reader) -> None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
     if seed is None:
         raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
+    from caveat.synthesis.margins.promise import is_private
+
     if is_private(reader.synthesis):
         raise CaveatError(
             "--resume does not go with a guarantee: noise cannot be drawn again, and would be paid "
@@ -226,6 +229,8 @@ def _fit(
 def _fit_with_progress(
     table: Table, synthesizer: Synthesizer, path: Path | None, store: Store | None
 ) -> Model | GroupModel:
+    from caveat.synthesis.store import fingerprint, forget_columns, load_columns, save_column
+
     plan = synthesizer.plan(table)
     folder = None if path is None else path.with_name(f"{path.name}.partial")
     key, finished = "", {}
@@ -261,6 +266,13 @@ def _watched(
 @model_app.command("show")
 def show(file: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
     """Print the plan and the size of a fitted model; values of records are not shown."""
+    from caveat.synthesis.archive import check_file
+
+    check_file(file)
+    from caveat.synthesis import load
+    from caveat.synthesis.linked import GroupModel
+    from caveat.synthesis.store import NOTICE
+
     model = load(file)
     console.out.print(NOTICE, markup=False)
     many = f", {model.n_groups:,} groups" if isinstance(model, GroupModel) else ""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
-from caveat.synthesis import Synthesizer
-from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 from caveat.table import Table, write
 from caveat.table.linked import Linked
 from caveat.table.private import PrivateNumbers, remark_on
+
+if TYPE_CHECKING:
+    from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
 __all__ = ["synth_tables", "targets_of", "write_groups"]
 
@@ -81,6 +82,8 @@ def synth_tables(
     for target in targets:
         check_target(target, force=force, inputs=reader.inputs)
     linked = reader.linked()
+    from caveat.synthesis import Synthesizer
+
     wanted = _rows(linked, rows, reader.synthesis.get("weights", ""))
     synthesizer = Synthesizer(**options, **reader.synthesis)
     with console.notes(), console.progress() as bar:

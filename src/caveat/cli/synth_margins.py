@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caveat.cli import console
-from caveat.synthesis import Model
-from caveat.synthesis.margins.noisy import source_of
-from caveat.synthesis.margins.promise import is_private
-from caveat.synthesis.margins.published import write_tables
+
+if TYPE_CHECKING:
+    from caveat.synthesis import Model
 
 __all__ = ["tables_folder", "write_source"]
 
@@ -22,6 +21,10 @@ def tables_folder(
 
     One that may not be written is refused, before any work is done for it.
     """
+    if not synthesis:
+        return None
+    from caveat.synthesis.margins.promise import is_private
+
     if "clearing" not in synthesis and not is_private(synthesis):
         return None
     from caveat.release.folder import check_target
@@ -40,10 +43,12 @@ def write_source(
     inputs: Iterable[Path | str],
 ) -> None:
     """Write the tables with their manifests, if there is a folder for them."""
-    from caveat.release.folder import release_folder, write_manifest
-
     if folder is None:
         return
+    from caveat.release.folder import release_folder, write_manifest
+    from caveat.synthesis.margins.noisy import source_of
+    from caveat.synthesis.margins.published import write_tables
+
     tables = source_of(fitted)
     with console.notes(), release_folder(folder, force=force, inputs=inputs) as (draft, left):
         names = write_tables(tables, draft, escape_formulas=escape_formulas)

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
-from caveat.cli.reading import Reader
+from caveat.cli.reading import Reader, check_file
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.table.atomic import check_output, check_outputs, write_text
@@ -48,6 +48,7 @@ def tune(
     outputs = [json_file, chart]
     check_outputs(outputs, force=force, inputs=[spec, data, memory])
     check_output(memory, force=True, inputs=[spec, data])
+    check_file(spec)
     from caveat.charts import save
     from caveat.spec.spec import Document, read_tune
     from caveat.tuning.tune import tune as run_tune

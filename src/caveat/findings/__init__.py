@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from caveat.findings import arithmetic, derived, rules
 from caveat.findings.catalogue import CATALOGUE, TOPICS
@@ -147,6 +146,8 @@ def _sampled(columns: int, paired: int, numeric: int) -> list[Finding]:
 def _duplicates(table: Table) -> list[Finding]:
     if not table.n_rows or not table.columns:
         return []
+    import polars as pl
+
     codes = pl.DataFrame({str(i): c.codes for i, c in enumerate(table.columns.values())})
     again = table.n_rows - codes.n_unique()
     if not again:

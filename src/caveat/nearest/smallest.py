@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from caveat.compiling import kernel
 from caveat.nearest.ties import TIE, Floats, in_blocks
@@ -34,7 +34,7 @@ def tree_smallest(
     threads
         Blocks of queries at the same time; all cores by default. The result does not depend on it.
     """
-    tree = cKDTree(data)
+    tree = scipy.spatial.cKDTree(data)
     gaps, rows = tree.query(query, k=2, workers=threads or -1)
     if apart:  # each point is its own first neighbour
         return gaps[:, 1] ** 2, value[rows[:, 1]]

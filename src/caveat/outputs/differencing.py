@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import gammainc
+import scipy
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -245,7 +245,7 @@ def _related(one: Counts, other: Counts, common: tuple[str, ...], threshold: int
         return Verdict.SAFE
     equal = len(pairs) - len(differ)
     if equal >= max(2, len(differ)):
-        chance = float(gammainc(equal, sum(_evenly(a + b) for a, b in pairs)))
+        chance = float(scipy.special.gammainc(equal, sum(_evenly(a + b) for a, b in pairs)))
         if chance <= CHANCE:
             return Verdict.REFUSE if chance <= SURE else Verdict.REVIEW
     fewer = min(up, len(differ) - up)

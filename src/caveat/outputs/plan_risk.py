@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from caveat.errors import CaveatError
 from caveat.intervals import Z95
@@ -247,7 +247,7 @@ def correlation(one: Sequence[float | None], other: Sequence[float | None]) -> C
     n = len(pairs)
     if n < 3 or min(np.ptp(np.array(pairs), axis=0)) == 0:
         return Correlation(None, None, n)
-    value = float(stats.pearsonr(*np.array(pairs).T)[0])
+    value = float(scipy.stats.pearsonr(*np.array(pairs).T)[0])
     if n < 4 or abs(value) >= 1:
         return Correlation(value, None, n)
     reach = Z95 / math.sqrt(n - 3)

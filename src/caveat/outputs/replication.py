@@ -14,8 +14,8 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -86,7 +86,7 @@ class Replication:
     def by_chance(self) -> float:
         """How many of the cells would be called systematic by chance."""
         least = ceil(self.often * self.copies - 1e-9)
-        return float(stats.binom.sf(least - 1, self.copies, self.chance).sum())
+        return float(scipy.stats.binom.sf(least - 1, self.copies, self.chance).sum())
 
     def averaged(self) -> float:
         """Return the share of the cells that the mean over what is shown tells, rounded."""
@@ -204,8 +204,8 @@ def replication(
         counts=d,
         seen=(made > 0).mean(axis=0),
         true=(made == d).mean(axis=0),
-        chance=stats.poisson.pmf(d, sizes * d / original.n_rows).mean(axis=0),
-        margins=stats.poisson.pmf(d, sizes * apart).mean(axis=0),
+        chance=scipy.stats.poisson.pmf(d, sizes * d / original.n_rows).mean(axis=0),
+        margins=scipy.stats.poisson.pmf(d, sizes * apart).mean(axis=0),
         mean=made.mean(axis=0),
         shown=None if seen is None else np.stack(seen).mean(axis=0),
     )

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import pdtr, pdtrc
 
 from caveat.errors import CaveatError
 from caveat.privacy._checks import check_epsilon, check_positive
@@ -102,11 +102,16 @@ def poisson_hockey_stick(epsilon: float, alpha: float) -> float:
     log_ratio = math.log1p(1 / alpha)
     # The person's presence shows in outputs above the first bound, her absence below the second.
     high = math.floor((1 + epsilon) / log_ratio)
-    present = _beyond(pdtrc(high, 1 + alpha), epsilon, pdtrc(high, alpha))
+    present = _beyond(
+        scipy.special.pdtrc(high, 1 + alpha), epsilon, scipy.special.pdtrc(high, alpha)
+    )
     low = math.ceil((1 - epsilon) / log_ratio) - 1
     if low < 0:
         return present
-    return max(present, _beyond(pdtr(low, alpha), epsilon, pdtr(low, 1 + alpha)))
+    return max(
+        present,
+        _beyond(scipy.special.pdtr(low, alpha), epsilon, scipy.special.pdtr(low, 1 + alpha)),
+    )
 
 
 def _beyond(ours: float, epsilon: float, theirs: float) -> float:
@@ -140,8 +145,10 @@ def _outside(epsilon: float, alpha: float, counts: NDArray[np.float64]) -> NDArr
     low = np.ceil((1 - epsilon) / log_ratio) - 1
     high = np.floor((1 + epsilon) / log_ratio)
     # With an ε from 1 on no output is too small.
-    below = [np.where(low >= 0, pdtr(np.maximum(low, 0), m), 0.0) for m in (mean, less)]
-    above = [pdtrc(high, m) for m in (mean, less)]
+    below = [
+        np.where(low >= 0, scipy.special.pdtr(np.maximum(low, 0), m), 0.0) for m in (mean, less)
+    ]
+    above = [scipy.special.pdtrc(high, m) for m in (mean, less)]
     worse: NDArray[np.float64] = np.maximum(below[0] + above[0], below[1] + above[1])
     return worse
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
+import scipy
 
 from caveat.privacy._checks import check_delta, check_epsilon, check_positive
 
@@ -49,7 +49,7 @@ def rho_of(epsilon: float, delta: float) -> float:
     def excess(log_rho: float) -> float:
         return _bound(math.exp(log_rho), log_inverse) - epsilon
 
-    rho = math.exp(brentq(excess, math.log(low), math.log(high), xtol=CLOSE))
+    rho = math.exp(scipy.optimize.brentq(excess, math.log(low), math.log(high), xtol=CLOSE))
     # The last digits are on the safe side.
     step = CLOSE
     while _bound(rho, log_inverse) > epsilon:
@@ -114,7 +114,7 @@ def _bound(rho: float, log_inverse: float) -> float:
 
     low = math.log(2 * log_inverse / (1 + math.sqrt(1 + 4 * rho * log_inverse)))
     high = min((math.log(log_inverse) - log_rho) / 2, max(log_inverse, low))
-    u = brentq(slope, low - 1e-6, high + 1e-6, xtol=CLOSE)
+    u = scipy.optimize.brentq(slope, low - 1e-6, high + 1e-6, xtol=CLOSE)
     rest = (log_inverse - _softplus(u)) * math.exp(-u)
     return rho + math.exp(u + log_rho) - _softplus(-u) + rest
 

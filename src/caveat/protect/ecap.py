@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.special import log_ndtr, ndtr
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -35,9 +34,9 @@ __all__ = ["Population", "add_noise", "ecap", "scale_for"]
 Shape = Literal["gaussian", "laplace", "uniform"]
 # All with standard deviation 1, so that scales can be compared.
 QUANTILES: Mapping[str, Callable[[Floats], Floats]] = {
-    "gaussian": stats.norm().ppf,
-    "laplace": stats.laplace(scale=np.sqrt(0.5)).ppf,
-    "uniform": stats.uniform(-np.sqrt(3), 2 * np.sqrt(3)).ppf,
+    "gaussian": lambda p: scipy.stats.norm().ppf(p),
+    "laplace": lambda p: scipy.stats.laplace(scale=np.sqrt(0.5)).ppf(p),
+    "uniform": lambda p: scipy.stats.uniform(-np.sqrt(3), 2 * np.sqrt(3)).ppf(p),
 }
 DENSITIES: Mapping[str, Callable[[Floats], Floats]] = {
     "gaussian": lambda e: np.exp(-0.5 * e * e) / np.sqrt(2 * np.pi),
@@ -107,10 +106,17 @@ def _smeared_normal(z: Floats, deviation: float, shape: Shape, scale: float) -> 
     if shape == "uniform":
         half = np.sqrt(3) * scale
         return np.asarray(
-            (ndtr((z + half) / deviation) - ndtr((z - half) / deviation)) / (2 * half)
+            (
+                scipy.special.ndtr((z + half) / deviation)
+                - scipy.special.ndtr((z - half) / deviation)
+            )
+            / (2 * half)
         )
     b = scale / np.sqrt(2)
-    ends = [log_ndtr(sign * z / deviation - deviation / b) - sign * z / b for sign in (1, -1)]
+    ends = [
+        scipy.special.log_ndtr(sign * z / deviation - deviation / b) - sign * z / b
+        for sign in (1, -1)
+    ]
     return np.asarray(np.exp(np.logaddexp(*ends) + deviation**2 / (2 * b * b)) / (2 * b))
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from os import urandom
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
@@ -68,7 +68,7 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     while worst < math.exp(-n * rate):
         tried = np.arange(n, n + block)
         most = np.floor(low * tried)
-        tails = betainc(most + 1, tried - most, beta)  # P[Binomial(n, beta) > most]
+        tails = scipy.special.betainc(most + 1, tried - most, beta)  # P[Binomial(n, beta) > most]
         worst = max(worst, float(tails.max()))
         n, block = n + block, min(2 * block, 1 << 20)
     return min(1.0, worst * (1 + ROUNDING))

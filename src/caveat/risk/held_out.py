@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from caveat.risk.pair import ScenarioPair
 
@@ -78,7 +78,7 @@ def leave_one_out(
     if not len(names):
         return 0.0
     inverse = np.linalg.inv((x.T @ x.multiply(weight[:, None])).toarray() + _penalty(x))
-    there = csr_array((counts, (cells, targets)), shape=(n_cells, len(names)))
+    there = scipy.sparse.csr_array((counts, (cells, targets)), shape=(n_cells, len(names)))
     coefficient = inverse @ (x.T @ there).toarray()
     right, step = 0.0, max(1, CELLS // max(coefficient.shape))
     for start in range(0, len(cells), step):
@@ -92,7 +92,7 @@ def leave_one_out(
     return right
 
 
-def _columns(keys: Sequence[NDArray[Any]], weight: Floats) -> csr_array:
+def _columns(keys: Sequence[NDArray[Any]], weight: Floats) -> scipy.sparse.csr_array:
     """Return a 0/1 column for each level that two records have, the most frequent ones, and 1."""
     often = [np.bincount(key, weight) for key in keys]
     counts = np.concatenate(often)
@@ -106,8 +106,8 @@ def _columns(keys: Sequence[NDArray[Any]], weight: Floats) -> csr_array:
     rows, where = np.tile(np.arange(len(weight)), len(columns)), np.concatenate(columns)
     shape = (len(weight), len(kept) + 1)
     there = where >= 0
-    return csr_array((np.ones(there.sum()), (rows[there], where[there])), shape=shape)
+    return scipy.sparse.csr_array((np.ones(there.sum()), (rows[there], where[there])), shape=shape)
 
 
-def _penalty(x: csr_array) -> Floats:
+def _penalty(x: scipy.sparse.csr_array) -> Floats:
     return PENALTY * np.eye(x.shape[1])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
@@ -218,7 +218,7 @@ def _by_control(pair: ScenarioPair, control: ScenarioPair, which: NDArray[np.boo
 
 def _in_a_part(counts: NDArray[np.int64], n: int, size: int) -> NDArray[np.float64]:
     """Return the chance that exactly one of the records is in a random part of all n."""
-    return np.asarray(hypergeom.pmf(1, n, counts, size))
+    return np.asarray(scipy.stats.hypergeom.pmf(1, n, counts, size))
 
 
 def isolation(pair: ScenarioPair) -> Measurement:

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -107,7 +107,7 @@ def spatial_k(
     for start, end in pairwise(starts):
         rows = order[start:end]
         if len(rows) > 1:
-            tree = cKDTree(moved[rows])
+            tree = scipy.spatial.cKDTree(moved[rows])
             found[rows] = tree.query_ball_point(
                 original[rows], radius[rows], return_length=True, workers=-1
             )
@@ -169,7 +169,7 @@ def people_within(
     places, known = places[used], known[used]
     if not len(places) or not len(moved):
         return np.ones(len(moved))
-    tree = cKDTree(places)
+    tree = scipy.spatial.cKDTree(places)
     if (known == 1).all():
         found = tree.query_ball_point(moved, radius, return_length=True, workers=-1)
         return np.asarray(np.maximum(found, 1.0))
@@ -197,7 +197,7 @@ def _spread(
     """Cut the cells that matter into parts smaller than the distances moved."""
     if not len(places) or not len(moved):
         return places, counts
-    nearest, _ = cKDTree(moved).query(places, workers=-1)
+    nearest, _ = scipy.spatial.cKDTree(moved).query(places, workers=-1)
     matters = (nearest <= radius.max() + cell) & (counts > 0)
     parts = int(np.clip(np.ceil(4 * cell / max(float(np.median(radius)), 1e-9)), 1, FINEST))
     steps = ((np.arange(parts) + 0.5) / parts - 0.5) * cell

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +12,7 @@ from caveat.errors import CaveatError
 from caveat.spec._kinds import Group, Problem, dotted
 from caveat.spec.entries import SPECIFICATION, WITHOUT_DATA
 from caveat.spec.lines import Entry, lines_of
-from caveat.table.atomic import status
-from caveat.table.toml import loads
+from caveat.spec.toml_file import read_toml
 
 __all__ = ["Document"]
 
@@ -45,27 +42,7 @@ class Document:
     def read(cls, path: str | Path) -> Document:
         """Read a file; what is no TOML is an error with its line."""
         path = Path(path)
-        status(path)  # refuses what cannot be a name
-        try:
-            raw = path.read_bytes()
-        except FileNotFoundError:
-            raise CaveatError(
-                "there is no such file", where=str(path), do="check the name"
-            ) from None
-        except OSError as error:
-            raise CaveatError(
-                f"it cannot be read ({error.strerror})", where=str(path), do="check the name"
-            ) from None
-        try:
-            text = raw.decode("utf-8-sig")
-            content = loads(text)
-        except UnicodeDecodeError as error:
-            line = raw.count(b"\n", 0, error.start) + 1
-            raise CaveatError(
-                "this is not UTF-8", where=f"{path.name}, line {line}", do="save it as UTF-8"
-            ) from None
-        except tomllib.TOMLDecodeError as error:
-            raise _syntax(error, path.name, text) from None
+        raw, text, content = read_toml(path)
         return cls(path, raw, content, lines_of(text))
 
     def line(self, *entry: str | int) -> int:
@@ -145,18 +122,3 @@ class Document:
         inside = [part for part in self.lines if part[: len(entry)] == entry and part != entry]
         fitting = (part for part in inside if part[-len(named) :] == named)
         return min(fitting, key=len, default=entry)
-
-
-def _syntax(error: tomllib.TOMLDecodeError, name: str, text: str) -> CaveatError:
-    message = str(error)
-    found = re.search(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$", message)
-    line = int(found[1]) if found and found[1] else text.count("\n") + (not text.endswith("\n"))
-    what = re.sub(r"\('(.*)',?\)", r"\1", message[: found.start()] if found else message)
-    twice = what.startswith(("Cannot overwrite", "Cannot declare"))
-    return CaveatError(
-        f"this is not valid TOML ({what[:1].lower()}{what[1:]})",
-        where=f"{name}, line {max(line, 1)}",
-        do="it stands there twice: remove one"
-        if twice
-        else "text stands in quotation marks, lists stand in [ ]",
-    )

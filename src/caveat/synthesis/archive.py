@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from caveat.errors import CaveatError
 from caveat.table.atomic import atomic_output
 
-__all__ = ["NOTICE", "VERSION", "damaged", "pack", "read", "unpack", "write"]
+__all__ = ["NOTICE", "VERSION", "check_file", "damaged", "pack", "read", "unpack", "write"]
 
 FORMAT = "caveat model"
 VERSION = 1
@@ -77,7 +77,7 @@ def write(
 
 def read(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     """Return the document and the arrays of a file, or say why it cannot be read."""
-    _check_file(path)
+    check_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
             if DOCUMENT not in archive.namelist():
@@ -96,7 +96,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         raise damaged(path) from None
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     """Refuse what is not there, and pipes and devices, which may never end."""
     try:
         if not path.stat() or not path.is_file():

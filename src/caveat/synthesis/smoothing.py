@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
 
 __all__ = ["SMOOTHINGS", "bandwidth", "kernel", "spline", "spread_out"]
 
@@ -78,7 +78,7 @@ def spline(
         return drawn
     upper = np.cumsum(counts) / counts.sum()
     lower = upper - counts / counts.sum()
-    curve = PchipInterpolator((lower + upper) / 2, known)
+    curve = scipy.interpolate.PchipInterpolator((lower + upper) / 2, known)
     place = np.clip(np.searchsorted(known, drawn), 0, len(known) - 1)
     rank = lower[place] + (upper - lower)[place] * rng.random(len(drawn))
     ends = ((lower + upper) / 2)[[0, -1]]

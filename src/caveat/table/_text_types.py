@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.late import Late
 from caveat.table._scan import Look, Scan
 from caveat.table.column import Kind
 from caveat.table.schema import ColumnSchema
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = Late("polars")
 
 __all__ = ["Parsing", "declared", "quotes_speak_in", "shape_of"]
 

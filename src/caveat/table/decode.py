@@ -11,14 +11,21 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 
+from caveat.late import Late
 from caveat.table.column import Column, Kind, Missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+else:
+    pl = Late("polars")
+    pd = Late("pandas")
+    pa = Late("pyarrow")
 
 __all__ = ["arrow_cast", "decode", "storage_of"]
 

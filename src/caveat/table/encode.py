@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.late import Late
 from caveat.table.column import Codes, Column, Kind, Missing, smallest_unsigned
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = Late("polars")
 
 __all__ = ["LAST_YEAR", "convert", "encode", "kind_of_text", "outside_calendar"]
 

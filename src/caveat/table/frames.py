@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.late import Late
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.decode import decode, storage_of
 from caveat.table.encode import encode
 from caveat.table.table import Table
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+else:
+    pl = Late("polars")
+    pd = Late("pandas")
+    pa = Late("pyarrow")
+    nw = Late("narwhals.stable.v2")
 
 __all__ = [
     "BACKENDS",

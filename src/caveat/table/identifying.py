@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from caveat.late import Late
 from caveat.table._forms import (
     ADDRESS,
     HASH,
@@ -41,6 +41,11 @@ from caveat.table._values import GROUP_SHARE, HALF, LEAST_ROWS, LOOKED_AT, MANY,
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.table import Table
 from caveat.table.written import read_dates, read_numbers
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = Late("polars")
 
 __all__ = ["CODES", "Judgement", "as_numbers", "judge"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
@@ -84,7 +84,9 @@ def rake(weights: Any, margins: Mapping[str, TargetMargin], *, tolerance: float 
         raise CaveatError("weights are numbers from 0 up, and not all of them 0", where="raking")
     if not margins:
         raise CaveatError("there is no margin to rake to", do="name one")
-    matrix = hstack([_counts(m, len(start), name) for name, m in margins.items()], "csr")
+    matrix = scipy.sparse.hstack(
+        [_counts(m, len(start), name) for name, m in margins.items()], "csr"
+    )
     targets = np.concatenate([np.asarray(m.targets, np.float64) for m in margins.values()])
     if len(targets) > MOST_CELLS:
         raise CaveatError(
@@ -105,7 +107,7 @@ def rake(weights: Any, margins: Mapping[str, TargetMargin], *, tolerance: float 
     return found
 
 
-def _counts(margin: TargetMargin, n: int, name: str) -> csr_array:
+def _counts(margin: TargetMargin, n: int, name: str) -> scipy.sparse.csr_array:
     """Return how many members of each unit are in each cell; a unit is its own member."""
     codes, targets = np.asarray(margin.codes), np.asarray(margin.targets, dtype=np.float64)
     unit = np.arange(n) if margin.unit is None else np.asarray(margin.unit)
@@ -126,7 +128,7 @@ def _counts(margin: TargetMargin, n: int, name: str) -> csr_array:
         )
     if len(unit) and not (unit.min() >= 0 and unit.max() < n):
         raise CaveatError("a member belongs to no unit", where=f"margin {name}")
-    return csr_array((np.ones(len(codes)), (unit, codes)), shape=(n, len(targets)))
+    return scipy.sparse.csr_array((np.ones(len(codes)), (unit, codes)), shape=(n, len(targets)))
 
 
 def _check_totals(margins: Mapping[str, TargetMargin]) -> None:
@@ -177,7 +179,9 @@ def _check_met(
         )
 
 
-def _newton(start: Floats, matrix: csr_array, targets: Floats, tolerance: float) -> Floats:
+def _newton(
+    start: Floats, matrix: scipy.sparse.csr_array, targets: Floats, tolerance: float
+) -> Floats:
     """Minimise Σ d exp(A λ) − λ'target, whose slope is what the cells hold beyond their targets.
 
     The weights are first brought to the right size as a whole: so their unit does not matter.
@@ -216,5 +220,5 @@ def _newton(start: Floats, matrix: csr_array, targets: Floats, tolerance: float)
     return best if least <= lack else np.asarray(weights)
 
 
-def _off(matrix: csr_array, weights: Floats, targets: Floats) -> float:
+def _off(matrix: scipy.sparse.csr_array, weights: Floats, targets: Floats) -> float:
     return float(np.abs(matrix.T @ weights / targets - 1).max())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -238,7 +238,7 @@ def compare_model(
         coefficients,
         fit,
         len(terms),
-        None if fit is None else float(chi2.sf(fit, len(terms))),
+        None if fit is None else float(scipy.stats.chi2.sf(fit, len(terms))),
         ours.n,
         float(np.mean(sizes)),
         tuple(notes),

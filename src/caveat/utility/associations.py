@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from caveat.discreet import without_values
 from caveat.table import Table
@@ -18,6 +18,7 @@ __all__ = ["Associations", "association_matrix", "associations", "kendall_differ
 
 Floats = NDArray[np.float64]
 COMPONENTS = 5
+DENSE_CELLS = 1 << 16  # so many are counted at once even for few rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +94,14 @@ def association_matrix(table: Table, weights: Weights = None) -> Floats:
     numbers = [i for i, n in enumerate(names) if table[n].kind.is_number]
     matrix = np.full((len(names), len(names)), np.nan)
     np.fill_diagonal(matrix, 1.0)
+    values = _values(table, [names[i] for i in numbers])
     if numbers:
-        values = _values(table, [names[i] for i in numbers])
         matrix[np.ix_(numbers, numbers)] = _pearson(values, weights)
     others = [i for i in range(len(names)) if i not in numbers]
     codes = {i: table[names[i]].compact().codes for i in others}
     for i in others:
-        for j in numbers:
-            matrix[i, j] = matrix[j, i] = _ratio(
-                codes[i], _values(table, [names[j]])[:, 0], weights
-            )
+        for k, j in enumerate(numbers):
+            matrix[i, j] = matrix[j, i] = _ratio(codes[i], values[:, k], weights)
     for i, j in combinations(others, 2):
         matrix[i, j] = matrix[j, i] = _cramer(codes[i], codes[j], weights)
     return matrix
@@ -114,7 +113,7 @@ def _values(table: Table, names: list[str]) -> Floats:
         np.append(table[n].numbers, np.full(len(table[n].missing), np.nan))[table[n].codes]
         for n in names
     ]
-    return np.column_stack(columns)
+    return np.column_stack(columns) if names else np.empty((table.n_rows, 0))
 
 
 def _pearson(x: Floats, weights: Weights) -> Floats:
@@ -157,8 +156,13 @@ def _cramer(a: NDArray[np.integer], b: NDArray[np.integer], weights: Weights) ->
     if min(rows, columns) < 2:
         return float("nan")
     # Only cells that occur: the full table of two long factors would not fit into memory.
-    cells, place = np.unique(a.astype(np.int64) * columns + b, return_inverse=True)
-    counts = np.bincount(place, weights)
+    joint = a.astype(np.int64) * columns + b
+    if rows * columns <= max(DENSE_CELLS, len(a)):
+        cells = np.flatnonzero(np.bincount(joint))
+        counts = np.bincount(joint, weights)[cells]
+    else:
+        cells, place = np.unique(joint, return_inverse=True)
+        counts = np.bincount(place, weights)
     i, j = np.divmod(cells, columns)
     expected = np.bincount(a, weights)[i] * (np.bincount(b, weights)[j] / len(a))
     chi = float((counts**2 / expected).sum()) - len(a)
@@ -178,7 +182,7 @@ def kendall_difference(pair: WeightedPair) -> float | None:
             held = ~(table[a].is_missing | table[b].is_missing)
             codes = table[a].codes[held], table[b].codes[held]
             varied = all(len(c) and c.min() < c.max() for c in codes)
-            found.append(float(kendalltau(*codes).statistic) if varied else np.nan)
+            found.append(float(scipy.stats.kendalltau(*codes).statistic) if varied else np.nan)
         gaps.append(abs(found[0] - found[1]))
     usable = [gap for gap in gaps if np.isfinite(gap)]
     return float(np.median(usable)) if usable else None
@@ -232,11 +236,13 @@ def _deviation(x: Floats, weights: Weights) -> float:
 
 
 def _ks(a: Floats, b: Floats, weights: Weights) -> float:
-    points = np.concatenate([a, b])
     order = np.argsort(a, kind="stable")
-    ours = np.searchsorted(a[order], points, side="right") / len(a)
+    first, second = a[order], np.sort(b)
+    points = np.concatenate([first, second])  # in order: each is looked for near the last
+    place = np.searchsorted(first, points, side="right")
+    ours = place / len(a)
     if weights is not None:
         below = np.append(0.0, np.cumsum(weights[order])) / weights.sum()
-        ours = below[np.searchsorted(a[order], points, side="right")]
-    theirs = np.searchsorted(np.sort(b), points, side="right") / len(b)
+        ours = below[place]
+    theirs = np.searchsorted(second, points, side="right") / len(b)
     return float(np.abs(ours - theirs).max())

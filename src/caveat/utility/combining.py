@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import norm, t
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -64,7 +64,11 @@ class Combined:
         """Return the limits of confidence intervals."""
         tail = (1 + level) / 2
         finite = np.isfinite(self.df)
-        width = np.where(finite, t.ppf(tail, np.where(finite, self.df, 1)), norm.ppf(tail))
+        width = np.where(
+            finite,
+            scipy.stats.t.ppf(tail, np.where(finite, self.df, 1)),
+            scipy.stats.norm.ppf(tail),
+        )
         return self.estimate - width * self.se, self.estimate + width * self.se
 
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
+from caveat.late import Late
 from caveat.seeds import rng_of
 from caveat.table.members import Members
 from caveat.utility.features import Encoder
@@ -21,6 +19,10 @@ from caveat.utility.pair import WeightedPair
 from caveat.utility.stacked import stacked_weights
 
 __all__ = ["Detection", "detection", "detector"]
+
+_ensemble = Late("sklearn.ensemble")
+_metrics = Late("sklearn.metrics")
+_model_selection = Late("sklearn.model_selection")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ def detector(
     def detect(response: NDArray[np.bool_]) -> Detection:
         scores, aucs = np.empty(len(x)), []
         for train, test in _folds(pair, response, folds, seed):
-            model = HistGradientBoostingClassifier(
+            model = _ensemble.HistGradientBoostingClassifier(
                 categorical_features=encoder.categorical, max_iter=60, random_state=seed
             )
             # Threads that wait for a busy core burn many times the time that they save.
@@ -100,7 +102,7 @@ def detector(
                 model.fit(x[train], response[train], None if weights is None else weights[train])
                 scores[test] = model.predict_proba(x[test])[:, 1]
             weight = None if weights is None else weights[test]
-            aucs.append(roc_auc_score(response[test], scores[test], sample_weight=weight))
+            aucs.append(_metrics.roc_auc_score(response[test], scores[test], sample_weight=weight))
         return Detection(scores, response, np.array(aucs))
 
     return detect
@@ -111,7 +113,7 @@ def _folds(
 ) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
     """Return rows to train on and to test on; rows that belong together are on one side."""
     if pair.groups is None:
-        shuffled = StratifiedKFold(folds, shuffle=True, random_state=seed)
+        shuffled = _model_selection.StratifiedKFold(folds, shuffle=True, random_state=seed)
         return list(shuffled.split(np.empty(len(response)), response))
     rng = rng_of(seed)
 

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import statsmodels.api as sm
 from numpy.typing import NDArray
-from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
 from caveat.errors import CaveatError
 from caveat.expressions import Categories, Formula, design
+from caveat.late import Late
 from caveat.notes import Note
 from caveat.table import Column, Table
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["FAMILIES", "Fit", "fit_all"]
+
+_sm = Late("statsmodels.api")
+_sm_exceptions = Late("statsmodels.tools.sm_exceptions")
 
 FAMILIES = ("linear", "logistic", "poisson", "multinomial")
 Floats = NDArray[np.float64]
@@ -176,7 +178,11 @@ def _fit(formula: Formula, family: str, cells: Mapping[str, Factor], weights: We
         )
     try:
         with warnings.catch_warnings():
-            for known in (ConvergenceWarning, HessianInversionWarning, RuntimeWarning):
+            for known in (
+                _sm_exceptions.ConvergenceWarning,
+                _sm_exceptions.HessianInversionWarning,
+                RuntimeWarning,
+            ):
                 warnings.simplefilter("ignore", known)
             return _estimate(family, response, classes, names, matrix, weights)
     except Exception as error:  # whatever the numbers did to the solver
@@ -222,7 +228,7 @@ def _estimate(
     weights: Weights,
 ) -> Fit:
     if family == "multinomial":
-        found = sm.MNLogit(response, matrix).fit(disp=0, method="newton", maxiter=50)
+        found = _sm.MNLogit(response, matrix).fit(disp=0, method="newton", maxiter=50)
         estimate = {
             f"{level}: {term}": float(found.params[i, j])
             for j, level in enumerate(classes[1:])
@@ -230,10 +236,10 @@ def _estimate(
         }
         return Fit(estimate, np.asarray(found.cov_params()), len(response))
     if family == "linear":
-        model = sm.OLS(response, matrix) if weights is None else sm.WLS(response, matrix, weights)
+        model = _sm.OLS(response, matrix) if weights is None else _sm.WLS(response, matrix, weights)
     else:
-        spread = sm.families.Poisson() if family == "poisson" else sm.families.Binomial()
-        model = sm.GLM(response, matrix, family=spread, var_weights=weights)
+        spread = _sm.families.Poisson() if family == "poisson" else _sm.families.Binomial()
+        model = _sm.GLM(response, matrix, family=spread, var_weights=weights)
     found = model.fit() if weights is None else model.fit(cov_type="HC0")
     covariance = np.asarray(found.cov_params())
     usable = np.flatnonzero(np.isfinite(np.diag(covariance)) & (np.diag(covariance) > 0))

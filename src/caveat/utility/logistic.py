@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from caveat.discreet import without_values
 
@@ -123,7 +123,7 @@ def _weighted_least_squares(x: Floats, y: Floats, weight: Floats) -> Floats:
     weighted = x * weight[:, None]
     normal = weighted.T @ x
     try:
-        return np.asarray(cho_solve(cho_factor(normal), weighted.T @ y))
-    except LinAlgError:  # separated groups: weights of zero
+        return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(normal), weighted.T @ y))
+    except scipy.linalg.LinAlgError:  # separated groups: weights of zero
         root = np.sqrt(weight)
-        return np.asarray(lstsq(x * root[:, None], y * root)[0])
+        return np.asarray(scipy.linalg.lstsq(x * root[:, None], y * root)[0])

@@ -78,6 +78,8 @@ class WeightedPair(Pair):
         What was found or decided on the way, in words.
     doubts
         What among it puts in doubt that the tables belong together.
+    twin
+        A pair that was drawn in the same way, if there is one.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class WeightedPair(Pair):
                 "there is no column to compare", do="declare kinds other than text and id"
             )
         self.weights = None if weights is None else weights * (len(weights) / weights.sum())
+        self.twin: WeightedPair | None = None
         self._memory: dict[Hashable, Any] = {}
 
     @classmethod

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from caveat.discreet import without_values
 from caveat.table.coordinates import Floats
@@ -48,8 +48,8 @@ def enclosing_area(points: Floats) -> float:
     2.0
     """
     try:
-        corners = points[ConvexHull(points).vertices]
-    except (QhullError, ValueError):  # fewer than three points, or all on a line
+        corners = points[scipy.spatial.ConvexHull(points).vertices]
+    except (scipy.spatial.QhullError, ValueError):  # fewer than three points, or all on a line
         return 0.0
     edges = np.roll(corners, -1, axis=0) - corners
     along = edges / np.hypot(*edges.T)[:, None]
@@ -106,7 +106,7 @@ def nearest_neighbours(points: Floats, area: float | None = None) -> NearestNeig
     size = enclosing_area(points) if area is None else area
     if len(points) < 2 or not size > 0:
         return None
-    distance = cKDTree(points).query(points, 2, workers=-1)[0][:, 1]
+    distance = scipy.spatial.cKDTree(points).query(points, 2, workers=-1)[0][:, 1]
     return NearestNeighbours(
         len(points), size, float(distance.mean()), expected_distance(len(points), size)
     )

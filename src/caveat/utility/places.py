@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -312,7 +312,7 @@ def _zone_of(
         before, after = np.split(number.reshape(-1).astype(np.int64), 2)
         return before, after, [f"{e * told.cell:.0f}, {n * told.cell:.0f}" for e, n in corners]
     if told.places is not None and told.names is not None:
-        tree = cKDTree(plane.forward(told.places))
+        tree = scipy.spatial.cKDTree(plane.forward(told.places))
         labels, number = np.unique(told.names.astype(str), return_inverse=True)
         before, after = (number[tree.query(points, workers=-1)[1]] for points in (true, new))
         return before, after, labels.tolist()
@@ -321,5 +321,5 @@ def _zone_of(
     if not len(at):
         raise CaveatError("no record with a place has a zone", column=told.column)
     before = np.where(column.is_missing, -1, column.codes.astype(np.int64))
-    after = before[at[cKDTree(true[at]).query(new, workers=-1)[1]]]
+    after = before[at[scipy.spatial.cKDTree(true[at]).query(new, workers=-1)[1]]]
     return before, after, [str(level) for level in column.levels.tolist()]

@@ -19,15 +19,17 @@ on as many rows of the original as before, drawn by their weights.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from caveat.discreet import without_values
@@ -43,6 +45,7 @@ from caveat.utility.weighting import Weights
 __all__ = ["Null", "Propensity", "expected_pmse", "pairs_null", "permutation_null", "propensity"]
 
 Model = Literal["cart", "logit", "boosting"]
+THREADS = min(2, os.cpu_count() or 1)
 # Scores that differ by less than this are equal: rounding must not break ties.
 SAME_SCORE = 12
 # The design of a logistic model is refused beyond this many cells (0.8 GB).
@@ -96,7 +99,7 @@ class Propensity:
 
     @cached_property
     def _ranks(self) -> NDArray[np.float64]:
-        return np.asarray(rankdata(np.round(self.scores, SAME_SCORE)))
+        return np.asarray(scipy.stats.rankdata(np.round(self.scores, SAME_SCORE)))
 
     @property
     def SPECKS(self) -> float:  # noqa: N802
@@ -238,6 +241,11 @@ class Null:
         return float(self.values.mean())
 
     @property
+    def error(self) -> float:
+        """Standard error of the mean, for so many repetitions."""
+        return float(self.values.std() / np.sqrt(len(self.values)))
+
+    @property
     def halved(self) -> float:
         """The expectation of pMSE that synthpop divides by."""
         return self.mean / 2
@@ -275,12 +283,15 @@ def permutation_null(
     """
     pair = pair.redrawn(rng_of(seed, repetitions))
     score, is_synthetic = _scorer(pair, model, names, cp, minbucket, interactions, groups)
-    values, bare = np.empty(repetitions), 0
-    for i in range(repetitions):
+
+    def shuffled(i: int) -> tuple[float, bool]:
         found = score(rng_of(seed, i).permutation(is_synthetic))
-        values[i] = found.pMSE
-        bare += model == "cart" and found.df == 1
-    return Null(values, bare)
+        return found.pMSE, model == "cart" and found.df == 1
+
+    # Trees are grown without the interpreter's lock; the other models have threads of their own.
+    with ThreadPoolExecutor(THREADS if model == "cart" else 1) as pool:
+        done = list(pool.map(shuffled, range(repetitions)))
+    return Null(np.array([value for value, _ in done]), sum(bare for _, bare in done))
 
 
 def pairs_null(pairs: Sequence[WeightedPair], model: Model = "cart", **settings: int) -> Null:

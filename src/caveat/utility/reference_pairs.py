@@ -35,7 +35,9 @@ def reference_pairs(
             rows = generator.integers(0, n, n)
         else:
             rows = generator.choice(n, n, p=weights / n)
-        found["resample"].append(_against(first, original, original.take(rows), weights, drawn))
+        pair = _against(first, original, original.take(rows), weights, drawn)
+        pair.twin = found["resample"][0] if resample else None
+        found["resample"].append(pair)
     if len(pairs) > 1:
         second = pairs[1]
         theirs = None

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
+import scipy
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -107,7 +107,7 @@ class Result:
             return None
         values = np.array([copy.value for copy in self.copies], dtype=np.float64)
         spread = values.std(ddof=1) / math.sqrt(m)
-        half = float(t.ppf(0.975, m - 1) * spread)
+        half = float(scipy.stats.t.ppf(0.975, m - 1) * spread)
         return self.value - half, self.value + half
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from caveat.errors import CaveatError
 from caveat.table import Table
@@ -295,7 +295,9 @@ def _intraclass_cramer(
     levels, codes = np.unique(codes, return_inverse=True)
     if len(levels) < 2:
         return float("nan")
-    counts = csr_array((np.ones(len(codes)), (group, codes)), shape=(n_groups, len(levels)))
+    counts = scipy.sparse.csr_array(
+        (np.ones(len(codes)), (group, codes)), shape=(n_groups, len(levels))
+    )
     counts.sum_duplicates()
     weighted = counts.multiply(by_group[:, None]).tocsr()
     # Pairs of a member with itself are no pairs.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from caveat.table import Column, Table
 from caveat.utility.pair import WeightedPair
@@ -60,8 +59,8 @@ def transport(pair: WeightedPair, rows: int = ROWS) -> Transport:
         np.concatenate([p[table[n].codes] for n, p in zip(pair.names, parts, strict=True)], axis=1)
         for table in (_spread(pair.original, size), _spread(pair.synthetic, size))
     )
-    cost = cdist(ours, theirs, "sqeuclidean")
-    return Transport(float(cost[linear_sum_assignment(cost)].mean()), size)
+    cost = scipy.spatial.distance.cdist(ours, theirs, "sqeuclidean")
+    return Transport(float(cost[scipy.optimize.linear_sum_assignment(cost)].mean()), size)
 
 
 def _places(ours: Column, theirs: Column) -> Floats:

@@ -7,20 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import f1_score, r2_score
-from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from caveat.late import Late
 from caveat.seeds import rng_of
 from caveat.table import Table
 from caveat.table.members import draw_groups
@@ -29,6 +18,14 @@ from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
 __all__ = ["Prediction", "train_on_synthetic"]
+
+_dummy = Late("sklearn.dummy")
+_ensemble = Late("sklearn.ensemble")
+_linear_model = Late("sklearn.linear_model")
+_metrics = Late("sklearn.metrics")
+_model_selection = Late("sklearn.model_selection")
+_pipeline = Late("sklearn.pipeline")
+_preprocessing = Late("sklearn.preprocessing")
 
 Learner = Literal["boosting", "forest", "linear"]
 Floats = NDArray[np.float64]
@@ -103,7 +100,7 @@ def train_on_synthetic(
         x, y, w = x[train], y[train], None if w is None else w[train]
     else:
         xt, yt, wt = data(outside, pair.control_weights)
-    naive = (DummyRegressor() if number else DummyClassifier()).fit(x, y, w)
+    naive = (_dummy.DummyRegressor() if number else _dummy.DummyClassifier()).fit(x, y, w)
     with threadpool_limits(limits=1):
         guesses = [
             _fit(_model(learner, number, encoder.categorical, seed), *known).predict(xt)
@@ -121,7 +118,9 @@ def _split(
     """Set a third aside, of groups if rows belong together: nobody is tested by her household."""
     n = int(held.sum())
     if pair.groups is None or pair.groups.original.n_groups < 2:
-        train, test = train_test_split(np.arange(n), test_size=1 / 3, random_state=seed)
+        train, test = _model_selection.train_test_split(
+            np.arange(n), test_size=1 / 3, random_state=seed
+        )
         return train, test
     aside = draw_groups(pair.groups.original, pair.n_original // 3, rng_of(seed))[held]
     return np.flatnonzero(~aside), np.flatnonzero(aside)
@@ -137,8 +136,10 @@ def _fit(model: Any, x: Floats, y: Floats, weights: Weights) -> Any:
 
 def _score(number: bool, truth: Floats, guess: Floats, weights: Weights) -> float:
     if number:
-        return float(r2_score(truth, guess, sample_weight=weights))
-    return float(f1_score(truth, guess, average="macro", zero_division=0, sample_weight=weights))
+        return float(_metrics.r2_score(truth, guess, sample_weight=weights))
+    return float(
+        _metrics.f1_score(truth, guess, average="macro", zero_division=0, sample_weight=weights)
+    )
 
 
 def _response(table: Table, target: str) -> tuple[NDArray[np.bool_], Floats]:
@@ -151,11 +152,17 @@ def _response(table: Table, target: str) -> tuple[NDArray[np.bool_], Floats]:
 
 def _model(learner: Learner, number: bool, categorical: NDArray[np.bool_], seed: int) -> Any:
     if learner == "boosting":
-        kind = HistGradientBoostingRegressor if number else HistGradientBoostingClassifier
+        kind = (
+            _ensemble.HistGradientBoostingRegressor
+            if number
+            else _ensemble.HistGradientBoostingClassifier
+        )
         return kind(categorical_features=categorical, max_iter=60, random_state=seed)
     if learner == "forest":
-        kind = RandomForestRegressor if number else RandomForestClassifier
+        kind = _ensemble.RandomForestRegressor if number else _ensemble.RandomForestClassifier
         return kind(n_estimators=100, min_samples_leaf=2, random_state=seed)
     if number:
-        return LinearRegression()
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+        return _linear_model.LinearRegression()
+    return _pipeline.make_pipeline(
+        _preprocessing.StandardScaler(), _linear_model.LogisticRegression(max_iter=500)
+    )

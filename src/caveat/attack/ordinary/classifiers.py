@@ -14,11 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from caveat.attack.entry import Attack, Finding, Option
@@ -29,12 +24,19 @@ from caveat.attack.ordinary.frnn import frnn
 from caveat.attack.ordinary.prediction_measures import measures_of
 from caveat.attack.ordinary.regressors import within_tolerance
 from caveat.errors import CaveatError
+from caveat.late import Late
 from caveat.nearest import Floats
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, rate, undefined
 from caveat.table import Table
 
 __all__ = ["ATTACK", "CLASSIFIERS", "Prediction", "Scores", "accuracies", "majority", "prediction"]
+
+_ensemble = Late("sklearn.ensemble")
+_linear_model = Late("sklearn.linear_model")
+_bayes = Late("sklearn.naive_bayes")
+_neighbors = Late("sklearn.neighbors")
+_svm = Late("sklearn.svm")
 
 Ints = NDArray[np.int64]
 Figure = Literal["accuracy", "f1", "mcc"]
@@ -258,13 +260,13 @@ def _guesses(
         return {name: same for name in NAMES if name != "FR-NN"}
     x, z = dense(train, [train, people], keys)
     models = {
-        "SVM": SVC(gamma=1 / x.shape[1]),
-        "KNN": KNeighborsClassifier(),
-        "RF": RandomForestClassifier(trees, random_state=seed % 2**32),
-        "LR": LogisticRegression(max_iter=1000),
+        "SVM": _svm.SVC(gamma=1 / x.shape[1]),
+        "KNN": _neighbors.KNeighborsClassifier(),
+        "RF": _ensemble.RandomForestClassifier(trees, random_state=seed % 2**32),
+        "LR": _linear_model.LogisticRegression(max_iter=1000),
     }
     if len(train) < 5:
-        models["KNN"] = KNeighborsClassifier(len(train))
+        models["KNN"] = _neighbors.KNeighborsClassifier(len(train))
     with threadpool_limits(1):
         found = {name: model.fit(x, learnt).predict(z) for name, model in models.items()}
     return {"NB": _naive_bayes(train, people, keys, learnt), **found}
@@ -279,11 +281,11 @@ def _naive_bayes(train: Table, people: Table, keys: Sequence[str], learnt: Any) 
     prior = score.copy()
     if numbers:
         x, z = dense(train, [train, people], numbers)
-        score += GaussianNB().fit(x, learnt).predict_joint_log_proba(z) - prior
+        score += _bayes.GaussianNB().fit(x, learnt).predict_joint_log_proba(z) - prior
     if others:
         levels = [train[key].n_levels for key in others]
         known, asked = (np.stack([t[key].codes for key in others], 1) for t in (train, people))
-        model = CategoricalNB(min_categories=levels).fit(known, learnt)
+        model = _bayes.CategoricalNB(min_categories=levels).fit(known, learnt)
         score += model.predict_joint_log_proba(asked) - prior
     return np.asarray(classes[np.argmax(score, axis=1)])
 

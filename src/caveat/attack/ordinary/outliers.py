@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import IsolationForest
 from threadpoolctl import threadpool_limits
 
 from caveat.attack.entry import Attack, Finding, Option
@@ -19,6 +18,7 @@ from caveat.attack.ordinary.common import CONTROL, KEYS, SEED, attack_measure
 from caveat.attack.ordinary.encoding import dense, prepare
 from caveat.attack.ordinary.rates import attack_rate
 from caveat.errors import CaveatError
+from caveat.late import Late
 from caveat.nearest import Floats, within
 from caveat.notes import Note
 from caveat.risk.measurement import Measurement, undefined
@@ -26,6 +26,8 @@ from caveat.risk.near import split
 from caveat.table import Column, Pair, Table
 
 __all__ = ["ATTACK", "Rule", "outlier_links", "outliers"]
+
+_ensemble = Late("sklearn.ensemble")
 
 Rule = Literal["z", "mad", "depth"]
 Flags = NDArray[np.bool_]
@@ -148,7 +150,7 @@ def outliers(
 def _by_depth(tables: Pair, numbers: Sequence[str], seed: int) -> list[Flags]:
     parts = dense(tables.original, tables.people, numbers)
     with threadpool_limits(1):
-        forest = IsolationForest(random_state=seed % 2**32).fit(parts[0])
+        forest = _ensemble.IsolationForest(random_state=seed % 2**32).fit(parts[0])
         scores = [forest.score_samples(part) for part in parts]
     cut = np.quantile(scores[0], SHALLOW)
     return [np.asarray(score <= cut) for score in scores]

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression
-from sklearn.neighbors import KNeighborsRegressor
-from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
 from caveat.attack.ordinary.encoding import dense
 from caveat.errors import CaveatError
+from caveat.late import Late
 from caveat.nearest import Floats
 from caveat.table import Column, Table
 
 __all__ = ["REGRESSORS", "best_constant", "within_tolerance"]
+
+_ensemble = Late("sklearn.ensemble")
+_linear_model = Late("sklearn.linear_model")
+_neighbors = Late("sklearn.neighbors")
+_svm = Late("sklearn.svm")
 
 REGRESSORS = ("SVM", "KNN", "RF", "LR", "ENS")
 """The models; ENS is the median of the others. Naive Bayes and FR-NN are for classes only."""
@@ -44,12 +46,12 @@ def within_tolerance(
     centre, spread = float(y.mean()), float(y.std()) or 1.0
     x, z = dense(train, [train, people], keys)
     models = {
-        "SVM": SVR(gamma=1 / x.shape[1]),
-        "KNN": KNeighborsRegressor(min(5, len(train))),
-        "RF": RandomForestRegressor(
+        "SVM": _svm.SVR(gamma=1 / x.shape[1]),
+        "KNN": _neighbors.KNeighborsRegressor(min(5, len(train))),
+        "RF": _ensemble.RandomForestRegressor(
             trees, random_state=int(stream.generate_state(1)[0]), max_features=1 / 3
         ),
-        "LR": LinearRegression(),
+        "LR": _linear_model.LinearRegression(),
     }
     with threadpool_limits(1):
         named = {

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from caveat.attack.ordinary.common import attack_measure
 from caveat.attack.ordinary.encoding import mixed, prepare, seeds
@@ -131,8 +130,10 @@ def shared_neighbour_clusters(
     start, end, shared = start[strong], end[strong], shared[strong]
     core = np.bincount(start, minlength=n) >= least_similar
     joined = core[start] & core[end]
-    links = csr_array((np.ones(joined.sum()), (start[joined], end[joined])), shape=(n, n))
-    _, label = connected_components(links, directed=False)
+    links = scipy.sparse.csr_array(
+        (np.ones(joined.sum()), (start[joined], end[joined])), shape=(n, n)
+    )
+    _, label = scipy.sparse.csgraph.connected_components(links, directed=False)
     cluster = np.where(core, label, -1)
     # Others go with the core record that they share most with, the nearest of several.
     loose = ~core[start] & core[end]

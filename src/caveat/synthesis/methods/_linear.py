@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 __all__ = ["least_squares", "log_normal_between"]
 
@@ -36,7 +36,7 @@ def log_normal_between(
     mirrored = lower > 0
     low = np.where(mirrored, -upper, lower)
     high = np.where(mirrored, -lower, upper)
-    log_high = log_ndtr(high)
+    log_high = scipy.special.log_ndtr(high)
     with np.errstate(divide="ignore", invalid="ignore"):
-        result = log_high + np.log(-np.expm1(log_ndtr(low) - log_high))
+        result = log_high + np.log(-np.expm1(scipy.special.log_ndtr(low) - log_high))
     return np.where(np.isnan(result), -np.inf, result)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -78,7 +78,7 @@ class Logistic(ClassRegression):
         if len(self.classes) == 1:
             return np.zeros((inputs.n_rows, 1))
         odds = self.linear(inputs)
-        return np.hstack([log_expit(-odds), log_expit(odds)])
+        return np.hstack([scipy.special.log_expit(-odds), scipy.special.log_expit(odds)])
 
 
 def _maximise(
@@ -89,14 +89,14 @@ def _maximise(
     sign = np.where(y, 1.0, -1.0)
 
     def loss(beta: NDArray[np.float64]) -> float:
-        return float(ridge @ beta**2 / 2 - weights @ log_expit(sign * (X @ beta)))
+        return float(ridge @ beta**2 / 2 - weights @ scipy.special.log_expit(sign * (X @ beta)))
 
     beta = np.zeros(X.shape[1])
     share = weights @ y
     beta[0] = np.log(share) - np.log1p(-share)
     now = loss(beta)
     for _ in range(MOST_STEPS):
-        p = expit(X @ beta)
+        p = scipy.special.expit(X @ beta)
         information = X.T @ ((weights * p * (1 - p))[:, None] * X) + np.diag(ridge)
         gradient = X.T @ (weights * (p - y)) + ridge * beta
         step = np.linalg.solve(information, gradient)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from caveat.discreet import without_values
 from caveat.synthesis.methods._classes import (
@@ -59,7 +59,7 @@ class Multinomial(ClassRegression):
 
     def log_shares(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the log probability of each class for each row."""
-        shares: NDArray[np.float64] = log_softmax(self.linear(inputs), axis=1)
+        shares: NDArray[np.float64] = scipy.special.log_softmax(self.linear(inputs), axis=1)
         return shares
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from caveat.discreet import without_values
 from caveat.synthesis.methods._checks import check_codes, check_number, need
@@ -47,7 +47,7 @@ class Normrank(Regression):
         counts = weigh(codes, weights, target.n_levels)
         values = np.flatnonzero(counts)
         shares = counts[values] / counts.sum()
-        cuts = ndtri(np.cumsum(shares)[:-1])
+        cuts = scipy.special.ndtri(np.cumsum(shares)[:-1])
         scores, within = _scores(cuts, shares)
         design = Design.of(rows, weights)
         X = design.matrix(rows)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from caveat.discreet import without_values
 from caveat.synthesis.methods._checks import check_numbers, need
@@ -75,7 +75,9 @@ def _log_between(
 
     The difference equals expit(upper) expit(-lower) (1 - exp(-gap)): no digits cancel.
     """
-    return np.asarray(log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(-gap)))
+    return np.asarray(
+        scipy.special.log_expit(upper) + scipy.special.log_expit(-lower) + np.log(-np.expm1(-gap))
+    )
 
 
 def _maximise(
@@ -122,7 +124,7 @@ def _derivatives(
     """
     n_classes = len(ends) - 1
     eta = X @ slopes
-    lower, upper = expit(ends[y] - eta), expit(ends[y + 1] - eta)
+    lower, upper = scipy.special.expit(ends[y] - eta), scipy.special.expit(ends[y + 1] - eta)
     with np.errstate(over="ignore"):
         between = (1 / np.expm1(np.diff(ends)))[y]
     by_upper, by_lower = weights * (1 - upper + between), weights * (lower + between)

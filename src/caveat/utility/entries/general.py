@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -19,6 +20,7 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
+from caveat.utility.sampling import auc_error, pmse_error, sample_of, sampled_note
 from caveat.utility.transport import ROWS, transport
 
 __all__ = ["cart_of", "pmse_of", "register", "s_pmse_of"]
@@ -28,15 +30,27 @@ SNOKE = "Snoke, Raab, Nowok, Dibben and Slavkovic (2018), synthpop's utility.gen
 
 def cart_of(pair: WeightedPair) -> Propensity:
     """Return the scores of the propensity tree, computed once for each pair."""
-    return pair.once("cart", lambda: propensity(pair))
+    return pair.once("cart", lambda: propensity(sample_of(pair)))
 
 
 def _logit(pair: WeightedPair) -> Propensity:
-    return pair.once("logit", lambda: propensity(pair, "logit"))
+    return pair.once("logit", lambda: propensity(sample_of(pair), "logit"))
 
 
 def _null(pair: WeightedPair) -> Null:
-    return pair.once("cart null", lambda: permutation_null(pair, repetitions=20))
+    sample = sample_of(pair)
+    if sample is not pair and pair.twin is not None:
+        return _null(pair.twin)  # resamples of one table: permuted, they are all alike
+    return pair.once("cart null", lambda: permutation_null(sample, repetitions=20))
+
+
+def _rows(pair: WeightedPair) -> int:
+    """Return the rows that the models are fitted to."""
+    return rows_of(sample_of(pair))
+
+
+def _error(pair: WeightedPair, scores: Propensity) -> float:
+    return pair.once(("error", scores.model), lambda: pmse_error(pair, scores.scores))
 
 
 def pmse_of(pair: WeightedPair) -> Measurement:
@@ -44,7 +58,10 @@ def pmse_of(pair: WeightedPair) -> Measurement:
     found = cart_of(pair)
     largest = found.share * (1 - found.share)
     return Measurement(
-        found.pMSE, n=rows_of(pair), details={"leaves": found.df, "largest": largest}
+        found.pMSE,
+        n=_rows(pair),
+        details={"leaves": found.df, "largest": largest},
+        notes=sampled_note(pair, _error(pair, found)),
     )
 
 
@@ -52,10 +69,13 @@ def s_pmse_of(pair: WeightedPair) -> Measurement:
     """Return pMSE of the tree over what permuted rows give."""
     found, null = cart_of(pair), _null(pair)
     if null.mean == 0:
-        return undefined(Note("no-split", "no tree on permuted rows splits"), n=rows_of(pair))
+        return undefined(Note("no-split", "no tree on permuted rows splits"), n=_rows(pair))
+    value = found.pMSE / null.halved
+    # That of the sample, and that of so few permutations.
+    apart = _error(pair, found) / null.halved, value * null.error / null.mean
     return Measurement(
-        found.pMSE / null.halved,
-        n=rows_of(pair),
+        value,
+        n=_rows(pair),
         details={
             "pMSE": found.pMSE,
             "null (halved)": null.halved,
@@ -63,20 +83,23 @@ def s_pmse_of(pair: WeightedPair) -> Measurement:
             "permutations": len(null.values),
             "without split": null.without_split,
         },
+        notes=sampled_note(pair, math.hypot(*apart)),
     )
 
 
 def _s_pmse_pairs(pair: WeightedPair, copies: Sequence[WeightedPair]) -> Measurement:
-    null: Null = copies[0].once(("pairs", len(copies)), lambda: pairs_null(copies))
+    samples = [sample_of(copy) for copy in copies]
+    null: Null = copies[0].once(("pairs", len(copies)), lambda: pairs_null(samples))
     found = cart_of(pair)
     if null.mean == 0:
         return undefined(
-            Note("copies-alike", "the copies cannot be told apart at all"), n=rows_of(pair)
+            Note("copies-alike", "the copies cannot be told apart at all"), n=_rows(pair)
         )
     return Measurement(
         found.pMSE / null.halved,
-        n=rows_of(pair),
+        n=_rows(pair),
         details={"null (halved)": null.halved, "not halved": found.pMSE / null.mean},
+        notes=sampled_note(pair, _error(pair, found) / null.halved),
     )
 
 
@@ -84,14 +107,17 @@ def _s_pmse_logit(pair: WeightedPair) -> Measurement:
     try:
         found = _logit(pair)
     except CaveatError as error:  # long factors on many rows
-        return undefined(Note("refused", error.what), n=rows_of(pair))
+        return undefined(Note("refused", error.what), n=_rows(pair))
     if found.df == 0:
-        return undefined(Note("constant-columns", "the columns are constant"), n=rows_of(pair))
-    expected = expected_pmse(found.df, pair.n_original, pair.n_synthetic)
-    notes = () if found.converged else (Note("not-converged", "the logistic model did not settle"),)
+        return undefined(Note("constant-columns", "the columns are constant"), n=_rows(pair))
+    sample = sample_of(pair)
+    expected = expected_pmse(found.df, sample.n_original, sample.n_synthetic)
+    notes = sampled_note(pair, _error(pair, found) / expected)
+    if not found.converged:
+        notes = (Note("not-converged", "the logistic model did not settle"), *notes)
     return Measurement(
         found.pMSE / expected,
-        n=rows_of(pair),
+        n=_rows(pair),
         details={"pMSE": found.pMSE, "df": found.df},
         notes=notes,
     )
@@ -101,7 +127,7 @@ def _from_scores(pair: WeightedPair, figure: str) -> Measurement:
     found = cart_of(pair)
     value = found.AUC if figure == "U" else getattr(found, figure)
     details = {"U": found.U} if figure == "U" else {}
-    return Measurement(float(value), n=rows_of(pair), details=details)
+    return Measurement(float(value), n=_rows(pair), details=details)
 
 
 def _auc(pair: WeightedPair) -> Measurement:
@@ -113,7 +139,7 @@ def _auc(pair: WeightedPair) -> Measurement:
     if groups is not None and min(groups.original.n_filled, groups.synthetic.n_filled) < 3:
         few = Note("few-groups", "there are too few groups for three folds")
         return undefined(few, n=rows_of(pair))
-    found: Detection = pair.once("detection", lambda: detection(pair))
+    found: Detection = pair.once("detection", lambda: detection(sample_of(pair)))
     notes: tuple[Note, ...] = ()
     if found.leaks:
         notes = (
@@ -123,7 +149,9 @@ def _auc(pair: WeightedPair) -> Measurement:
                 "copies, not of quality",
             ),
         )
-    return Measurement(found.auc, n=rows_of(pair), notes=notes)
+    if sample_of(pair) is not pair:
+        notes += sampled_note(pair, auc_error(pair, found.scores))
+    return Measurement(found.auc, n=_rows(pair), notes=notes)
 
 
 def _wasserstein(pair: WeightedPair) -> Measurement:

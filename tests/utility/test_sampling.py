@@ -1,0 +1,124 @@
+"""Models on a sample of large tables: what is drawn, and how large the error of that is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from caveat.table import Table
+from caveat.utility import WeightedPair, compare, permutation_null, sampling
+from caveat.utility import propensity as propensity_of
+from caveat.utility.associations import _cramer
+from caveat.utility.detection import detection
+from caveat.utility.sampling import auc_error, pmse_error, sample_of
+
+MODELS = ("pMSE", "S_pMSE", "S_pMSE logit", "detection AUC")
+
+
+def tables(rows: int, seed: int = 1) -> tuple[Table, Table]:
+    """An original, and a release in which x and y go together less."""
+    rng = np.random.default_rng(seed)
+    x, noise = rng.normal(size=(2, rows)), rng.normal(size=(2, rows))
+    return tuple(
+        Table.from_frame(
+            {
+                "x": np.round(x[i], 2),
+                "y": np.round(share * x[i] + noise[i], 2),
+                "c": np.array(list("abcd"))[np.digitize(x[i], [-1, 0, 1])],
+            }
+        )
+        for i, share in enumerate((1.0, 0.3))
+    )
+
+
+def test_tables_up_to_the_bound_are_taken_whole() -> None:
+    pair = WeightedPair.of(*tables(300))
+    assert sample_of(pair) is pair
+    assert pmse_error(pair, propensity_of(pair).scores) == 0
+    found = compare(*tables(300))
+    assert not [n for name in MODELS for n in found[name].measurement.notes]
+
+
+def test_a_sample_is_the_same_rows_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 200)
+    original, release = tables(500)
+    pair, other = WeightedPair.of(original, release), WeightedPair.of(original, original)
+    sample = sample_of(pair)
+    assert (sample.n_original, sample.n_synthetic) == (200, 200)
+    assert sample.original["x"].values.tolist() == sample_of(other).original["x"].values.tolist()
+    # A table that is small enough stays whole beside one that is not.
+    uneven = sample_of(WeightedPair.of(original, release.take(range(150))))
+    assert (uneven.n_original, uneven.n_synthetic) == (200, 150)
+
+
+def test_groups_are_drawn_whole_and_weights_go_with_their_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 90)
+    key = [i // 3 for i in range(300)]
+    frame = {"key": key, "x": key, "weight": [1 + k for k in key]}
+    pair = WeightedPair.of(frame, {"key": key, "x": key}, weights="weight", groups="key")
+    sample = sample_of(pair)
+    assert sample.groups is not None
+    assert set(sample.groups.original.sizes) == {3}
+    assert sample.n_original == 90
+    weights = sample.weights / sample.weights[0]
+    numbers = sample.original["x"].cell_numbers
+    np.testing.assert_allclose(weights, (1 + numbers) / (1 + numbers[0]))
+
+
+def test_every_measured_model_says_what_it_was_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 200)
+    found = compare(*tables(1000))
+    for name in MODELS:
+        (note,) = found[name].measurement.notes
+        assert note.code == "sampled-rows"
+        assert note.parameters["ours"] == note.parameters["theirs"] == 200
+        assert note.parameters["all_ours"] == 1000
+        assert 0 < note.parameters["error"] < found[name].value
+        assert found[name].measurement.n == 400
+    assert found["correlation difference"].measurement.n == 2000  # counted over all rows
+
+
+def test_the_error_is_that_of_drawing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of many samples spread about their mean as each of them says of itself.
+
+    Of 30 samples the spread is known to 13 %; the errors take the shape of the model as given, and
+    a tree that is grown again on other rows is another one.
+    """
+    monkeypatch.setattr(sampling, "ROWS", 1000)
+    whole = tables(12_000)
+    far: dict[str, list[tuple[float, float]]] = {"cart": [], "logit": [], "auc": []}
+    for seed in range(30):
+        monkeypatch.setattr(sampling, "SEED", seed)
+        pair = WeightedPair.of(*whole)
+        sample = sample_of(pair)
+        for model in ("cart", "logit"):
+            scored = propensity_of(sample, model)
+            far[model].append((scored.pMSE, pmse_error(pair, scored.scores)))
+        found = detection(sample)
+        far["auc"].append((found.auc, auc_error(pair, found.scores)))
+    for model, values in far.items():
+        drawn, said = np.array(values).T
+        ratio = drawn.std(ddof=1) / said.mean()
+        assert 0.6 < ratio < 1.6, (model, ratio)
+
+
+def test_the_null_is_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = WeightedPair.of(*tables(400))
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(import_module("caveat.utility.propensity"), "THREADS", threads)
+        found.append(permutation_null(pair, repetitions=8).values.tolist())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 200)])
+def test_counting_all_cells_and_those_that_occur_is_the_same(weights, monkeypatch) -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(0, 20, (2, 200))
+    dense = _cramer(a, b, weights)
+    monkeypatch.setattr(import_module("caveat.utility.associations"), "DENSE_CELLS", 0)
+    assert _cramer(a, b, weights) == dense

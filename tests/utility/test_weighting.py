@@ -214,7 +214,7 @@ def test_rows_are_redrawn_as_often_as_they_weigh() -> None:
 
 
 def test_five_columns_of_eusilc(shared: Path, tmp_path: Path) -> None:
-    """2.5 against the unweighted original (10,000 of its rows), though weighted means are right."""
+    """3.8 against the unweighted original, though the weighted means are right."""
     names = ["age", "rb090", "pl030", "pb220a", "hsize"]
     table = read(shared / "data" / "laeken_eusilc.csv").select([*names, "rb050"])
     plain = Synthesizer(seed=1, method="cart", weights="rb050")
@@ -222,7 +222,7 @@ def test_five_columns_of_eusilc(shared: Path, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"measures": ["S_pMSE", "S_pMSE logit"], "resamples": 0}
     blind = compare(table.select(names), release, **asked)
     found = compare(table, release, weights="rb050", **asked)
-    assert blind["S_pMSE"].value > 2
+    assert blind["S_pMSE"].value > 3
     assert found["S_pMSE"].value < 1.5
     assert found["S_pMSE logit"].value < 1.5
     write(table, tmp_path / "original.csv")

@@ -22,7 +22,7 @@ from caveat.utility.pair import WeightedPair
 
 __all__ = ["ROWS", "auc_error", "pmse_error", "sample_of", "sampled_note"]
 
-ROWS = 10_000
+ROWS = 50_000
 """Rows of each table that models are fitted to; smaller tables are taken whole."""
 
 SEED = 26  # the same for every table: samples of the same rows are the same

@@ -12,7 +12,7 @@ WHOLE = ("golden", "fuzz", ".")
 SEVERAL = {
     "attack": "calibration",
     "attack/ordinary": "copy_and_fresh every_attack",
-    "cli": "outputs starter terminal whole_specification wrong_file",
+    "cli": "outputs start starter terminal whole_specification wrong_file",
     "expressions": "hostile",
     "findings": "survey_files wide",
     "release": "pairs weights_and_wrong_files guarded whole_groups",

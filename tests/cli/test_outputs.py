@@ -105,7 +105,11 @@ def test_every_option_that_names_a_file_is_tried_here() -> None:
     # All attacks share these options; two of them name every file that any does.
     attacks = [name for name in INPUTS if name.startswith("attack ")]
     given = {option for name in attacks for option in (*INPUTS[name], *FILES[name])}
-    assert {f"--{name}" for name in {**STRONG_FILES, **OUTPUTS}} - {"--force"} <= given
+    assert {f"--{name}" for name in {**STRONG_FILES, **OUTPUTS}} - {
+        "--force",
+        "--cluster",
+        "--work",
+    } <= given
     tables = {o.name for a in ATTACKS.values() for o in a.options if o.kind == "table"}
     assert tables == {"control"}
 

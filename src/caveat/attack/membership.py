@@ -312,18 +312,13 @@ def membership_test(
     if is_promised(plan):
         return promised_tests(table, [record], plan, simulations, done)[0]
     worlds = Worlds(table, plan, [], plan.structure_seed or 0)
-    models = worlds.model(table, ()), worlds.model(worlds.without(record))
+    tables = table, worlds.without(record)
+    models = worlds.model(table, ()), worlds.model(tables[1])
 
     def ratio(item: tuple[int, int]) -> float:
         side, copy = item
-        pair = models
-        if drawn:
-            # Who has the record, or has not, draws structures too: the release is both.
-            own, key = (table, worlds.without(record))[side], child_seed(seed, *item)
-            ours = Worlds(own, drawn_again(plan, own, key, worlds.bins), [], key)
-            base, other = ours.model(ours.original, ()), (worlds.without(record), table)[side]
-            theirs = ours.model(other)
-            pair = (base, theirs) if side == 0 else (theirs, base)
+        key = child_seed(seed, *item)
+        pair = _models_drawn(worlds, tables, side, key) if drawn else models
         release = draw_release(pair[side], rows or table.n_rows, seed, side, copy)
         return _log_ratio(pair, [release])
 
@@ -333,6 +328,19 @@ def membership_test(
     if synthetic is not None:
         observed = _log_ratio(models, releases_of(synthetic, plan, table))
     return MembershipTest(record, ratios[:simulations], ratios[simulations:], observed)
+
+
+def _models_drawn(
+    worlds: Worlds, tables: tuple[Table, Table], side: int, key: int
+) -> tuple[Model, Model]:
+    """Return the models with and without a record, of structures that one side has drawn.
+
+    Who has the record, or has not, draws structures too: the release is both.
+    """
+    own = tables[side]
+    ours = Worlds(own, drawn_again(worlds.plan, own, key, worlds.bins), [], key)
+    base, theirs = ours.model(ours.original, ()), ours.model(tables[1 - side])
+    return (base, theirs) if side == 0 else (theirs, base)
 
 
 def promised_tests(

@@ -122,10 +122,8 @@ def synth(
     table = reader.original(file, None if place is None else CodeFiles(place))
     # The synthesiser brings a compiler: only when there is something to synthesise.
     from caveat.synthesis import Synthesizer, save
-    from caveat.synthesis.column_model import ON_A_GRID
     from caveat.synthesis.linked import GroupModel
     from caveat.synthesis.out_of_core import Store
-    from caveat.synthesis.spread import blocks_of
     from caveat.synthesis.store import NOTICE
 
     store = None if place is None else Store(place)
@@ -138,6 +136,24 @@ def synth(
         return
     write_source(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
     n = _number(fitted, table, wanted)
+    here = store if cluster is None else None
+    _write_copies(fitted, table, targets, n, here, escape_formulas, force)
+    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
+
+
+def _write_copies(
+    fitted: Model,
+    table: Table,
+    targets: list[Path],
+    n: int,
+    store: Store | None,
+    escape_formulas: bool,
+    force: bool,
+) -> None:
+    """Draw the copies and write them, block by block."""
+    from caveat.synthesis.column_model import ON_A_GRID
+    from caveat.synthesis.spread import blocks_of
+
     # Points of a range: what only one person has comes by chance, as any number.
     plan = fitted.plan.columns
     drawn = [name for name in fitted.names if plan[name].settings.method not in ON_A_GRID]
@@ -145,17 +161,13 @@ def synth(
     with console.notes(), console.progress() as bar:
         for copy, target in enumerate(targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            blocks = (
-                blocks_of(fitted, n, copy)
-                if store is None or cluster is not None
-                else store.blocks(fitted, n, copy)
-            )
+            draw = blocks_of if store is None else store.blocks
+            blocks = draw(fitted, n, copy)
             watched = _watched(blocks, private, bar, task)
             write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")
-    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
 def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:

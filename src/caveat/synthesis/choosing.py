@@ -12,25 +12,31 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from math import log
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.errors import CaveatError
 from caveat.expressions import Expression
-from caveat.synthesis._pairs import BINS, UNIT, drawn_logs, picked_sets, scores_for, whole_entropy
+from caveat.synthesis._pairs import UNIT, drawn_logs, picked_sets, scores_for, whole_entropy
 from caveat.synthesis._plan_checks import WITHOUT_MODEL
-from caveat.synthesis.methods import Settings
+from caveat.synthesis.bins import SAMPLED, Bins, Moved, sampled, with_sample
+from caveat.synthesis.choice import (
+    ALL,
+    AUTO,
+    MOST,
+    WIDE,
+    Choice,
+    all_or_named,
+    how_many,
+    is_drawn,
+)
 from caveat.synthesis.predictors import fits
 from caveat.synthesis.rules import Fixed, Order
-from caveat.table import Column, Kind, Table
-from caveat.table.align import recode_to
+from caveat.table import Table
 
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan, Plan
@@ -43,237 +49,13 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 
-AUTO, ALL = "auto", "all"
-WIDE = 60
-"""Columns up to which every one is drawn from all before it."""
-MOST = 20
-"""Columns that one of a wide table is drawn from."""
 ROWS = 4_000
 """Records in which columns are compared."""
 TEMPERATURE = 20.0
 """Nats by which one column has to tell more than another to be drawn e times as often."""
-SAMPLED = "\0sampled"
-"""A column that says which records are compared, where records come and go."""
-
-APART = 4  # codes of a number that are kept for ways to be missing and special values
-SEED = 26  # of the sample of records: everybody can draw it
 DRAW = 3  # first word of the seeds for drawing predictors; fitting and sampling use others
 NOT_CHOSEN = ("sample", "nested", "lookup", "margins", "saturated", "ipf", *WITHOUT_MODEL)
 """Methods whose predictors are no matter of choice."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How predictors were chosen in a plan.
-
-    Parameters
-    ----------
-    most
-        Predictors that were chosen for a column, beside those that were declared.
-    rows
-        Records in which columns were compared, at most.
-    temperature
-        The chance in the choice for guarded trees, in nats.
-    declared
-        The columns whose predictors were chosen, each with those that were not: rules, derived
-        columns and strata need them.
-    """
-
-    most: int
-    rows: int
-    temperature: float
-    declared: Mapping[str, tuple[str, ...]]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "declared", MappingProxyType(dict(self.declared)))
-
-    def described(self, columns: Mapping[str, ColumnPlan]) -> dict[str, Any]:
-        """Return how it was done, for the evidence; there is a temperature if any are drawn."""
-        drawn = any(_is_drawn(columns[name].settings) for name in self.declared)
-        return {
-            "columns": len(self.declared),
-            "most": self.most,
-            "rows": self.rows,
-            "temperature": self.temperature if drawn else None,
-            "says": self.words(columns),
-        }
-
-    def words(self, columns: Mapping[str, ColumnPlan]) -> str:
-        """Return how it was done, for people."""
-        taken = "the strongest are taken, and the strong attacker takes them again in every world"
-        drawn = (
-            f"they are drawn, of two columns the one that tells {self.temperature:g} nats more e "
-            "times as often, and the strong attacker knows which, and how probable that was"
-        )
-        kinds = {_is_drawn(columns[name].settings) for name in self.declared}
-        how = drawn if kinds == {True} else taken
-        if len(kinds) > 1:
-            how = f"for guarded trees {drawn}; for others {taken}"
-        return (
-            f"{len(self.declared):,} columns are drawn from {self.most} columns before them each, "
-            "those that tell most about them (mutual information less chance, in "
-            f"{self.rows:,} records), beside what rules, derived columns and strata need; {how}"
-        )
-
-    def worst_case(self, columns: Mapping[str, ColumnPlan]) -> float:
-        """Return a bound on what a record can do to the log probability of all draws.
-
-        A score of n records changes by at most log n + 1, and by 29/2 where codes come or go in
-        both columns; so each draw changes by at most twice as much over the temperature.
-        """
-        drawn = sum(_is_drawn(columns[name].settings) for name in self.declared)
-        most = log(self.rows) + 1 + (2 * BINS - 3) / 2
-        return drawn * self.most * 2 * most / self.temperature
-
-    def state(self) -> dict[str, Any]:
-        """Return the choice as plain values."""
-        declared = {name: list(others) for name, others in self.declared.items()}
-        return {
-            "most": self.most,
-            "rows": self.rows,
-            "temperature": self.temperature,
-            "declared": declared,
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Choice:
-        """Return the choice from plain values, or raise ValueError."""
-        most, rows, temperature = state["most"], state["rows"], state["temperature"]
-        if not (type(most) is type(rows) is int and most >= 1 and rows >= 1):
-            raise ValueError("no numbers of columns and rows")
-        if not (isinstance(temperature, float) and 0 < temperature < np.inf):
-            raise ValueError("no temperature")
-        declared = {name: tuple(others) for name, others in state["declared"].items()}
-        return cls(most, rows, temperature, declared)
-
-    def check(self, columns: Mapping[str, ColumnPlan]) -> None:
-        """Raise CaveatError unless the predictors of these columns can have been chosen so."""
-        for name, declared in self.declared.items():
-            entry = columns.get(name)
-            if (
-                entry is None
-                or not set(declared) <= set(entry.predictors)
-                or len(entry.predictors) - len(declared) > self.most
-            ):
-                raise CaveatError("the plan contradicts itself")
-
-
-def how_many(options: Mapping[str, Any], n_columns: int) -> int | None:
-    """Return how many predictors are chosen for a column, as the options say; None for all.
-
-    ``predictors`` is "auto", "all", a whole number, or a table with those of single columns.
-
-    Examples
-    --------
-    >>> [how_many({"predictors": given}, 100) for given in ("auto", "all", 7, {"b": ["a"]})]
-    [20, None, 7, 20]
-    """
-    given = options.get("predictors", AUTO)
-    if isinstance(given, Mapping) or given == AUTO:
-        return MOST if n_columns > WIDE else None
-    if given == ALL:
-        return None
-    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
-        return int(given)
-    raise CaveatError(
-        "predictors must be auto, all, a whole number, 1 or more, or a table of columns",
-        where="synthesis",
-        do='write predictors = "auto", or name those of a column in its own entry',
-        entry=("predictors",),
-    )
-
-
-def all_or_named(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the predictors that are named for single columns of linked tables or groups.
-
-    All others are drawn from everything before them there: a number of columns is refused.
-    """
-    given = options.get("predictors", {})
-    if isinstance(given, Mapping):
-        return given
-    if how_many(options, 0) is not None:
-        raise CaveatError(
-            "predictors are chosen in a table that stands by itself, not in groups or linked ones",
-            where="synthesis",
-            do="leave the number out, or name the predictors of a column in its own entry",
-            entry=("predictors",),
-        )
-    return {}
-
-
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """Columns in at most 16 codes each, by their dictionaries and what is public about them.
-
-    Parameters
-    ----------
-    columns
-        The columns of the table that the choice was made for. Others may have more levels.
-    entries
-        Their plans.
-    """
-
-    columns: Mapping[str, Column]
-    entries: Mapping[str, ColumnPlan]
-
-    __repr__ = without_values
-
-    def of(self, name: str, column: Column) -> NDArray[np.uint8]:
-        """Return the code of each cell of a column."""
-        entry, known = self.entries[name], self.columns[name]
-        if known.kind.is_number and len(known.levels) > 1:
-            codes = _number_bins(column, known, entry)
-        else:
-            codes = _class_bins(column, known)
-        return codes.astype(np.uint8)[column.codes]
-
-
-def _number_bins(column: Column, known: Column, entry: ColumnPlan) -> Ints:
-    """Return the bin of each code of a number: cells of its range, or of its dictionary."""
-    special = np.isin(column.levels, list(entry.special))
-    n_apart = min(len(entry.special) + len(column.missing), APART)
-    room = BINS - n_apart
-    if entry.grid is not None:
-        cells, n_cells = entry.grid.cell_of(column.numbers), entry.grid.n_cells
-    else:
-        places = np.searchsorted(known.numbers, column.numbers, "right") - 1
-        cells, n_cells = np.maximum(places, 0), len(known.numbers)
-    cells = cells * room // n_cells if n_cells > room else cells
-    apart = np.concatenate([special, np.ones(len(column.missing), bool)])
-    found = np.concatenate([cells, np.zeros(len(column.missing), np.int64)])
-    found[apart] = np.minimum(room + np.arange(apart.sum()), BINS - 1)
-    return found
-
-
-def _class_bins(column: Column, known: Column) -> Ints:
-    """Return the bin of each code of a class: itself, or its part of the dictionary."""
-    codes: Ints = np.arange(column.n_levels)
-    if not column.has_same_levels(known):
-        every = column.with_codes(codes)
-        codes = np.minimum(recode_to(every, known).astype(np.int64), known.n_levels - 1)
-    if known.n_levels <= BINS:
-        return codes
-    n, room = len(known.levels), BINS - (len(known.missing) > 0)
-    return np.where(codes < n, codes * room // max(n, 1), BINS - 1)
-
-
-def with_sample(table: Table, rows: int) -> Table:
-    """Return the table with a column that says which records are compared."""
-    if SAMPLED in table:
-        return table
-    codes = _sample(table, rows).astype(np.uint8)
-    return table.with_columns({SAMPLED: Column(codes, np.arange(2), Kind.INTEGER)})
-
-
-def _sample(table: Table, rows: int) -> NDArray[np.bool_]:
-    """Return which records are compared: as many at places that hang on their number alone."""
-    if SAMPLED in table:
-        return np.asarray(table[SAMPLED].codes == 1)
-    if table.n_rows <= rows:
-        return np.ones(table.n_rows, bool)
-    mask = np.zeros(table.n_rows, bool)
-    mask[np.random.default_rng(SEED).choice(table.n_rows, rows, replace=False)] = True
-    return mask
 
 
 class Choosing:
@@ -298,7 +80,7 @@ class Choosing:
         unused = ("derived", "drop", "constant", "copy")
         self.names = [n for n, entry in columns.items() if entry.settings.method not in unused]
         self.place = {name: i for i, name in enumerate(self.names)}
-        self.table, self.mask = table, _sample(table, choice.rows)
+        self.table, self.mask = table, sampled(table, choice.rows)
         self._levels = bins.columns
 
     __repr__ = without_values
@@ -413,42 +195,12 @@ class Choosing:
     @property
     def drawn_columns(self) -> list[str]:
         """The columns whose predictors are drawn."""
-        return [n for n in self.choice.declared if _is_drawn(self.columns[n].settings)]
+        return [n for n in self.choice.declared if is_drawn(self.columns[n].settings)]
 
     @property
     def taken_columns(self) -> list[str]:
         """The columns for which the strongest are taken."""
-        return [n for n in self.choice.declared if not _is_drawn(self.columns[n].settings)]
-
-
-@dataclass(frozen=True, eq=False)
-class Moved:
-    """Sampled records that go and come in some worlds.
-
-    Parameters
-    ----------
-    codes
-        A line for each, in bins.
-    steps
-        -1 for those that go, 1 for those that come.
-    at
-        Where those of each world begin, and their end.
-    """
-
-    codes: NDArray[np.uint8]
-    steps: Ints
-    at: Ints
-
-    __repr__ = without_values
-
-    @classmethod
-    def none(cls, n_columns: int) -> Moved:
-        """Return no world at all."""
-        return cls(np.zeros((0, n_columns), np.uint8), np.zeros(0, np.int64), np.zeros(1, np.int64))
-
-
-def _is_drawn(settings: Settings) -> bool:
-    return settings.method == "guarded"
+        return [n for n in self.choice.declared if not is_drawn(self.columns[n].settings)]
 
 
 def narrowed(
@@ -503,7 +255,7 @@ def _with_chosen(choosing: Choosing, seed: int | None) -> dict[str, ColumnPlan]:
     root = np.random.SeedSequence(seed).entropy
 
     def choose(name: str) -> tuple[str, ...]:
-        if not _is_drawn(columns[name].settings):
+        if not is_drawn(columns[name].settings):
             return choosing.strongest(name)
         sequence = np.random.SeedSequence(root, spawn_key=(DRAW, places[name]))
         return choosing.drawn(name, np.random.default_rng(sequence))

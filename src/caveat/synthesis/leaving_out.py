@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.table.identifying import CODES, Judgement
 
-__all__ = ["left_out", "refuse_both", "refuse_strata", "released"]
+__all__ = ["left_out", "refuse_both", "refuse_strata", "released", "said_about"]
 
 
 def left_out(name: str, judged: Judgement) -> str:
@@ -48,3 +49,14 @@ def refuse_strata(name: str, strata: str) -> None:
             do=f'choose another column, or write keep = ["{name}"]',
             entry=("strata",),
         )
+
+
+def said_about(
+    name: str, judged: Judgement, given: dict[str, Any], kept: bool, strata: str
+) -> list[str]:
+    """Leave a column out that names people unless it is kept; return what has to be said."""
+    if not kept:
+        refuse_strata(name, strata)
+        given["method"] = "drop"
+        return [left_out(name, judged)]
+    return [] if given.get("method") in ("drop", "derived") else [released(name, judged)]

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.synthesis._plan_checks import named
+from caveat.synthesis.leaving_out import refuse_both
 from caveat.table import Table
 
-__all__ = ["parents_first", "single_columns", "visit_order"]
+__all__ = ["kept", "parents_first", "refuse_unknown", "single_columns", "visit_order"]
+
+
+def refuse_unknown(
+    options: Mapping[str, Any], known: Sequence[str], column: str | None = None
+) -> None:
+    """Refuse an option that nobody knows, and name one that is near."""
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}" if near else f"use {', '.join(known)}"
+            raise CaveatError(
+                f"{name!r} is no setting", where="synthesis", do=hint, column=column, entry=(name,)
+            )
+
+
+def kept(
+    options: Mapping[str, Any], table: Table, single: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Return the columns that stay by somebody's word, even where they name people.
+
+    A method of its own is somebody's word for a column, a method for all columns is none.
+    """
+    keep = [named(table, name, "keep") for name in options.get("keep", ())]
+    refuse_both(keep, options.get("drop", ()))
+    return keep + [name for name, entry in single.items() if "method" in entry]
 
 
 def single_columns(options: Mapping[str, Any], table: Table) -> dict[str, dict[str, Any]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -33,15 +32,21 @@ from caveat.synthesis._plan_checks import (
 from caveat.synthesis.choosing import Choice, how_many, narrowed
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import Grid
-from caveat.synthesis.leaving_out import left_out, refuse_both, refuse_strata, released
+from caveat.synthesis.leaving_out import said_about
 from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
-from caveat.synthesis.options import parents_first, single_columns, visit_order
-from caveat.synthesis.predictors import MOST_CLASSES, all_that_fit, derived_last
+from caveat.synthesis.options import (
+    kept,
+    parents_first,
+    refuse_unknown,
+    single_columns,
+    visit_order,
+)
+from caveat.synthesis.predictors import all_that_fit, derived_last, usual_method
 from caveat.synthesis.public import weight_unit, with_grids, with_guards
 from caveat.synthesis.rules import Fixed, Order, parse_rule
-from caveat.table import Column, Table
+from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
 from caveat.table.weights import survey_weights
 
@@ -183,7 +188,7 @@ def make_plan(
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
-    _refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
+    refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
     single = single_columns(options, table)
@@ -191,21 +196,9 @@ def make_plan(
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
-    columns = {name: ColumnPlan(Settings(GIVEN)) for name in given_ones}
-    judged = judge(table) if judged is None else judged
-    keep = [named(table, name, "keep") for name in options.get("keep", ())]
-    refuse_both(keep, options.get("drop", ()))
-    # A method of its own is somebody's word for a column, a method for all columns is none.
-    keep += [name for name, entry in single.items() if "method" in entry]
-    left = {*judged} - {*keep}
-    wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
-    margins, parents = _margins(table, wanted, options, remarks)
-    for name in (name for name in parents_first(order, parents) if name not in columns):
-        given = {**shared, **single.get(name, {}), **parents.get(name, {})}
-        if name in judged:
-            remarks += _identifying(name, judged[name], given, name in keep, strata)
-        before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
-        columns[name] = _column_plan(table, name, given, before, remarks)
+    columns, margins = _column_plans(
+        table, options, order, shared, single, judged, given_ones, only_for, remarks
+    )
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
     columns = with_guards(with_grids(derived_last(columns), table, single), table.n_rows)
     drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
@@ -219,6 +212,35 @@ def make_plan(
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
     return Plan(columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice)
+
+
+def _column_plans(
+    table: Table,
+    options: Mapping[str, Any],
+    order: list[str],
+    shared: Mapping[str, Any],
+    single: Mapping[str, Mapping[str, Any]],
+    judged: Mapping[str, Judgement] | None,
+    given_ones: Iterable[str],
+    only_for: Mapping[str, str],
+    remarks: list[str],
+) -> tuple[dict[str, ColumnPlan], MarginsPlan | None]:
+    """Return the plan of each column, one after the other, and the tables some are made from."""
+    columns = {name: ColumnPlan(Settings(GIVEN)) for name in given_ones}
+    judged = judge(table) if judged is None else judged
+    keep = kept(options, table, single)
+    left = {*judged} - {*keep}
+    wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
+    margins, parents = _margins(table, wanted, options, remarks)
+    for name in (name for name in parents_first(order, parents) if name not in columns):
+        given = {**shared, **single.get(name, {}), **parents.get(name, {})}
+        if name in judged:
+            remarks += said_about(
+                name, judged[name], given, name in keep, options.get("strata", "")
+            )
+        before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
+        columns[name] = _column_plan(table, name, given, before, remarks)
+    return columns, margins
 
 
 def _margins(
@@ -251,17 +273,6 @@ def _margins(
         )
     parents = margins.arranged(list(block))
     return margins, {n: {"predictors": names, "margins": ()} for n, names in parents.items()}
-
-
-def _identifying(
-    name: str, judged: Judgement, given: dict[str, Any], kept: bool, strata: str
-) -> list[str]:
-    """Leave a column out that names people unless it is kept; return what has to be said."""
-    if not kept:
-        refuse_strata(name, strata)
-        given["method"] = "drop"
-        return [left_out(name, judged)]
-    return [] if given.get("method") in ("drop", "derived") else [released(name, judged)]
 
 
 def check_plan(plan: Plan, table: Table) -> None:
@@ -320,18 +331,6 @@ def _is_given(entry: ColumnPlan) -> bool:
     return entry.settings.method == GIVEN
 
 
-def _refuse_unknown(
-    options: Mapping[str, Any], known: Sequence[str], column: str | None = None
-) -> None:
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}" if near else f"use {', '.join(known)}"
-            raise CaveatError(
-                f"{name!r} is no setting", where="synthesis", do=hint, column=column, entry=(name,)
-            )
-
-
 def _column_plan(
     table: Table,
     name: str,
@@ -341,7 +340,7 @@ def _column_plan(
 ) -> ColumnPlan:
     column = table[name]
     public = ("range", "scale", "bins", "levels")
-    _refuse_unknown(given, (*SETTINGS, "predictors", "special", *public), name)
+    refuse_unknown(given, (*SETTINGS, "predictors", "special", *public), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
     choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
     if settings.method not in choices:
@@ -354,7 +353,7 @@ def _column_plan(
     if "method" not in given and int(np.count_nonzero(column.counts)) <= 1:
         settings = replace(settings, method="constant")
     elif "method" not in given or settings.method == "guarded":
-        settings = _usual_method(column, name, settings, remarks)
+        settings = usual_method(column, name, settings, remarks)
     check_leaves(settings, column, name)
     if settings.method == "copy":
         remarks.append(f"{name} is copied from the original: it is not protected at all")
@@ -397,15 +396,4 @@ def _settings(given: Mapping[str, Any], column: str) -> Settings:
     margins = tuple(tuple(margin) for margin in given.get("margins", ()))
     settings = replace(Settings(), **{**given, "margins": margins})
     check_settings(settings, column)
-    return settings
-
-
-def _usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
-    """Return the settings for a column, with a method that can hold its levels."""
-    if not column.kind.is_number and column.n_levels > MOST_CLASSES:
-        remarks.append(
-            f"{name} has {column.n_levels:,} levels, too many for a tree: it is drawn from its own "
-            'distribution; method = "nested" would draw it within the levels of another column'
-        )
-        return replace(settings, method="sample")
     return settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from caveat.errors import CaveatError
@@ -14,10 +15,21 @@ from caveat.table import Column, Table
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan
 
-__all__ = ["MOST_CLASSES", "all_that_fit", "derived_last", "fits"]
+__all__ = ["MOST_CLASSES", "all_that_fit", "derived_last", "fits", "usual_method"]
 
 MOST_CLASSES = 65_535  # limits of the tree engine
 MOST_CELLS = 1 << 24
+
+
+def usual_method(column: Column, name: str, settings: Settings, remarks: list[str]) -> Settings:
+    """Return the settings for a column, with a method that can hold its levels."""
+    if not column.kind.is_number and column.n_levels > MOST_CLASSES:
+        remarks.append(
+            f"{name} has {column.n_levels:,} levels, too many for a tree: it is drawn from its own "
+            'distribution; method = "nested" would draw it within the levels of another column'
+        )
+        return replace(settings, method="sample")
+    return settings
 
 
 def all_that_fit(

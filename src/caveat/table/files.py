@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
@@ -11,9 +10,10 @@ from pkgutil import resolve_name
 from typing import NamedTuple, cast
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
-from caveat.table.atomic import atomic_output, check_output, status
+from caveat.table.atomic import atomic_output, check_output
 from caveat.table.code_files import CodeFiles
 from caveat.table.column import Column
+from caveat.table.input_checks import check_input, check_signs, in_file, unreadable
 from caveat.table.schema import Schema
 from caveat.table.table import Table, concat
 
@@ -174,9 +174,9 @@ def _read(
     partial: bool,
 ) -> Table:
     path = Path(path)
-    _check_input(path)
+    check_input(path)
     suffix = _suffix(path, readable())
-    _check_signs(delimiter, decimal)
+    check_signs(delimiter, decimal)
     schema = given or Schema()
 
     def keep(name: str, column: Column) -> Column:
@@ -192,9 +192,9 @@ def _read(
     except CaveatError as error:
         if work is not None and error.where == str(work.folder):
             raise  # nothing is wrong with the file
-        raise _in_file(error, path) from None
+        raise in_file(error, path) from None
     except OSError as error:  # it was there a moment ago
-        raise _unreadable(error, path) from None
+        raise unreadable(error, path) from None
     schema = schema.only(table.names) if partial else schema
     if work is None:
         return schema.apply(table)
@@ -222,14 +222,14 @@ def read_value_labels(
     label; None if the format has no labels.
     """
     path = Path(path)
-    _check_input(path)
+    check_input(path)
     suffix = _suffix(path, readable())
     if not has_labels(path):
         return None
     try:
         return list(resolve_name(FORMATS[suffix].labels)(path, suffix))
     except CaveatError as error:
-        raise _in_file(error, path) from None
+        raise in_file(error, path) from None
 
 
 def _read_by_format(
@@ -260,22 +260,6 @@ def _read_by_format(
         columns=columns,
         keep=keep,
         together=together,
-    )
-
-
-def _in_file(error: CaveatError, path: Path) -> CaveatError:
-    """Return the error with the file it is about."""
-    where = error.where or ""
-    if not where.startswith(str(path)):
-        where = f"{path}, {where}" if where else str(path)
-    return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
-
-
-def _unreadable(error: OSError, path: Path) -> CaveatError:
-    return CaveatError(
-        f"the file cannot be read ({error.strerror or type(error).__name__})",
-        where=str(path),
-        do="check its name and its permissions",
     )
 
 
@@ -402,36 +386,3 @@ def _suffix(path: Path, known: tuple[str, ...]) -> str:
         where=str(path),
         do=f"use one of {', '.join(known)}",
     )
-
-
-def _check_input(path: Path) -> None:
-    """Refuse what is no file, before it is opened: to open a pipe is to wait for its writer."""
-    where = str(path)
-    status(path)  # refuses what cannot be a name
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise CaveatError("this is a folder", where=where, do="name a file")
-        if not stat.S_ISREG(mode):
-            raise CaveatError(
-                "this is a pipe, a socket or a device", where=where, do="save it as a file first"
-            )
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except (FileNotFoundError, NotADirectoryError):
-        raise CaveatError("there is no such file", where=where, do="check the name") from None
-    except OSError as error:
-        raise _unreadable(error, path) from None
-    if empty:
-        raise CaveatError("the file is empty", where=where, do="check how it was made")
-
-
-def _check_signs(delimiter: str | None, decimal: str) -> None:
-    if decimal not in (".", ","):
-        raise CaveatError("the decimal sign is neither point nor comma", do="use '.' or ','")
-    if delimiter is None:
-        return
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r':
-        raise CaveatError("the delimiter is not one plain character", do="use ',', ';', '|' or tab")
-    if delimiter == decimal:
-        raise CaveatError("delimiter and decimal sign are the same", do="name the delimiter")

@@ -18,9 +18,17 @@ import numpy as np
 
 from caveat.compiling import inner, kernel
 from caveat.compiling.lanes import in_lanes
-from caveat.tree._all_subsets import MOST, SPARE
+from caveat.tree._all_subsets import MOST
 from caveat.tree._numbers import best_of_numbers
-from caveat.tree._subsets import best_of_profiles, best_subset
+from caveat.tree._profiles import (
+    all_apart,
+    ask_within,
+    best_of_levels,
+    list_classes,
+    make_profiles,
+    note_subset,
+    only_asked,
+)
 
 __all__ = ["most_levels", "split_classes", "split_numbers"]
 
@@ -225,32 +233,12 @@ def same_split(feature, cut, goes_left, base_feature, base_cut, base_left, featu
     return True
 
 
-@inner
-def make_profiles(most, n_classes):
-    """Return the arrays in which `search_profiles` works."""
-    width = in_lanes(n_classes)
-    return (
-        np.empty((most + 2, 2 + n_classes), np.int64),
-        np.empty((most + 2, 3), np.int64),
-        np.empty((most + 2) * width),
-        np.empty(most + 2, np.int64),
-        np.empty(most + 2, np.int64),
-        np.empty(most + 2),
-        np.empty(width),
-        np.empty(width),
-        np.zeros(SPARE + MOST * width),
-    )
-
-
 @kernel
-def split_classes(  # noqa: C901
-    codes, features, rows, classes, added, added_classes, changes, rules, n_classes
-):
+def split_classes(codes, features, rows, classes, added, added_classes, changes, rules, n_classes):
     """Do what `split_numbers` does for three and more classes, numbered 0 … n_classes - 1 here.
 
     Instead of sums it returns the misclassified rows under each change.
     """
-    minbucket, minsplit = rules
     n_changes = len(changes)
     most = most_levels(features)
     sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 2 + n_classes), np.int64)
@@ -264,7 +252,7 @@ def split_classes(  # noqa: C901
     totals = np.empty(in_lanes(n_classes))
     kept = np.empty(n_classes, np.int64)
     base_feature = base_cut = -1
-    base_improve = base_risk = base_squares = 0.0
+    base_improve = base_risk = base_share = 0.0
     same, improve, risks = np.zeros(n_changes, np.bool_), np.zeros(n_changes), np.empty(n_changes)
     asked, reach = np.ones(features.shape[1], np.uint8), np.zeros(features.shape[1])
     for item in range(-1, n_changes):
@@ -280,38 +268,10 @@ def split_classes(  # noqa: C901
             come_y = int(added_classes[come])
             counts[come_y] += 1
         k, squares, largest = list_classes(counts, kept, totals)
-        feature = cut = -1
-        best = 0.0
-        node = (size, k, squares)
-        step = DONE
-        if k > 1 and size >= minsplit and size >= 2 * minbucket:
-            step = LIGHT if base_feature < 0 else ALONE
-            only_asked(asked, base_feature)
-        row = (gone, gone_y, come, come_y)
-        while step != DONE:
-            # With a row more or less on a side other splits have rows enough.
-            fewest = max(minbucket - 1, 1) if step == REACH else minbucket
-            f, place, found, beyond = search_profiles(
-                codes, features, added, sums, starts, row, node, totals, kept, fewest, step, work,
-                own, asked, reach, max(best - FAR, 0.0),
-            )  # fmt: skip
-            if step == REACH:
-                step = DONE
-                continue
-            feature, cut, best = f, place, found
-            enough = best - MARGIN * size
-            if step == ALONE:
-                more = (gone >= 0) + (come >= 0) + base_squares / len(rows) - squares / size
-                within = ask_within(asked, reach, enough - more, base_feature)
-                step = LIGHT if within else DONE
-            elif step == LIGHT and beyond > enough:
-                # No subset of levels improves more than all levels apart.
-                step = WHOLE
-            else:
-                step = DONE
-                if item < 0 and feature >= 0:
-                    copy(own, mine)
-                    step = REACH
+        feature, cut, best = search_steps(
+            codes, features, added, sums, starts, (gone, gone_y, come, come_y), (size, k, squares),
+            totals, kept, rules, work, own, asked, reach, (base_feature, base_share, item < 0),
+        )  # fmt: skip
         if gone >= 0:
             counts[gone_y] += 1
         if come >= 0:
@@ -319,7 +279,8 @@ def split_classes(  # noqa: C901
         if item < 0:
             base_feature, base_cut, base_improve = feature, cut, best
             base_risk = float(size - largest)
-            base_squares = squares
+            base_share = squares / size
+            copy(own, mine)
         else:
             risks[item] = float(size - largest)
             improve[item] = best
@@ -328,38 +289,45 @@ def split_classes(  # noqa: C901
 
 
 @inner
-def only_asked(asked, feature):
-    """Ask one predictor alone, or all with -1."""
-    for f in range(len(asked)):
-        asked[f] = feature < 0 or f == feature
+def search_steps(
+    codes, features, added, sums, starts, row, node, totals, kept, rules, work, goes_left, asked,
+    reach, base,
+):  # fmt: skip
+    """Return predictor, cut and improvement of the best split, and ask no more than can have it.
 
-
-@inner
-def ask_within(asked, reach, least, feature):
-    """Ask a predictor and those that reach far enough; return how many others these are."""
-    others = 0
-    for f in range(len(asked)):
-        within = f != feature and reach[f] >= least
-        asked[f] = within or f == feature
-        others += within
-    return others
-
-
-@inner
-def list_classes(counts, kept, totals):
-    """List the classes present; return how many, the sum of squared counts and the largest."""
-    k = largest = 0
-    squares = 0.0
-    for c in range(len(counts)):
-        if counts[c]:
-            kept[k] = c
-            totals[k] = counts[c]
-            k += 1
-        squares += float(counts[c]) * float(counts[c])
-        largest = max(largest, counts[c])
-    for c in range(k, in_lanes(k)):
-        totals[c] = 0.0
-    return k, squares, largest
+    `base` is the predictor of the node itself, its sum of squares over size, and whether this is
+    the search for it. Then what each predictor can improve is written to `reach`.
+    """
+    minbucket, minsplit = rules
+    base_feature, base_share, first = base
+    size, k, squares = node
+    feature = cut = -1
+    best = 0.0
+    step = DONE
+    if k > 1 and size >= minsplit and size >= 2 * minbucket:
+        step = LIGHT if base_feature < 0 else ALONE
+        only_asked(asked, base_feature)
+    while step != DONE:
+        # With a row more or less on a side other splits have rows enough.
+        fewest = max(minbucket - 1, 1) if step == REACH else minbucket
+        f, place, found, beyond = search_profiles(
+            codes, features, added, sums, starts, row, node, totals, kept, fewest, step, work,
+            goes_left, asked, reach, max(best - FAR, 0.0),
+        )  # fmt: skip
+        if step == REACH:
+            break
+        feature, cut, best = f, place, found
+        enough = best - MARGIN * size
+        if step == ALONE:
+            more = (row[0] >= 0) + (row[2] >= 0) + base_share - squares / size
+            within = ask_within(asked, reach, enough - more, base_feature)
+            step = LIGHT if within else DONE
+        elif step == LIGHT and beyond > enough:
+            # No subset of levels improves more than all levels apart.
+            step = WHOLE
+        else:
+            step = REACH if first and feature >= 0 else DONE
+    return feature, cut, best
 
 
 @inner
@@ -374,10 +342,9 @@ def search_profiles(
     often another predictor is better than they can be. In the step `REACH` no split is looked for:
     what each predictor can improve by itself is written to `reach`, or `floor` if it is less.
     """
-    levels, about, profiles, order, side, key, left, right, spare = work
+    levels, about, side = work[0], work[1], work[4]
     gone, gone_y, come, come_y = row
-    size, k, squares = node
-    width = in_lanes(k)
+    size, _, squares = node
     n_classes = levels.shape[1] - 2
     feature = cut = -1
     best = beyond = 0.0
@@ -399,23 +366,9 @@ def search_profiles(
             continue
         if step == REACH:
             best = floor
-        for i in range(present):
-            about[i, 0] = levels[i, 0]
-            about[i, 1] = about[i, 2] = levels[i, 1]
-            for c in range(k):
-                profiles[i * width + c] = levels[i, 2 + kept[c]]
-            for c in range(k, width):
-                profiles[i * width + c] = 0.0
-        if features[2, f]:
-            found, place = best_subset(
-                about, present, profiles, size, node, totals, minbucket, best, left, right,
-                order, key, side, spare,
-            )  # fmt: skip
-        else:
-            found, place = best_of_profiles(
-                about, present, profiles, size, node, totals, minbucket, best, left, order,
-                np.int64(0),
-            )  # fmt: skip
+        found, place = best_of_levels(
+            levels, present, features[2, f], node, totals, kept, minbucket, best, work
+        )
         if step == REACH:
             reach[f] = max(found, floor)
         elif place >= 0:
@@ -425,32 +378,6 @@ def search_profiles(
                 about, present, place, features[1, f], features[2, f], side, size, goes_left
             )
     return feature, cut, best, beyond
-
-
-@inner
-def all_apart(levels, present, n_classes):
-    """Return the sum of squares over size of all levels, each by itself."""
-    total = 0.0
-    for i in range(present):
-        squares = 0.0
-        for c in range(n_classes):
-            squares += float(levels[i, 2 + c]) * float(levels[i, 2 + c])
-        total += squares / levels[i, 1]
-    return total
-
-
-@inner
-def note_subset(about, present, place, n_codes, nominal, side, size, goes_left):
-    """Return the cut of an ordered split, or -1 and in `goes_left` the side of every code."""
-    if not nominal:
-        return (about[place, 0] + about[place + 1, 0] - 1) // 2
-    left_rows = 0
-    for i in range(present):
-        left_rows += about[i, 1] if side[i] else 0
-    goes_left[:n_codes] = left_rows >= size - left_rows
-    for i in range(present):
-        goes_left[about[i, 0]] = side[i]
-    return -1
 
 
 @inner

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
@@ -255,16 +255,16 @@ class Numeric:
             span = high - low
             at, spread = (mean - low) / span, (sd / span) ** 2
             size = at * (1 - at) / spread - 1
-            found = low + span * stats.beta.ppf(chances, at * size, (1 - at) * size)
+            found = low + span * scipy.stats.beta.ppf(chances, at * size, (1 - at) * size)
         elif family == "gamma":
             shape = ((mean - low) / sd) ** 2
-            found = low + stats.gamma.ppf(chances, shape, scale=(mean - low) / shape)
+            found = low + scipy.stats.gamma.ppf(chances, shape, scale=(mean - low) / shape)
         elif family == "lognormal":
             sigma = np.sqrt(np.log1p((sd / (mean - low)) ** 2))
             middle = np.log(mean - low) - sigma**2 / 2
-            found = low + np.exp(middle + sigma * stats.norm.ppf(chances))
+            found = low + np.exp(middle + sigma * scipy.stats.norm.ppf(chances))
         else:
-            found = stats.norm.ppf(chances, mean, sd)
+            found = scipy.stats.norm.ppf(chances, mean, sd)
         return np.asarray(np.clip(found, low, high))
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp, nnls
-from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
@@ -119,7 +119,7 @@ def _check_agree(
                                 zip(targets, margins, strict=True)])  # fmt: skip
         matrix = _margins_matrix(joint.shape, axes).toarray() * scale[:, None]
         wanted = np.concatenate([t.ravel() for t in targets]) * scale
-        joint = nnls(matrix, wanted)[0].reshape(joint.shape)
+        joint = scipy.optimize.nnls(matrix, wanted)[0].reshape(joint.shape)
         joint /= joint.sum()
         gaps = [np.abs(_sums(joint, k) - t).max() for k, t in zip(axes, targets, strict=True)]
         worst = int(np.argmax(gaps))
@@ -134,7 +134,7 @@ def _check_agree(
     )
 
 
-def _margins_matrix(shape: tuple[int, ...], axes: Sequence[tuple[int, ...]]) -> csr_array:
+def _margins_matrix(shape: tuple[int, ...], axes: Sequence[tuple[int, ...]]) -> Any:
     """Return which cells of the joint table each cell of a margin sums."""
     places = np.indices(shape).reshape(len(shape), -1)
     parts = []
@@ -143,9 +143,9 @@ def _margins_matrix(shape: tuple[int, ...], axes: Sequence[tuple[int, ...]]) -> 
         sizes = [shape[axis] for axis in ordered]
         line = np.ravel_multi_index([places[axis] for axis in ordered], sizes)
         ones = np.ones(len(line))
-        parts.append(csr_array((ones, (line, np.arange(len(line)))),
+        parts.append(scipy.sparse.csr_array((ones, (line, np.arange(len(line)))),
                                shape=(int(np.prod(sizes)), len(line))))  # fmt: skip
-    return vstack(parts, "csr")
+    return scipy.sparse.vstack(parts, "csr")
 
 
 def whole_counts(
@@ -169,18 +169,24 @@ def whole_counts(
     wanted = np.concatenate([t.ravel() for t in targets]) * rows
     n, m = len(exact), len(wanted)
     # Cells go up by one or two or stay; what a margin then lacks or has too much of is the cost.
-    held = hstack([matrix, eye_array(m), -eye_array(m)], "csr")
-    every = hstack([csr_array(np.ones((1, n))), csr_array((1, 2 * m))], "csr")
+    held = scipy.sparse.hstack(
+        [matrix, scipy.sparse.eye_array(m), -scipy.sparse.eye_array(m)], "csr"
+    )
+    every = scipy.sparse.hstack(
+        [scipy.sparse.csr_array(np.ones((1, n))), scipy.sparse.csr_array((1, 2 * m))], "csr"
+    )
     ahead = np.concatenate([(low + 1 - exact) * 1e-3, np.ones(2 * m)])
     top = np.where(exact > 0, 2.0, 0.0)
-    found = milp(
+    found = scipy.optimize.milp(
         ahead,
         constraints=[
-            LinearConstraint(held, wanted - matrix @ low, wanted - matrix @ low),
-            LinearConstraint(every, rows - low.sum(), rows - low.sum()),
+            scipy.optimize.LinearConstraint(held, wanted - matrix @ low, wanted - matrix @ low),
+            scipy.optimize.LinearConstraint(every, rows - low.sum(), rows - low.sum()),
         ],
         integrality=np.concatenate([np.ones(n), np.zeros(2 * m)]),
-        bounds=Bounds(np.zeros(n + 2 * m), np.concatenate([top, np.full(2 * m, np.inf)])),
+        bounds=scipy.optimize.Bounds(
+            np.zeros(n + 2 * m), np.concatenate([top, np.full(2 * m, np.inf)])
+        ),
         options={"node_limit": 200, "mip_rel_gap": 0.01},
     )
     if found.x is None:

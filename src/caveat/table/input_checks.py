@@ -1,0 +1,62 @@
+"""What is refused before a file is read, and how its errors name it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from caveat.errors import CaveatError
+from caveat.table.atomic import status
+
+__all__ = ["check_input", "check_signs", "in_file", "unreadable"]
+
+
+def check_input(path: Path) -> None:
+    """Refuse what is no file, before it is opened: to open a pipe is to wait for its writer."""
+    where = str(path)
+    status(path)  # refuses what cannot be a name
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise CaveatError("this is a folder", where=where, do="name a file")
+        if not stat.S_ISREG(mode):
+            raise CaveatError(
+                "this is a pipe, a socket or a device", where=where, do="save it as a file first"
+            )
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise CaveatError("there is no such file", where=where, do="check the name") from None
+    except OSError as error:
+        raise unreadable(error, path) from None
+    if empty:
+        raise CaveatError("the file is empty", where=where, do="check how it was made")
+
+
+def check_signs(delimiter: str | None, decimal: str) -> None:
+    """Refuse signs that text cannot be read by."""
+    if decimal not in (".", ","):
+        raise CaveatError("the decimal sign is neither point nor comma", do="use '.' or ','")
+    if delimiter is None:
+        return
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r':
+        raise CaveatError("the delimiter is not one plain character", do="use ',', ';', '|' or tab")
+    if delimiter == decimal:
+        raise CaveatError("delimiter and decimal sign are the same", do="name the delimiter")
+
+
+def in_file(error: CaveatError, path: Path) -> CaveatError:
+    """Return the error with the file it is about."""
+    where = error.where or ""
+    if not where.startswith(str(path)):
+        where = f"{path}, {where}" if where else str(path)
+    return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
+
+
+def unreadable(error: OSError, path: Path) -> CaveatError:
+    """Return what to say of a file that the system does not give."""
+    return CaveatError(
+        f"the file cannot be read ({error.strerror or type(error).__name__})",
+        where=str(path),
+        do="check its name and its permissions",
+    )

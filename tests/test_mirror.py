@@ -48,8 +48,7 @@ ELSEWHERE = {
     "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "
-    "schema toml tuning",
-    "outputs": "total_rules",
+    "schema tuning",
     "studies": "_charts attribute_baseline",
     "synthesis": "_plan_checks archive cells column_model derived dictionary fitting "
     "leaving_out predictors public "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,9 +64,7 @@ def kind_of_format(form: str | None, program: str) -> Kind | None:
     return Kind.DATE if re.fullmatch(DATES[program], form) else None
 
 
-def read_labelled(
-    path: Path, suffix: str, columns: Sequence[str] | None, keep: Callable[[str, Column], Column]
-) -> Table:
+def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     """Read an SPSS, Stata or SAS file; see :func:`caveat.table.files.read`."""
     size = path.stat().st_size
     asked = None if columns is None else list(columns)
@@ -80,7 +78,7 @@ def read_labelled(
         )
     check_expansion((meta.number_rows or 0) * (len(meta.column_names) + 8), size, path)
     program = program_of(suffix)
-    return Table({n: keep(n, _encode(cells, i, n, meta, program)) for i, n in enumerate(wanted)})
+    return Table({name: _encode(cells, i, name, meta, program) for i, name in enumerate(wanted)})
 
 
 def read_value_labels(

@@ -35,6 +35,8 @@ PUBLIC = {
     "random-sample": "of {n:,} records drawn at random",
     "sampled-rows": "on {ours:,} of {all_ours:,} original and {theirs:,} of {all_theirs:,} "
     "synthetic rows, drawn at random; standard error of the sampling {error:.2g}",
+    "sampled-rows-only": "on {ours:,} of {all_ours:,} original and {theirs:,} of {all_theirs:,} "
+    "synthetic rows, drawn at random",
     "below-threshold": "withheld: it rests on fewer than {fewest} records",
     "reason-withheld": "it could not be computed",
     "recovered": "a lower bound: on plain trees, where the truth is known, this attacker with {n} "

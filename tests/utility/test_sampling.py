@@ -82,6 +82,18 @@ def test_every_measured_model_says_what_it_was_fitted_to(monkeypatch: pytest.Mon
     assert found["correlation difference"].measurement.n == 2000  # counted over all rows
 
 
+@pytest.mark.parametrize("name", ["SPECKS", "PO50", "U"])
+def test_what_is_read_off_the_scores_says_its_rows(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 200)
+    found = compare(*tables(500), measures=[name], resamples=0)[name].measurement
+    assert [note.code for note in found.notes] == ["sampled-rows-only"]
+    assert str(found.notes[0]) == (
+        "on 200 of 500 original and 200 of 500 synthetic rows, drawn at random"
+    )
+
+
 def test_the_error_is_that_of_drawing_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of many samples spread about their mean as each of them says of itself.
 

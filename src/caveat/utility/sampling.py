@@ -65,22 +65,33 @@ def _drawn(n: int, members: Members | None, side: int) -> NDArray[np.int64]:
     return np.sort(rng.choice(n, ROWS, replace=False))
 
 
-def sampled_note(pair: WeightedPair, error: float) -> tuple[Note, ...]:
-    """Say what was sampled and how large the error of that is, if anything was."""
+def sampled_note(pair: WeightedPair, error: float | None = None) -> tuple[Note, ...]:
+    """Say what was sampled, and how large the error of that is where it is known."""
     sample = sample_of(pair)
     if sample is pair:
         return ()
+    rows = {
+        "ours": sample.n_original, "all_ours": pair.n_original,
+        "theirs": sample.n_synthetic, "all_theirs": pair.n_synthetic,
+    }  # fmt: skip
+    if error is None:
+        return (
+            Note(
+                "sampled-rows-only",
+                "on {ours:,} of {all_ours:,} original and {theirs:,} of {all_theirs:,} synthetic "
+                "rows, drawn at random",
+                public=True,
+                **rows,
+            ),
+        )
     return (
         Note(
             "sampled-rows",
             "on {ours:,} of {all_ours:,} original and {theirs:,} of {all_theirs:,} synthetic rows, "
             "drawn at random; standard error of the sampling {error:.2g}",
             public=True,
-            ours=sample.n_original,
-            all_ours=pair.n_original,
-            theirs=sample.n_synthetic,
-            all_theirs=pair.n_synthetic,
             error=error,
+            **rows,
         ),
     )
 

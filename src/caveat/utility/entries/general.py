@@ -127,7 +127,7 @@ def _from_scores(pair: WeightedPair, figure: str) -> Measurement:
     found = cart_of(pair)
     value = found.AUC if figure == "U" else getattr(found, figure)
     details = {"U": found.U} if figure == "U" else {}
-    return Measurement(float(value), n=_rows(pair), details=details)
+    return Measurement(float(value), n=_rows(pair), details=details, notes=sampled_note(pair))
 
 
 def _auc(pair: WeightedPair) -> Measurement:

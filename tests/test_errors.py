@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from caveat.errors import CaveatError, about
+from caveat.errors import CaveatError, Mistakes, about
 from caveat.spec.document import Document
 
 TEXT = """\
@@ -55,3 +57,33 @@ def test_any_name_of_a_column_and_any_row_are_found(document: Document) -> None:
         raise CaveatError("it is no number", where="a.csv", column="a, row 3", row=12345)
     expected = "release.toml, line 6: columns.a, row 3, row 12,345: it is no number."
     assert str(caught.value) == expected
+
+
+def column(name: str) -> None:
+    raise CaveatError(f"there is no column {name}", where="release.toml")
+
+
+def gather(*checks: Callable[[], None]) -> None:
+    with Mistakes() as mistakes:
+        for check in checks:
+            with mistakes.caught():
+                check()
+
+
+def test_all_mistakes_are_one_error_and_each_is_said_once():
+    both = partial(gather, partial(column, "sex"), partial(column, "age"), partial(column, "sex"))
+    with pytest.raises(CaveatError) as raised:
+        both()
+    assert str(raised.value).splitlines() == [
+        "release.toml: there is no column sex.",
+        "release.toml: there is no column age.",
+    ]
+    with pytest.raises(CaveatError) as outer:
+        gather(partial(column, "x"), both)  # those of an inner check stand beside the others
+    assert len(str(outer.value).splitlines()) == 3
+    gather(lambda: None)
+
+
+def test_a_defect_is_no_mistake_of_the_users():
+    with pytest.raises(ZeroDivisionError):
+        gather(partial(column, "x"), lambda: 1 // 0)

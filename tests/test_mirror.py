@@ -33,7 +33,7 @@ ELSEWHERE = {
     "attack": "_lookups adjacent candidates entry figures generator strong worlds",
     "attack/ordinary": "common prediction_measures",
     "charts": "style",
-    "cli": "attack commands console measures ordinary reading tune",
+    "cli": "attack commands measures ordinary reading tune",
     "compiling": "announcement intrinsics",
     "datasets": "buyer_beware",
     "expressions": "formula parser tokens",

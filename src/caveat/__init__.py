@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from caveat.spec.starter import starter
     from caveat.synthesis import Model, Plan, Synthesizer, load, make_plan, save
     from caveat.table import Column, Kind, Missing, Schema, Table, align, concat, read, write
-    from caveat.utility import compare
+    from caveat.utility.compare import compare
 
 # Rooms that bring a compiler or large libraries are opened when they are first asked for: also the
 # command line loads this file, and wants to hear signals before anything takes long.
@@ -85,6 +85,10 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["FEW", "CaveatError", "CaveatWarning", "about", "commands_in", "hint"]
+__all__ = ["FEW", "CaveatError", "CaveatWarning", "Mistakes", "about", "commands_in", "hint"]
 
 FEW = 20  # so many choices are listed in a message
 LONG = 400  # characters of a part that a message repeats: what a user wrote may have millions
@@ -55,9 +55,13 @@ class CaveatError(Exception):
         self.column = column
         self.row = row
         self.entry = entry
+        self.others: tuple[CaveatError, ...] = ()
         place = f"{_shown(self.place)}: " if self.place else ""
         advice = f"; {_shown(do, LISTS)}" if do else ""
         super().__init__(f"{place}{_shown(what)}{advice}.")
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.args[0]), *map(str, self.others)])
 
     @property
     def place(self) -> str:
@@ -84,6 +88,45 @@ def about(*entry: str | int) -> Iterator[None]:
     except CaveatError as error:
         error.entry = error.entry or entry
         raise
+
+
+class Mistakes:
+    """All mistakes of several checks in one error, so that nobody mends them one by one.
+
+    Examples
+    --------
+    >>> try:
+    ...     with Mistakes() as mistakes:
+    ...         for name in ("sex", "age"):
+    ...             with mistakes.caught():
+    ...                 raise CaveatError(f"there is no column {name}")
+    ... except CaveatError as error:
+    ...     print(error)
+    there is no column sex.
+    there is no column age.
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[CaveatError] = []
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Keep an error for the end; the same one is said once."""
+        try:
+            yield
+        except CaveatError as error:
+            every, error.others = (error, *error.others), ()
+            said = {str(each) for each in self.errors}
+            self.errors += [each for each in every if str(each) not in said]
+
+    def __enter__(self) -> Mistakes:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None and self.errors:
+            first, *others = self.errors
+            first.others = tuple(others)
+            raise first
 
 
 def _shown(text: str, longest: int = LONG) -> str:

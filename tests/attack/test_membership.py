@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import binom
 
 from caveat.attack import adjacent, membership, membership_test
+from caveat.attack.epsilon import epsilon_bound
 from caveat.attack.measures import members_of
-from caveat.attack.membership import MembershipTest, epsilon_bound, promised_tests
+from caveat.attack.membership import MembershipTest, promised_tests
 from caveat.datasets import RELEASES, buyer_beware, survey
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.privacy import rho_of
@@ -144,18 +145,6 @@ class TestCalibration:
         assert np.array_equal(one.inside, two.inside)
         assert np.array_equal(one.outside, two.outside)
         assert len(np.unique(one.inside)) > 1
-
-
-def test_epsilon_bound_by_hand():
-    # 500 of 1000 hits, no false alarm in 1000: the lower limit of the hit rate is the 2.5 % point
-    # of Beta(500, 501), the upper limit of the alarm rate is 1 - 0.025^(1/1000).
-    upper = 1 - 0.025 ** (1 / 1000)
-    assert epsilon_bound(500, 1000, 0, 1000) == pytest.approx(math.log(0.46855 / upper), abs=1e-3)
-    assert epsilon_bound(10, 1000, 10, 1000) == 0.0
-    # the complements: 1000 of 1000 rejected outside, half missed inside
-    assert epsilon_bound(1000, 1000, 500, 1000) == pytest.approx(
-        epsilon_bound(500, 1000, 0, 1000), abs=1e-12
-    )
 
 
 def test_epsilon_is_a_valid_bound_for_a_private_mechanism():

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from tests.charts.specs import marks, rows_of, spec_of
 
-from caveat.charts import distribution, distributions, histogram, propensity_scores, scores
+from caveat.charts import (
+    distribution,
+    distributions,
+    histogram,
+    missing_cells,
+    propensity_scores,
+    scores,
+)
 from caveat.charts.style import COLOURS
 
 
@@ -105,3 +112,15 @@ def test_scores_reach_beyond_what_is_poor(worst: float, top: float) -> None:
     assert spec["layer"][0]["encoding"]["y"]["sort"] == ["income", "age"]
     assert rows_of(spec, "name") == rows
     assert rows_of(spec, "at") == [{"at": 1.0}, {"at": 10.0}]
+
+
+def test_missing_cells_keep_the_order_of_all_columns() -> None:
+    ways = [
+        {"column": "b", "way": "empty", "share": 0.25},
+        {"column": "b", "way": "-8", "share": 0.1},
+    ]
+    spec = missing_cells(ways, ["b", "a"]).to_dict()
+    (rows,) = spec["datasets"].values()
+    assert [row["percent"] for row in rows] == [25.0, 10.0]
+    assert spec["encoding"]["y"]["scale"]["domain"] == ["b", "a"]
+    assert spec["encoding"]["x"]["scale"]["domain"] == [0, 100]

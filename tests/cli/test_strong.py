@@ -100,3 +100,30 @@ def test_a_model_made_with_a_specification_is_attacked_with_both(tmp_path, monke
         result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.output
     assert "probability of the truth" in result.output
+
+
+def test_a_sample_bounds_the_work_and_is_the_same_each_time(folder):
+    whole = attack(folder, "release1.csv", "--spec", "release.toml", "--membership",
+                   "--records", "all.csv")  # fmt: skip
+    assert whole.exit_code == 0, whole.output
+    for name in ("some.csv", "again.csv"):
+        result = attack(folder, "release1.csv", "--spec", "release.toml", "--membership",
+                        "--sample", "40", "--records", name)  # fmt: skip
+        assert result.exit_code == 0, result.output
+    some, everyone = read(folder / "some.csv"), read(folder / "all.csv")
+    assert (folder / "some.csv").read_bytes() == (folder / "again.csv").read_bytes()
+    rows = some["row"].values.astype(int)
+    assert len(rows) == 40
+    assert (some["probability"].values == everyone["probability"].values[rows - 1]).all()
+
+
+def test_a_long_attack_says_how_long_and_how_to_bound_it(monkeypatch, capsys):
+    from caveat.cli import strong
+
+    clock = iter([0.0, 1.0, 6.0, 7.0])
+    monkeypatch.setattr(strong.time, "monotonic", lambda: next(clock))
+    with strong.watched("--sample 500 attacks so many records") as done:
+        for _ in range(3):
+            done(0.005)  # 6 s for one hundredth: 600 s for all
+    told = capsys.readouterr().err
+    assert told.count("all of it will take about 10 minutes; --sample 500") == 1

@@ -9,7 +9,7 @@ from tests.release import tables
 
 from caveat.datasets import patients, survey
 from caveat.release import Release
-from caveat.release.run import Outcome
+from caveat.release.outcome import Outcome
 from caveat.table import write
 
 SPEC = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from caveat.release.run import Outcome
+from caveat.release.outcome import Outcome
 
 TABLES = """\
 [tables.patients]

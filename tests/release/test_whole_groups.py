@@ -10,7 +10,7 @@ from tests.release.tables import TABLES
 from caveat.datasets import households
 from caveat.errors import CaveatError
 from caveat.release import Release
-from caveat.release.run import Outcome
+from caveat.release.outcome import Outcome
 from caveat.spec.benchmark import BenchmarkSpec
 from caveat.table import Table, read, write
 

@@ -39,7 +39,7 @@ def test_table_a2_of_buyer_beware(sixteen, golden):
     assert round(100 * found.mean("DiSCO", "var4"), 2) == 1.32
     assert found["UiO"].value == 0
     assert found["Dorig", "var4"].value == 0
-    text = repr(found)
+    text = str(found)
     assert "repU are 0, which is no all-clear" in text
     # The only default measure that moves with the copied record looks at whole rows.
     copied = [r.value for r in found.each("fullMatch")]
@@ -50,8 +50,8 @@ def test_zero_disco_says_what_it_cannot_see(sixteen):
     original, releases = sixteen
     found = audit(original, releases[0], keys=["var1", "var2", "var3"], targets=["var4"])
     assert found["DiSCO", "var4"].value == 0
-    assert "DiSCO: Blind wherever a cell shows two targets" in repr(found)
-    assert "TCAPdisclosive: no original record has keys that are disclosive" in repr(found)
+    assert "DiSCO: Blind wherever a cell shows two targets" in str(found)
+    assert "TCAPdisclosive: no original record has keys that are disclosive" in str(found)
 
 
 def test_control_rates_of_raab(golden):
@@ -131,7 +131,7 @@ def test_every_subset_of_the_keys():
     assert set(frame["keys"]) == {"sex, age, job", "sex, age", "sex, job", "age, job"}
     alone = audit(original, synthetic, keys=["age", "job"], targets=["ill"])
     assert found.mean("DiSCO", "ill", ["age", "job"]) == alone.mean("DiSCO", "ill")
-    assert "3 sets of 2 keys" in repr(found)
+    assert "3 sets of 2 keys" in str(found)
 
 
 def test_result_as_frame_and_json():
@@ -284,7 +284,7 @@ def test_exclusions_are_counted_in_order():
         "over the limit": 0,
         "remaining": 1,
     }
-    assert "excluded from the original: 1 target level, 2 missing target" in repr(found)
+    assert "excluded from the original: 1 target level, 2 missing target" in str(found)
 
 
 def test_scenario_instead_of_its_parts():

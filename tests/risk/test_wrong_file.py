@@ -49,7 +49,7 @@ def test_less_than_half_in_common_is_carried_by_every_result() -> None:
         "is it the right file?"
     )
     assert found.warnings == (warning,)
-    assert repr(found).startswith(f"WARNING: {warning}\n")
+    assert str(found).startswith(f"WARNING: {warning}\n")
     assert all(warning in row.result.notes for row in found.rows)
     assert warning in found.to_dict()["differences"]
     other = audit(people(), release, keys=["age"], targets=["ill"])

@@ -17,7 +17,6 @@ def test_what_must_be_there() -> None:
 def test_a_table_declares_columns_as_a_file_does() -> None:
     entry = TABLE.keys["columns"].kind
     good = {"income": {"kind": "integer", "missing": [-8]}}
-    assert entry.problem(good, ("tables", "t", "columns")) is None
-    problem = entry.problem({"income": {"sort": "integer"}}, ("tables", "t", "columns"))
-    assert problem is not None
+    assert entry.problems(good, ("tables", "t", "columns")) == []
+    (problem,) = entry.problems({"income": {"sort": "integer"}}, ("tables", "t", "columns"))
     assert problem.what == "there is no key 'sort' in [tables.t.columns.income]"

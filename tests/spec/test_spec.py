@@ -118,3 +118,27 @@ def test_tables_from_elsewhere(folder: Path) -> None:
     path.write_text(GOOD.replace('decimal = "."', "synthetic = ['a.csv']"), encoding="utf-8")
     with pytest.raises(CaveatError, match=r"line 10: data.synthetic: a.csv: there is no such file"):
         ReleaseSpec.from_toml(path).read_synthetic()
+
+
+HEAD = '[data]\npath = "survey.csv"\n'
+SCENARIO = '[[scenario]]\nname = "a neighbour"\nkeys = ["sex"]\n'
+
+
+def test_all_mistakes_of_form_are_named_at_once(folder: Path) -> None:
+    text = HEAD + '[release]\ncopies = 0\nsead = 1\n[synthesis]\nmethod = "guardd"\n' + SCENARIO
+    with pytest.raises(CaveatError) as caught:
+        read(folder, text + 'limits = { DiSCO = "5" }\n')
+    lines = [line.split(":")[0] for line in str(caught.value).splitlines()]
+    assert lines == [f"release.toml, line {n}" for n in (4, 5, 7, 11)]
+
+
+def test_all_mistakes_about_the_data_are_named_at_once(folder: Path) -> None:
+    text = HEAD + '[synthesis]\norder = ["sexx", "agee"]\n[[protect]]\nname = "round_numbers"\n'
+    text += 'base = { incom = 10 }\n[[scenario]]\nname = "a"\nkeys = ["sex", "towm"]\n'
+    with pytest.raises(CaveatError) as caught:
+        read(folder, text + 'targets = ["incme"]\n[utility]\ntargets = ["bmmi"]\n')
+    lines = str(caught.value).splitlines()
+    named = ("sexx", "agee", "incom", "towm", "incme", "bmmi")
+    assert len(lines) == len(named)
+    for line, name in zip(lines, named, strict=True):
+        assert repr(name) in line

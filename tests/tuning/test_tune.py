@@ -248,7 +248,7 @@ def test_a_map_of_settings_and_protections(tmp_path):
     filtered = removed["minbucket 5, distance filter, label"].steps
     assert [step.name for step in filtered] == ["distance_filter", "label"]
     assert filtered[0].counts["left"] == 300
-    save(found.chart("repU", "S_pMSE logit", limit=0.05), tmp_path / "map.svg")
+    save(found.plot("repU", "S_pMSE logit", limit=0.05), tmp_path / "map.svg")
     assert "not beaten" in (tmp_path / "map.svg").read_text()
 
 
@@ -405,7 +405,7 @@ def test_methods_are_curves_of_the_map():
         ("cart", 0), ("cart", 1), ("cart", 0), ("cart", 1), ("guarded", 2), ("guarded", 2),
     ]  # fmt: skip
     assert RiskUtilityMap(points[:4], question).curves() == [{}] * 4
-    text = json.dumps(RiskUtilityMap(points, question).chart("DiSCO", "pMSE").to_dict())
+    text = json.dumps(RiskUtilityMap(points, question).plot("DiSCO", "pMSE").to_dict())
     for words in ("plain trees", "guarded trees", "in the order of its dial"):
         assert words in text
 
@@ -419,7 +419,7 @@ def test_pareto_by_hand():
               point("e", 0.09, 0.1), point("f", 0, None))  # fmt: skip
     found = RiskUtilityMap(points, Question(("DiSCO", "pMSE"), keys=("x",)))
     assert found.pareto("DiSCO", "pMSE") == [True, True, False, False, True, False]
-    (drawn,) = (data for data in found.chart("DiSCO", "pMSE").to_dict()["datasets"].values()
+    (drawn,) = (data for data in found.plot("DiSCO", "pMSE").to_dict()["datasets"].values()
                 if "setting" in data[0])  # fmt: skip
     # What has not both numbers is not in the picture, where shares are in per cent.
     assert [(row["setting"][-1], row["risk_worst"], row["sort"]) for row in drawn] == [

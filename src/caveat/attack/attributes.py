@@ -17,10 +17,11 @@ from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.membership import chosen_records
 from caveat.attack.posterior import bayes, check_exact
 from caveat.attack.priors import DEFAULT_PRIOR, PSEUDO_RECORDS, named_prior
+from caveat.attack.summaries import attributes_summary
 from caveat.attack.worlds import Worlds
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk import key_cells
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.synthesis import Plan
 from caveat.synthesis.linked import LinkedPlan
 from caveat.table import Column, Table
@@ -50,7 +51,16 @@ class Attributes:
     log_likelihood: NDArray[np.float64]
     unit: str = "record"
 
-    __repr__ = without_values
+    def _summary(self) -> Summary:
+        return attributes_summary(self)
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each record as a pandas or polars frame."""
+        columns = {"before": self.prior_probability, "after": self.probability, "rank": self.rank}
+        return frame_of({self.unit: self.records, **columns}, backend)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:

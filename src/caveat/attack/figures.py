@@ -35,6 +35,7 @@ def strong_figures(
     unknown: Sequence[str] = (),
     target: str | None = None,
     membership: bool = False,
+    sample: int | None = None,
     prior: str = DEFAULT_PRIOR,
     limit: float = 0.9,
     **how: Any,
@@ -53,6 +54,8 @@ def strong_figures(
         Or a column of every record.
     membership
         Or whether each record was in the data.
+    sample
+        Of a target or membership: so many records, drawn at random, the same ones every time.
     prior
         What she believes before.
     limit
@@ -62,6 +65,8 @@ def strong_figures(
     """
     check_aim(record, target, membership)
     beliefs = named_prior(prior)
+    if sample is not None:
+        how["records"] = _sampled(original.n_rows, sample, record, generator)
     if isinstance(generator, GroupModel):
         return _of_groups(original, synthetic, generator, target, record, beliefs, limit, **how)
     if record is not None:
@@ -71,6 +76,18 @@ def strong_figures(
         found = attributes(original, synthetic, target, generator=generator, prior=beliefs, **how)
         return _of_a_target(found, limit)
     return _of_members(members(original, synthetic, generator=generator, **how), limit)
+
+
+def _sampled(n_rows: int, sample: int, record: int | None, generator: Any) -> list[int]:
+    """Return the records of a sample."""
+    if record is not None or isinstance(generator, GroupModel):
+        raise CaveatError(
+            "a sample is for a target or membership of single records",
+            where="sample",
+            do="leave it out",
+        )
+    drawn = np.random.default_rng(0).choice(n_rows, min(sample, n_rows), replace=False)
+    return [int(row) for row in np.sort(drawn)]
 
 
 def _of_groups(
@@ -188,6 +205,7 @@ ATTACK = Attack(
         Option("unknown", "columns", "Columns of that row she does not know.", (), "all"),
         Option("target", "column", "Attack this column of every record."),
         Option("membership", "flag", "Ask of every record whether it was in the data.", False),
+        Option("sample", "whole", "Attack so many records, drawn at random.", otherwise="all"),
         Option("prior", "text", f"What she believes before: {', '.join(PRIORS)}.", DEFAULT_PRIOR),
         Option("limit", "share", "From this probability on it is a disclosure.", 0.9),
         Option("threads", "whole", "Threads.", otherwise="all cores"),

@@ -8,6 +8,7 @@ from caveat.attack.attributes import Attributes, attributes
 from caveat.attack.generator import Generator
 from caveat.attack.membership import Membership, membership
 from caveat.attack.priors import DEFAULT_PRIOR
+from caveat.attack.summaries import SURE
 from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.risk.measure import Measure
@@ -27,9 +28,6 @@ __all__ = [
     "worst_of",
 ]
 
-LIMIT = 0.9
-"""From this posterior probability on a record counts as disclosed."""
-
 
 def _attack(pair: ScenarioPair, generator: Generator) -> Attributes:
     target = pair.scenario.target
@@ -44,12 +42,12 @@ def _plan(generator: Generator) -> Generator:
     return generator.plan if isinstance(generator, Model) else generator
 
 
-def strong_share(pair: ScenarioPair, *, generator: Generator, limit: float = LIMIT) -> Measurement:
+def strong_share(pair: ScenarioPair, *, generator: Generator, limit: float = SURE) -> Measurement:
     """Return the share of records whose true target the attacker holds for nearly certain."""
     return share_of(_attack(pair, generator), limit)
 
 
-def share_of(found: Attributes, limit: float = LIMIT) -> Measurement:
+def share_of(found: Attributes, limit: float = SURE) -> Measurement:
     """Sum an attack up: the share of its records that are disclosed."""
     return rate(
         int((found.probability >= limit).sum()),
@@ -105,14 +103,14 @@ def gain_of(found: Attributes) -> Measurement:
 
 
 def membership_share(
-    pair: ScenarioPair, *, generator: Generator, limit: float = LIMIT
+    pair: ScenarioPair, *, generator: Generator, limit: float = SURE
 ) -> Measurement:
     """Return the share of records whose membership the attacker holds for nearly certain."""
     original, synthetic = pair.rows.original, pair.rows.synthetic
     return members_of(membership(original, synthetic, generator=_plan(generator)), limit)
 
 
-def members_of(found: Membership, limit: float = LIMIT) -> Measurement:
+def members_of(found: Membership, limit: float = SURE) -> Measurement:
     """Sum an attack up: the share of its records whose membership is shown."""
     chance = found.posterior(0.5)
     defined = ~np.isnan(chance)

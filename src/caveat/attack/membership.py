@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from caveat.attack.adjacent import Done
 from caveat.attack.batches import each_without
+from caveat.attack.epsilon import bound_at, estimate_at
 from caveat.attack.generator import Generator, is_promised, plan_of, releases_of
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.private import TableChanges
+from caveat.attack.summaries import membership_summary
 from caveat.attack.worlds import Worlds, draw_release, evidence_of, in_threads
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.seeds import child_seed
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.choosing import drawn_again
 from caveat.synthesis.margins.domain import cells_in
@@ -36,7 +38,6 @@ __all__ = [
     "Membership",
     "MembershipTest",
     "chosen_records",
-    "epsilon_bound",
     "membership",
     "membership_test",
     "promised_tests",
@@ -65,7 +66,16 @@ class Membership:
     log_ratio: Floats
     unit: str = "record"
 
-    __repr__ = without_values
+    def _summary(self) -> Summary:
+        return membership_summary(self.posterior(), self.unit)
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each record as a pandas or polars frame; the prior is 0.5."""
+        columns = {"log_ratio": self.log_ratio, "posterior": self.posterior()}
+        return frame_of({self.unit: self.records, **columns}, backend)
 
     @property
     def worst(self) -> int:
@@ -212,64 +222,11 @@ class MembershipTest:
 
         def promise(cut: float) -> tuple[float, float]:
             # What could be shown there, and where nothing can what seems to be there.
-            bound = _bound_at(choose_in, choose_out, cut, level, delta)
-            return bound, _estimate(choose_in, choose_out, cut, delta)
+            bound = bound_at(choose_in, choose_out, cut, level, delta)
+            return bound, estimate_at(choose_in, choose_out, cut, delta)
 
         cut = max(np.unique(np.concatenate([choose_in, choose_out])).tolist(), key=promise)
-        return _bound_at(judge_in, judge_out, cut, level, delta)
-
-
-def _bound_at(inside: Floats, outside: Floats, cut: float, level: float, delta: float) -> float:
-    """Return the lower bound of ε that follows from the errors at a threshold."""
-    hits, alarms = int((inside >= cut).sum()), int((outside >= cut).sum())
-    return epsilon_bound(hits, len(inside), alarms, len(outside), level, delta)
-
-
-def _estimate(inside: Floats, outside: Floats, cut: float, delta: float = 0.0) -> float:
-    """Return the ε that the error rates at a threshold suggest, with half a count added."""
-    hit = ((inside >= cut).sum() + 0.5) / (len(inside) + 1)
-    alarm = ((outside >= cut).sum() + 0.5) / (len(outside) + 1)
-    least = np.finfo(float).tiny
-    shown, hidden = max(hit - delta, least), max(1 - alarm - delta, least)
-    return float(max(math.log(shown / alarm), math.log(hidden / (1 - hit))))
-
-
-def epsilon_bound(
-    hits: int,
-    n_inside: int,
-    alarms: int,
-    n_outside: int,
-    level: float = 0.05,
-    delta: float = 0.0,
-) -> float:
-    """Return a lower bound of ε, of 95 % unless told, from the hits and false alarms of one test.
-
-    A mechanism that is (ε, δ)-differentially private has hit rate <= exp(ε) x false alarm rate + δ,
-    and the same for the complements. Both rates are at the unfavourable end of their one-sided
-    Clopper-Pearson limits, each of which is wrong with a probability of half the level.
-
-    Examples
-    --------
-    >>> round(epsilon_bound(500, 1000, 0, 1000), 3)
-    4.846
-    >>> round(epsilon_bound(500, 1000, 0, 1000, delta=0.3), 3)
-    3.824
-    """
-
-    def ratio(upper: int, n_upper: int, lower: int, n_lower: int) -> float:
-        least = scipy.stats.beta.ppf(level / 2, upper, n_upper - upper + 1) if upper else 0.0
-        most = (
-            scipy.stats.beta.ppf(1 - level / 2, lower + 1, n_lower - lower)
-            if lower < n_lower
-            else 1.0
-        )
-        return math.log((least - delta) / most) if least > delta else -math.inf
-
-    return max(
-        0.0,
-        ratio(hits, n_inside, alarms, n_outside),
-        ratio(n_outside - alarms, n_outside, n_inside - hits, n_inside),
-    )
+        return bound_at(judge_in, judge_out, cut, level, delta)
 
 
 def membership_test(

@@ -21,8 +21,10 @@ from caveat.attack.adjacent import with_rows
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, plan_of, releases_of
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
+from caveat.attack.summaries import place_of, posterior_summary
 from caveat.attack.worlds import Worlds
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.showing import Summary, frame_of, on_page
 from caveat.synthesis import Plan
 from caveat.synthesis.model import written
 from caveat.table import Table
@@ -88,7 +90,7 @@ class Posterior:
     @property
     def rank(self) -> int:
         """Place of the truth, 1 for the most probable candidate."""
-        return 1 + int((self.probabilities > self.probabilities[self.truth]).sum())
+        return place_of(self.probabilities, self.truth)
 
     @property
     def entropy(self) -> float:
@@ -115,6 +117,21 @@ class Posterior:
         """Whether the truth is the only best guess (R_i of Hittmeir et al., eq. 2.1)."""
         top = self.probabilities == self.probabilities.max()
         return bool(top[self.truth]) and int(top.sum()) == 1
+
+    def _summary(self) -> Summary:
+        return posterior_summary(self)
+
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each candidate, with its values, as a pandas or polars frame."""
+        values = self.candidates.to_frame("dict")
+        columns = {
+            "before": self.prior,
+            "after": self.probabilities,
+            "truth": np.arange(len(self.prior)) == self.truth,
+        }
+        return frame_of({**values, **columns}, backend)
 
     def __repr__(self) -> str:
         how = "exact" if self.exact else "simulated"

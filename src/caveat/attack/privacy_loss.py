@@ -22,6 +22,7 @@ from caveat.attack.posterior import check_exact, unknown_columns
 from caveat.attack.worlds import Evidence, Worlds, draw_release, evidence_of, in_threads
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import frame_of
 from caveat.synthesis import Model
 from caveat.table import Table
 
@@ -54,6 +55,13 @@ class PrivacyLoss:
     unit: str = "record"
 
     __repr__ = without_values
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each record as a pandas or polars frame."""
+        seen = {} if self.observed is None else {"observed": self.observed}
+        often = {"simulated, 95 %": self.quantile()} if self.simulated.size else {}
+        columns = {self.unit: self.records, **seen, **often, "adjacent": self.adjacent}
+        return frame_of(columns, backend)
 
     def quantile(self, share: float = 0.95) -> NDArray[np.float64]:
         """Return the loss that this share of the simulated releases does not exceed."""

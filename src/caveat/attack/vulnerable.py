@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from caveat.attack.generator import Generator, plan_of
 from caveat.attack.worlds import Worlds
 from caveat.discreet import without_values
 from caveat.risk import key_cells
+from caveat.showing import frame_of
 from caveat.synthesis.cells import Cells, inputs_of
 from caveat.synthesis.fitting import predictors_of
 from caveat.synthesis.methods.cart import Cart
@@ -55,6 +56,11 @@ class Vulnerable:
     distance: NDArray[np.float64]
 
     __repr__ = without_values
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the signs and their score, one row for each record."""
+        signs = {item.name: getattr(self, item.name) for item in fields(self)}
+        return frame_of({**signs, "score": self.score}, backend)
 
     @property
     def score(self) -> NDArray[np.float64]:

@@ -5,7 +5,14 @@ one of two ways: ``on_page`` makes it part of the report's page, as wide as the 
 ``titled`` gives it a title and its key, so that it can stand alone and be saved.
 """
 
-from caveat.charts.bars import distribution, distributions, histogram, propensity_scores, scores
+from caveat.charts.bars import (
+    distribution,
+    distributions,
+    histogram,
+    missing_cells,
+    propensity_scores,
+    scores,
+)
 from caveat.charts.lines import (
     ATTACKERS_KEY,
     FOREST_KEY,
@@ -37,6 +44,7 @@ __all__ = [
     "distributions",
     "histogram",
     "map_key",
+    "missing_cells",
     "on_page",
     "promised",
     "propensity_scores",

@@ -10,7 +10,14 @@ import altair as alt
 from caveat.charts.style import COLOURS, SIDES, WIDTH, Rows, dashed, draw, side_colour
 from caveat.units import printed
 
-__all__ = ["distribution", "distributions", "histogram", "propensity_scores", "scores"]
+__all__ = [
+    "distribution",
+    "distributions",
+    "histogram",
+    "missing_cells",
+    "propensity_scores",
+    "scores",
+]
 
 Group = Mapping[str, Any]
 # All panels of a grid are about as wide: labels of categories take the room of a wider plot.
@@ -200,3 +207,33 @@ def scores(rows: Rows) -> Any:
         tooltip=["name:N", alt.Tooltip("value:Q", title="S_pMSE", format=".2f")],
     )
     return (bars + dashed(1.0, 10.0)).properties(width=WIDTH, height=2 * BAR * len(rows))
+
+
+def missing_cells(ways: Rows, names: Sequence[str]) -> Any:
+    """Draw which part of each column is missing, in what way.
+
+    Parameters
+    ----------
+    ways
+        ``column``, ``way`` and ``share`` of the rows.
+    names
+        All columns, in their order.
+    """
+    rows = [{**way, "percent": printed(way["share"], "share")} for way in ways]
+    axis = alt.Axis(labelLimit=LABELS, ticks=False, domain=False)
+    return (
+        draw(rows)
+        .mark_bar(color=COLOURS[0], stroke="white")
+        .encode(
+            x=alt.X("percent:Q", title="% of the rows", scale=alt.Scale(domain=[0, 100])),
+            y=alt.Y(
+                "column:N",
+                title=None,
+                sort=list(names),
+                axis=axis,
+                scale=alt.Scale(domain=list(names)),
+            ),
+            tooltip=["column:N", "way:N", alt.Tooltip("percent:Q", format=".1f")],
+        )
+        .properties(width=WIDTH, height=18 * len(names))
+    )

@@ -31,7 +31,11 @@ def audit(
     ],
     target: Annotated[
         list[str] | None,
-        typer.Option(help="A column she may want to learn; repeat it. Else: all other columns."),
+        typer.Option(
+            "--targets",
+            "--target",
+            help="Columns she may want to learn, with commas between them [all other columns].",
+        ),
     ] = None,
     control: Annotated[
         Path | None, typer.Option(help="Records of people who were not used for the release.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,9 @@ from rich.segment import Segment
 from caveat.errors import CaveatWarning, commands_in
 
 __all__ = ["document", "error", "notes", "out", "progress", "remark", "set_quiet"]
+
+
+EVERY = 10.0  # seconds between two lines where no bar is shown
 
 
 class _Discreet(Console):
@@ -72,7 +76,8 @@ def notes() -> Iterator[None]:
 
 @contextmanager
 def progress(disable: bool = False) -> Iterator[Progress]:
-    """Show progress bars with an estimate; nothing is shown when not on a terminal."""
+    """Show progress bars with an estimate; where nobody sees them, a line every ten seconds."""
+    seen = _err.is_terminal
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -80,7 +85,24 @@ def progress(disable: bool = False) -> Iterator[Progress]:
         TimeRemainingColumn(),
         console=_err,
         transient=True,
-        disable=disable or _err.quiet or not _err.is_terminal,
+        disable=disable or _err.quiet or not seen,
     )
-    with bar:
-        yield bar
+    ended = threading.Event()
+    if not (disable or _err.quiet or seen):
+        threading.Thread(target=_tell, args=(bar, ended), daemon=True).start()
+    try:
+        with bar:
+            yield bar
+    finally:
+        ended.set()
+
+
+def _tell(bar: Progress, ended: threading.Event) -> None:
+    """Say how far the work is, into a log that is read afterwards."""
+    while not ended.wait(EVERY):
+        for task in bar.tasks:
+            if not task.finished:
+                left = task.time_remaining
+                about = "" if left is None else f", about {left:,.0f} s left"
+                with suppress(OSError):  # nobody listens
+                    remark(f"{task.description}: {task.percentage:.0f} %{about}")

@@ -98,7 +98,7 @@ class Reader:
         """The rows that ``[release]`` asks for, if it does."""
         if self.document is None:
             return None
-        from caveat.spec.spec import read_rows
+        from caveat.spec.release_rows import read_rows
 
         return read_rows(self.document)
 

@@ -18,7 +18,7 @@ from caveat.evidence import FEWEST, withheld
 from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
-    from caveat.release.run import Outcome
+    from caveat.release.outcome import Outcome
 
 __all__ = ["run"]
 
@@ -95,8 +95,8 @@ def _print(outcome: Outcome) -> None:
     if few:
         console.out.print(f"\nnot in the external report, fewer than {FEWEST} records behind it: "
                           f"{'; '.join(few)}", markup=False, soft_wrap=True)  # fmt: skip
-    files = len(content["release"]["files"])
-    tables = "1 synthetic table" if files == 1 else f"{files} synthetic tables"
+    names = {Path(file["name"]).stem for file in content["release"]["files"]}  # whatever formats
+    tables = "1 synthetic table" if len(names) == 1 else f"{len(names)} synthetic tables"
     console.out.print(f"\n{outcome.folder}: {tables}, evidence and reports", markup=False,
                       soft_wrap=True)  # fmt: skip
     console.out.print("what may leave the building is marked in manifest.json", markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import math
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,11 @@ from caveat.table import Table, write
 from caveat.table.atomic import write_text
 
 __all__ = ["attack_with_the_generator", "watched", "write_lines"]
+
+
+BEFORE_ESTIMATE = 5.0  # seconds after which the pace is known
+LONG = 120.0  # seconds from which on it is said
+BOUND = "--sample 500 attacks so many records, drawn at random"
 
 
 def attack_with_the_generator(
@@ -47,7 +53,7 @@ def attack_with_the_generator(
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]
     generator = load(model) if model else plan_of(reader.synthesis, table)
-    with watched() as done:
+    with watched(BOUND) as done:
         figures, lines = attack.run(table, releases, generator, **told, done=done)
     for name, value in figures.items():
         console.out.print(f"{name:<50} {_shown(value)}", markup=False)
@@ -69,12 +75,24 @@ def write_lines(lines: dict[str, Any], path: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def watched() -> Iterator[Callable[[float], None]]:
-    """Show how far the attack is, and pass warnings on as remarks."""
+def watched(bound: str = "") -> Iterator[Callable[[float], None]]:
+    """Show how far the attack is, say how long it will be and how to bound it; pass warnings on."""
     with console.progress() as bar, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CaveatWarning)
         task = bar.add_task("attacking", total=1.0)
-        yield lambda share: bar.advance(task, share)
+        start, told = time.monotonic(), False
+
+        def advance(share: float) -> None:
+            nonlocal told
+            bar.advance(task, share)
+            so_far, taken = bar.tasks[task].completed, time.monotonic() - start
+            if bound and not told and taken > BEFORE_ESTIMATE and so_far > 0:
+                told = True
+                if taken / so_far > LONG:
+                    minutes = taken / so_far / 60
+                    console.remark(f"all of it will take about {minutes:,.0f} minutes; {bound}")
+
+        yield advance
     for warning in caught:
         console.remark(f"note: {warning.message}")
 

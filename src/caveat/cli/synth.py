@@ -189,7 +189,7 @@ def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:
 def _number(fitted: Model, table: Table, rows: int | Literal["population"] | None) -> int:
     """Return the rows of a copy; a population has as many as the weights stand for."""
     if rows == "population":
-        from caveat.spec.spec import population_of
+        from caveat.spec.release_rows import population_of
 
         return population_of(table, fitted.plan.weights)
     return fitted.n_rows if rows is None else rows

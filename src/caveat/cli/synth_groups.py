@@ -123,7 +123,7 @@ def _rows(
             do="leave it out",
         )
     if rows == "population":
-        from caveat.spec.spec import population_of
+        from caveat.spec.release_rows import population_of
 
         return {tops[0]: population_of(linked.tables[tops[0]], weights)}
     return {tops[0]: rows}

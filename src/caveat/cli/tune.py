@@ -77,7 +77,7 @@ def tune(
         write_text(json_file, json.dumps(found.to_dict(), indent=1), force=force)
     if chart is not None and search.limits:
         limit = search.limits[0]
-        save(found.map.chart(limit.measure, search.objective, limit.most), chart, force=force)
+        save(found.map.plot(limit.measure, search.objective, limit.most), chart, force=force)
     _print(found)
     if found.chosen is None:
         raise typer.Exit(3)

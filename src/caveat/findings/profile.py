@@ -11,6 +11,7 @@ import numpy as np
 
 from caveat.discreet import without_values
 from caveat.findings.catalogue import CATALOGUE, TOPICS
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.table.column import Column, Kind
 from caveat.table.table import Table
 
@@ -161,9 +162,40 @@ class Profile:
     columns: tuple[ColumnProfile, ...]
     findings: tuple[Finding, ...]
 
-    def __repr__(self) -> str:
-        head = f"<Profile: {plural(self.rows, 'row')}, {plural(len(self.columns), 'column')}, "
-        lines = [f"{head}{plural(len(self.findings), 'finding')}>"]
+    def _summary(self) -> Summary:
+        sizes = (self.rows, "row"), (len(self.columns), "column"), (len(self.findings), "finding")
+        found = [
+            (f.topic, ", ".join(f.columns), f.message, f.action, f.code)
+            for topic in TOPICS
+            for f in self.findings
+            if f.topic == topic
+        ]
+        header = ("decision", "columns", "what was found", "what to do", "finding")
+        return Summary(f"Profile: {', '.join(plural(*s) for s in sizes)}", header, found)
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each finding as a pandas or polars frame."""
+        rows = [{**f.to_dict(), "columns": ", ".join(f.columns)} for f in self.findings]
+        names = ("topic", "columns", "message", "action", "code", "strength", "rows", "share")
+        return frame_of({name: [row[name] for row in rows] for name in names}, backend)
+
+    def plot(self) -> Any:
+        """Draw which part of each column is empty or coded as missing, as an Altair chart."""
+        from caveat.charts import missing_cells, titled
+
+        ways = [
+            {"column": column.name, "way": way or "empty", "share": count / max(self.rows, 1)}
+            for column in self.columns
+            for way, count in column.missing.items()
+        ]
+        names = [column.name for column in self.columns]
+        return titled(missing_cells(ways, names), "Missing cells", f"of {self.rows:,} rows")
+
+    def __str__(self) -> str:
+        lines = [in_short(self)]
         for topic in TOPICS:
             found = [f for f in self.findings if f.topic == topic]
             lines += [topic, *(f"  [{f.code}] {f}" for f in found)] if found else []

@@ -140,7 +140,7 @@ class Setting:
                 done(1 / len(table.names))
 
         refuse_second_source(self.options, self.protect)
-        synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **self.options)
+        synthesizer = Synthesizer.of(self.options, seed=seed, threads=threads, anyway=anyway)
         return FittedSetting(self, table, synthesizer.fit(table, done=ready))
 
     def seed_by_seed(self, table: Table) -> Callable[[int], FittedSetting]:

@@ -114,7 +114,7 @@ def synthesise_tables(
         fitted, control = linked.only(kept), linked.only(~kept)
     ready = step("fit")
     share = 1 / sum(len(stage.columns) for stage in asked.plan.stages.values())
-    synthesizer = Synthesizer(seed=seed, threads=threads, anyway=anyway, **spec.options)
+    synthesizer = Synthesizer.of(spec.options, seed=seed, threads=threads, anyway=anyway)
     with spec.document.at("synthesis"):
         model = synthesizer.fit(fitted, done=lambda *_: ready(share))
     step("draw")

@@ -38,6 +38,7 @@ from caveat.release.content import (
 )
 from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, synthesise
+from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
@@ -47,7 +48,7 @@ from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
 
-__all__ = ["Outcome", "Release", "Run", "Steps", "title_of", "weights_of"]
+__all__ = ["Release", "Run", "Steps", "title_of", "weights_of"]
 
 ELSEWHERE = (
     "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
@@ -55,30 +56,6 @@ ELSEWHERE = (
     "whom the synthesis left out is not known: no measure has a control, and control in [release] "
     "is not used",
 )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run leaves.
-
-    Parameters
-    ----------
-    folder
-        Where everything is.
-    evidence
-        The content of ``evidence.json``.
-    """
-
-    folder: Path
-    evidence: Mapping[str, Any]
-
-    @property
-    def broken(self) -> list[Mapping[str, Any]]:
-        """The measurements that do not meet their limit, or that could not be made."""
-        scenarios = self.evidence["scenarios"]
-        every = [m for scenario in scenarios for m in scenario["measurements"]]
-        every += self.evidence["utility"]["measurements"]
-        return [m for m in every if m["limit"] is not None and m["excess"] != 0]
 
 
 @dataclass(frozen=True)

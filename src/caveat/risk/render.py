@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from caveat.risk.measure import MEASURES
 from caveat.risk.measurement import Measurement
+from caveat.showing import Summary
 from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
     from caveat.risk.result import Audit
 
-__all__ = ["Section", "heading", "plain", "sections", "warning_lines"]
+__all__ = ["Section", "heading", "plain", "sections", "summary", "warning_lines"]
 
 # With more targets than this they are compared in one table instead of being shown one by one.
 MANY_TARGETS = 3
@@ -228,3 +229,23 @@ def _subsets(audit: Audit) -> Section | None:
         rows.append((", ".join(keys), *values))
     header = ("keys", *(f"{name} {target or ''}".strip() for name, target in names))
     return Section(f"{len(sets)} sets of {len(sets[0])} keys", header, rows, [], [])
+
+
+def summary(audit: Audit) -> Summary:
+    """Return what a notebook shows of an audit: the first copy, what the numbers say in front."""
+    rows = []
+    for row in audit.rows:
+        entry, found = MEASURES[row.measure], row.result
+        if row.copy != audit.rows[0].copy:
+            continue
+        numbers = (found.value, found.baseline, found.control)
+        shown = [None if v is None else printed(v, entry.unit) for v in numbers]
+        name = f"{entry.name} {SIGNS[entry.unit]}".rstrip()
+        about = row.scenario.target or ""
+        if row.scenario.keys != audit.keys:
+            about += f" from {', '.join(row.scenario.keys)}"
+        rows.append((entry.says, name, about.strip(), *shown))
+    header = ("what it says", "measure", "target", "value", "baseline", "control")
+    title = f"Audit: {len(rows)} measurements of one copy, {audit.n_original:,} original records"
+    keys = f"The attacker knows {', '.join(audit.keys)}, unless a line says otherwise."
+    return Summary(title, header, rows, (keys, *audit.warnings, *audit.remarks))

@@ -14,6 +14,7 @@ from caveat.risk.checks import OneWay, TwoWay
 from caveat.risk.measure import MEASURES
 from caveat.risk.measurement import Measurement
 from caveat.risk.scenario import Scenario
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.table import Difference
 
 __all__ = ["Audit", "Check", "Row"]
@@ -79,10 +80,24 @@ class Audit:
         """What puts in doubt that the tables belong together."""
         return tuple(str(d) for d in self.differences if d.is_alarm)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         from caveat.risk.render import plain
 
         return plain(self)
+
+    def _summary(self) -> Summary:
+        from caveat.risk.render import summary
+
+        return summary(self)
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def plot(self) -> Any:
+        """Draw what is a share of the first copy, with baseline and control, as Altair chart."""
+        from caveat.risk.charts import audit_chart
+
+        return audit_chart(self)
 
     def __getitem__(self, what: str | tuple[str, str]) -> Measurement:
         """Return the measurement of a measure, and a target where it has one, on the first copy."""
@@ -141,15 +156,7 @@ class Audit:
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per scenario, copy and measure as a pandas or polars frame."""
         records = list(self._records())
-        if backend == "polars":
-            import polars as pl
-
-            return pl.DataFrame(records, infer_schema_length=None)
-        if backend != "pandas":
-            raise CaveatError(f"there is no frame of kind {backend!r}", do="pandas or polars")
-        import pandas as pd
-
-        return pd.DataFrame.from_records(records)
+        return frame_of({name: [r[name] for r in records] for name in records[0]}, backend)
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:

@@ -49,8 +49,8 @@ class EntryKind(Protocol):
     def words(self) -> str:
         """What it is, to go on after "must be"."""
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
-        """Say what is wrong with a value."""
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
+        """Say all that is wrong with a value."""
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema."""
@@ -66,10 +66,10 @@ def dotted(entry: Entry) -> str:
     return ".".join(part for part in entry if isinstance(part, str))
 
 
-def _wrong(kind: EntryKind, entry: Entry) -> Problem:
+def _wrong(kind: EntryKind, entry: Entry) -> list[Problem]:
     last = entry[-1] if entry else ""
     item = f": item {last + 1}" if isinstance(last, int) else ""
-    return Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")
+    return [Problem(entry, f"{dotted(entry)}{item} must be {kind.words}")]
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Text:
     def words(self) -> str:
         return "a text that is not empty" if self.filled else "a text"
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
         good = isinstance(value, str) and (bool(value.strip()) or not self.filled)
-        return None if good else _wrong(self, entry)
+        return [] if good else _wrong(self, entry)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string"} | ({"minLength": 1} if self.filled else {})
@@ -102,11 +102,14 @@ class Choice:
         What they are: "method".
     see
         Where they are listed, if there are too many for a message.
+    also
+        Other words for some of them: taken, but not recommended.
     """
 
     among: tuple[str, ...]
     noun: str
     see: str = ""
+    also: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -115,16 +118,16 @@ class Choice:
         quoted = ", ".join(f'"{word}"' for word in self.among)
         return f"one of {quoted}" if len(self.among) > 1 else quoted
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
-        if value in self.among and isinstance(value, str):
-            return None
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
+        if isinstance(value, str) and value in (*self.among, *self.also):
+            return []
         if not isinstance(value, str):
             return _wrong(self, entry)
         what = f"{dotted(entry)}: there is no {self.noun} {value!r}"
-        return Problem(entry, what, hint(value, self.among, self.see))
+        return [Problem(entry, what, hint(value, self.among, self.see))]
 
     def schema(self) -> dict[str, Any]:
-        return {"enum": list(self.among)}
+        return {"enum": [*self.among, *self.also]}
 
 
 @dataclass(frozen=True)
@@ -137,9 +140,9 @@ class Whole:
     def words(self) -> str:
         return f"a whole number, {self.least} or more"
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
         good = isinstance(value, int) and not isinstance(value, bool) and value >= self.least
-        return None if good else _wrong(self, entry)
+        return [] if good else _wrong(self, entry)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.least}
@@ -163,14 +166,14 @@ class Number:
             "" if self.above else " or more"
         )
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
         good = isinstance(value, int | float) and not isinstance(value, bool)
         good = good and abs(value) <= sys.float_info.max  # a whole number may be larger still
         if good and self.share:
             good = isinstance(value, float) and 0 < value < 1
         good = good and (self.least is None or value >= self.least)
         good = good and not (self.above and value == self.least)
-        return None if good else _wrong(self, entry)
+        return [] if good else _wrong(self, entry)
 
     def schema(self) -> dict[str, Any]:
         if self.share:
@@ -185,8 +188,8 @@ class Flag:
 
     words = "true or false"
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
-        return None if isinstance(value, bool) else _wrong(self, entry)
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
+        return [] if isinstance(value, bool) else _wrong(self, entry)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "boolean"}
@@ -198,8 +201,8 @@ class Plain:
 
     words = "a single value"
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
-        return _wrong(self, entry) if isinstance(value, list | tuple | dict) else None
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
+        return _wrong(self, entry) if isinstance(value, list | tuple | dict) else []
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["string", "number", "boolean"]}
@@ -220,13 +223,12 @@ class Many:
             return f"a list of {self.exactly} {self.noun}"
         return f"a list of {self.noun}" + (" that is not empty" if self.least else "")
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
         if not isinstance(value, list | tuple) or len(value) < self.least:
             return _wrong(self, entry)
         if self.exactly not in (None, len(value)):
             return _wrong(self, entry)
-        problems = (self.item.problem(item, (*entry, i)) for i, item in enumerate(value))
-        return next(filter(None, problems), None)
+        return [p for i, item in enumerate(value) for p in self.item.problems(item, (*entry, i))]
 
     def schema(self) -> dict[str, Any]:
         least, most = self.exactly or self.least, self.exactly
@@ -249,17 +251,15 @@ class Named:
     def words(self) -> str:
         return f"a table of {self.noun}"
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
         if not isinstance(value, dict):
             return _wrong(self, entry)
+        found: list[Problem] = []
         for name, item in value.items():
-            unknown = None if self.names is None else self.names.problem(name, entry)
-            if unknown is not None:
-                return unknown._replace(entry=(*entry, name))
-            found = self.item.problem(item, (*entry, name))
-            if found is not None:
-                return found
-        return None
+            unknown = [] if self.names is None else self.names.problems(name, entry)
+            found += [problem._replace(entry=(*entry, name)) for problem in unknown]
+            found += [] if unknown else self.item.problems(item, (*entry, name))
+        return found
 
     def schema(self) -> dict[str, Any]:
         names = {} if self.names is None else {"propertyNames": self.names.schema()}
@@ -276,11 +276,11 @@ class Either:
     def words(self) -> str:
         return ", or ".join(kind.words for kind in self.kinds)
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
-        found = [kind.problem(value, entry) for kind in self.kinds]
-        if None in found:
-            return None
-        inside = [p for p in found if p is not None and len(p.entry) > len(entry)]
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
+        found = [kind.problems(value, entry) for kind in self.kinds]
+        if [] in found:
+            return []
+        inside = [each for each in found if len(each[0].entry) > len(entry)]
         return inside[0] if inside else _wrong(self, entry)
 
     def schema(self) -> dict[str, Any]:
@@ -333,24 +333,26 @@ class Group:
         more = " and others" if self.open or len(self.keys) > 3 else ""
         return f"a table with {shown}{more}" if shown else "a table"
 
-    def problem(self, value: Any, entry: Entry) -> Problem | None:
+    def problems(self, value: Any, entry: Entry) -> list[Problem]:
         if not isinstance(value, dict):
             return _wrong(self, entry)
         place = f"[{dotted(entry)}]" if entry else "a specification"
-        for name in value:
-            if name not in self.keys and not self.open:
-                noun = "key" if entry else "section"
-                what = f"there is no {noun} {name!r} in {place}"
-                return Problem((*entry, name), what, hint(name, tuple(self.keys)))
+        noun = "key" if entry else "section"
+        found = [
+            Problem(
+                (*entry, name),
+                f"there is no {noun} {name!r} in {place}",
+                hint(name, tuple(self.keys)),
+            )
+            for name in value
+            if name not in self.keys and not self.open
+        ]
         for name, key in self.keys.items():
-            if name not in value:
-                if key.required:
-                    return _lacking(name, key, entry)
-                continue
-            found = key.kind.problem(value[name], (*entry, name))
-            if found is not None:
-                return found
-        return None
+            if name in value:
+                found += key.kind.problems(value[name], (*entry, name))
+            elif key.required:
+                found.append(_lacking(name, key, entry))
+        return found
 
     def schema(self) -> dict[str, Any]:
         needed = [name for name, key in self.keys.items() if key.required]

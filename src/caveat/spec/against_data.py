@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from caveat.errors import CaveatError, hint
+from caveat.errors import CaveatError, Mistakes, hint
 from caveat.generators import Setting
 from caveat.spec._kinds import Many, Named, Number, Text, dotted
 from caveat.spec.document import Document
@@ -34,39 +34,67 @@ def check_against(
     """Hold a specification against the data; see :meth:`ReleaseSpec.check`."""
     document = spec.document
     held_out = spec.release.held_out(table.n_rows)
-    if spec.release.control is not None and not 0 < held_out < table.n_rows:
-        document.fail(
-            ("release", "control"),
-            f"release.control: {held_out:,} of {table.n_rows:,} records would be held out",
-            "leave records on both sides",
-        )
-    _columns(document, table.names, ((("columns", name), name) for name in spec.schema.columns))
-    plan = None
-    names = list(released or ())
-    if released is None:
-        _columns(document, table.names, _of_synthesis(document))
-        _groups(spec, table)
-        with document.at("synthesis"):
-            plan = Synthesizer(**spec.options).plan(table)
-        out = [n for n, entry in plan.columns.items() if entry.settings.method == "drop"]
-        names = [name for name in table if name in plan.columns and name not in out]
-    _protections(spec, names)
-    for entry, name in columns_of_scenarios(spec):
-        _columns(document, table.names, [(entry, name)])
-        if name not in names:
-            document.fail(
-                entry,
-                f"{dotted(entry)}: {name} is not released",
-                "what is not in the release cannot be compared: name another column",
-            )
-    together = () if spec.groups is None else (spec.groups.key,)
-    _utility(spec, table.select([*together, *names]) if released is None else table)
-    if spec.map is not None and released is None:
-        for key, values in spec.map.settings.items():
-            for i, value in enumerate(values if key != "protect" else ()):
-                with document.at("map", "settings", key, i):
-                    Synthesizer(**_tried(spec, key, value)).plan(table)
+    plan, names = None, list(table if released is None else released)
+    with Mistakes() as mistakes:
+        with mistakes.caught():
+            if spec.release.control is not None and not 0 < held_out < table.n_rows:
+                document.fail(
+                    ("release", "control"),
+                    f"release.control: {held_out:,} of {table.n_rows:,} records would be held out",
+                    "leave records on both sides",
+                )
+        declared = ((("columns", name), name) for name in spec.schema.columns)
+        with mistakes.caught():
+            _columns(document, table.names, declared)
+        if released is None:
+            with mistakes.caught():
+                plan = _planned(spec, table)
+                drawn = plan.columns.items()
+                names = [name for name, entry in drawn if entry.settings.method != "drop"]
+                names = [name for name in table if name in names]
+        with mistakes.caught():
+            _protections(spec, names)
+        with mistakes.caught():
+            _scenarios(spec, table.names, names)
+        with mistakes.caught():
+            together = () if spec.groups is None else (spec.groups.key,)
+            _utility(spec, table.select([*together, *names]) if released is None else table)
+        with mistakes.caught():
+            if plan is not None:
+                _map(spec, table)
     return plan
+
+
+def _planned(spec: ReleaseSpec, table: Table) -> Any:
+    """Return the plan, if the synthesis names columns that there are."""
+    _columns(spec.document, table.names, _of_synthesis(spec.document))
+    _groups(spec, table)
+    with spec.document.at("synthesis"):
+        return Synthesizer.of(spec.options).plan(table)
+
+
+def _scenarios(spec: ReleaseSpec, known: Sequence[str], released: Sequence[str]) -> None:
+    """Check that the columns of scenarios are in the data, and in the release."""
+    places = list(columns_of_scenarios(spec))
+    with Mistakes() as mistakes:
+        with mistakes.caught():
+            _columns(spec.document, known, places)
+        for entry, name in places:
+            with mistakes.caught():
+                if name in known and name not in released:
+                    spec.document.fail(
+                        entry,
+                        f"{dotted(entry)}: {name} is not released",
+                        "what is not in the release cannot be compared: name another column",
+                    )
+
+
+def _map(spec: ReleaseSpec, table: Table) -> None:
+    """Check that every setting of the map can be planned."""
+    for key, values in spec.map.settings.items() if spec.map is not None else ():
+        for i, value in enumerate(values if key != "protect" else ()):
+            with spec.document.at("map", "settings", key, i):
+                Synthesizer.of(_tried(spec, key, value)).plan(table)
 
 
 def _groups(spec: ReleaseSpec, table: Table) -> None:
@@ -97,10 +125,13 @@ def _tried(spec: ReleaseSpec, key: str, value: Any) -> Mapping[str, Any]:
 
 
 def _columns(document: Document, known: Sequence[str], places: Iterable[tuple[Entry, str]]) -> None:
-    for entry, name in places:
-        if name not in known:
-            what = f"{dotted(entry)}: the data have no column {name!r}"
-            document.fail(entry, what, hint(name, known, "caveat look FILE"))
+    """Refuse all columns that the data do not have."""
+    with Mistakes() as mistakes:
+        for entry, name in places:
+            with mistakes.caught():
+                if name not in known:
+                    what = f"{dotted(entry)}: the data have no column {name!r}"
+                    document.fail(entry, what, hint(name, known, "caveat look FILE"))
 
 
 def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
@@ -141,17 +172,17 @@ def _protections(spec: ReleaseSpec, released: Sequence[str]) -> None:
     for i, step in enumerate(spec.protect):
         if step["name"] == "label":
             made = step.get("column", "synthetic")
-            spec.document.refuse(Text(filled=True).problem(made, ("protect", i, "column")))
+            spec.document.refuse(Text(filled=True).problems(made, ("protect", i, "column")))
             known.append(made)
             continue
         for key in ("columns", "keys", "by"):
             names = step.get(key, [])
-            spec.document.refuse(LISTS.problem(names, ("protect", i, key)))
+            spec.document.refuse(LISTS.problems(names, ("protect", i, key)))
             places = [(("protect", i, key, j), name) for j, name in enumerate(names)]
             _columns(spec.document, known, places)
         for key in ("top", "bottom", "base", "population"):
             names = step.get(key, {})
-            spec.document.refuse(NUMBERS.problem(names, ("protect", i, key)))
+            spec.document.refuse(NUMBERS.problems(names, ("protect", i, key)))
             _columns(spec.document, known, [(("protect", i, key, name), name) for name in names])
 
 

@@ -80,7 +80,7 @@ def check_tables(spec: ReleaseSpec, linked: Linked) -> OfTables:
             "leave rows on both sides",
         )
     with document.at("synthesis"):
-        plan = Synthesizer(**spec.options).plan(linked)
+        plan = Synthesizer.of(spec.options).plan(linked)
     found = OfTables(joined, plan, (), {})
     return replace(
         found,

@@ -170,7 +170,7 @@ def check_tried(document: Document, section: str) -> None:
     for name, values in settings.items():
         kind = SYNTHESIS.keys[name].kind if name != "protect" else Many(PROTECT, "protections")
         for i, value in enumerate(values):
-            document.refuse(kind.problem(value, (section, "settings", name, i)))
+            document.refuse(kind.problems(value, (section, "settings", name, i)))
     base = document.content.get("synthesis", {})
     with document.at("synthesis"):
         settings_of(base, {k: v for k, v in settings.items() if k == "method"})

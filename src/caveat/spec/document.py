@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, Mistakes
 from caveat.spec._kinds import Group, Problem, dotted
 from caveat.spec.entries import SPECIFICATION, WITHOUT_DATA
 from caveat.spec.lines import Entry, lines_of
@@ -66,19 +66,23 @@ class Document:
         """Hold the content against the table: all, or some sections that need not be whole."""
         if sections is None:
             whole = SPECIFICATION if "tables" not in self.content else WITHOUT_DATA
-            self.refuse(whole.problem(self.content, ()))
+            self.refuse(whole.problems(self.content, ()))
             return
+        found: list[Problem] = []
         for name in sections:
             if name in self.content:
                 kind = SPECIFICATION.keys[name].kind
                 if isinstance(kind, Group) and name != "groups":
                     kind = kind.optional()
-                self.refuse(kind.problem(self.content[name], (name,)))
+                found += kind.problems(self.content[name], (name,))
+        self.refuse(found)
 
-    def refuse(self, problem: Problem | None) -> None:
-        """Raise an error about a problem, if there is one."""
-        if problem is not None:
-            self.fail(problem.entry, problem.what, problem.do)
+    def refuse(self, problems: Sequence[Problem]) -> None:
+        """Raise one error about all problems, if there are any; in the order of their lines."""
+        with Mistakes() as mistakes:
+            for problem in sorted(problems, key=lambda p: self.line(*p.entry)):
+                with mistakes.caught():
+                    self.fail(problem.entry, problem.what, problem.do)
 
     @contextmanager
     def at(self, *entry: str | int) -> Iterator[None]:
@@ -90,7 +94,9 @@ class Document:
         try:
             yield
         except CaveatError as error:
-            raise self._located(self._part(entry, error), error) from error
+            located = self._located(self._part(entry, error), error)
+            located.others = error.others
+            raise located from error
 
     @contextmanager
     def reading(self, path: Path, entry: Entry = ()) -> Iterator[None]:

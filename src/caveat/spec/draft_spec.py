@@ -152,7 +152,7 @@ class DraftSpec:
             Number of rows, instead of its own.
         """
         document = Document.read(path)
-        document.refuse(FILE.problem(document.content, ()))
+        document.refuse(FILE.problems(document.content, ()))
         read = _Reading(document)
         content = document.content
         tables = tuple(read.table(i, one) for i, one in enumerate(content.get("table", ())))

@@ -96,7 +96,7 @@ class OutputRules:
         """Read a TOML file; what is wrong is named with its line."""
         document = Document.read(path)
         content = document.content
-        document.refuse(FILE.problem(content, ()))
+        document.refuse(FILE.problems(content, ()))
         given = dict(content.get("rules", {}))
         if "totals" in given:
             given["totals"] = frozenset(name.lower() for name in given["totals"])

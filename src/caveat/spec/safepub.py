@@ -91,7 +91,7 @@ class SafepubSpec:
     @classmethod
     def from_document(cls, document: Document) -> SafepubSpec:
         """Read a specification; what is wrong is named with its line."""
-        document.refuse(FILE.problem(document.content, ()))
+        document.refuse(FILE.problems(document.content, ()))
         part = document.content["safepub"]
         levels = {}
         for name, declared in part["levels"].items():

@@ -19,6 +19,7 @@ from caveat.spec._kinds import (
 )
 from caveat.synthesis.grid import SCALES
 from caveat.synthesis.margins.promise import OPTIONS
+from caveat.synthesis.method_names import SYNTHPOP
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.guarded import GUARDS
 from caveat.synthesis.plan import GIVEN, WITHOUT_MODEL
@@ -31,7 +32,10 @@ NAMES = Many(TEXT, "column names")
 
 _METHOD_NAMES = (*METHODS, *(name for name in WITHOUT_MODEL if name != GIVEN))
 _SETTINGS: dict[str, tuple[EntryKind, str]] = {
-    "method": (Choice(_METHOD_NAMES, "method"), "How columns are made; cart is synthpop's way."),
+    "method": (
+        Choice(_METHOD_NAMES, "method", also=tuple(SYNTHPOP)),
+        "How columns are made; cart is synthpop's way, and its names of methods are taken.",
+    ),
     "minbucket": (Whole(1), "Records in the smallest leaf of a tree (cart)."),
     "minsplit": (
         Whole(2),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from caveat.errors import Mistakes
 from caveat.expressions import Expression
 from caveat.protect.pipeline import check_steps
 from caveat.spec.against_data import check_against
@@ -18,6 +19,7 @@ from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, re
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
 from caveat.spec.privacy import check_promise, refuse_fits, with_budget
+from caveat.spec.release_rows import Rows, population_of, read_rows
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
 from caveat.spec.tables import (
@@ -44,14 +46,11 @@ __all__ = [
     "ReleaseSpec",
     "ScenarioSpec",
     "UtilitySpec",
-    "population_of",
     "read_parts",
-    "read_rows",
     "read_tune",
 ]
 
 Access = Literal["public", "registered", "secure"]
-Rows = int | Literal["population"]
 
 
 @dataclass(frozen=True)
@@ -217,31 +216,42 @@ class ReleaseSpec:
         document = Document.read(path)
         document.check()
         content = document.content
-        data, schema, synthesis = read_parts(document)
-        tables = read_tables(document)
-        if "tables" in content:
-            refuse_with_tables(document)
-            data = _several(document, tables)
-        assert data is not None  # the check has seen to it
         release = ReleasePart(**content.get("release", {}))
-        read_rows(document)
-        for i, step in enumerate(content.get("protect", ())):
-            with document.at("protect", i):
-                check_steps([step])
-        scenarios = read_scenarios(document, has_control=release.control is not None)
-        if "tune" in content:
-            read_tune(document)
-        check_promise(document)
+        with Mistakes() as mistakes:
+            with mistakes.caught():
+                data, schema, synthesis = read_parts(document)
+            with mistakes.caught():
+                tables = read_tables(document)
+                if "tables" in content:
+                    refuse_with_tables(document)
+                    data = _several(document, tables)
+            with mistakes.caught():
+                read_rows(document)
+            for i, step in enumerate(content.get("protect", ())):
+                with mistakes.caught(), document.at("protect", i):
+                    check_steps([step])
+            with mistakes.caught():
+                scenarios = read_scenarios(document, has_control=release.control is not None)
+                found_map = read_map(document, scenarios)
+            with mistakes.caught():
+                if "tune" in content:
+                    read_tune(document)
+            with mistakes.caught():
+                check_promise(document)
+                groups = read_groups(document)
+            with mistakes.caught():
+                utility = read_utility(document, copies=release.copies)
+        assert data is not None  # the check has seen to it
         return cls(
             release=release,
             data=data,
             schema=schema,
-            groups=read_groups(document),
+            groups=groups,
             synthesis=synthesis,
             protect=tuple(content.get("protect", ())),
             scenarios=scenarios,
-            utility=read_utility(document, copies=release.copies),
-            map=read_map(document, scenarios),
+            utility=utility,
+            map=found_map,
             output=_output(document),
             document=document,
             tables=tables,
@@ -330,35 +340,18 @@ def read_parts(
     """
     document.check(("data", "columns", "groups", "tables", "synthesis", "privacy"))
     content = document.content
-    with document.at("columns"):
-        schema = Schema.from_mapping(content.get("columns", {}))
     synthesis = content.get("synthesis", {})
-    for i, rule in enumerate(synthesis.get("rules", ())):
-        with document.at("synthesis", "rules", i):
-            columns_of(rule, grouped="groups" in content or "tables" in content)
-    for name, how in synthesis.get("derived", {}).items():
-        if isinstance(how, str):
-            with document.at("synthesis", "derived", name):
-                Expression(how)
+    with Mistakes() as mistakes:
+        with mistakes.caught(), document.at("columns"):
+            schema = Schema.from_mapping(content.get("columns", {}))
+        for i, rule in enumerate(synthesis.get("rules", ())):
+            with mistakes.caught(), document.at("synthesis", "rules", i):
+                columns_of(rule, grouped="groups" in content or "tables" in content)
+        for name, how in synthesis.get("derived", {}).items():
+            if isinstance(how, str):
+                with mistakes.caught(), document.at("synthesis", "derived", name):
+                    Expression(how)
     return _data(document), schema, synthesis
-
-
-def read_rows(document: Document) -> Rows | None:
-    """Return the rows that ``[release]`` asks for, if it does."""
-    document.check(("release",))
-    rows: Rows | None = document.content.get("release", {}).get("rows")
-    if rows == "population" and not document.content.get("synthesis", {}).get("weights"):
-        document.fail(
-            ("release", "rows"),
-            'release.rows: "population" needs weights that say for how many a record stands',
-            'add weights = "…" to [synthesis]',
-        )
-    return rows
-
-
-def population_of(table: Table, weights: str) -> int:
-    """Return for how many records those of a table stand."""
-    return round(float(table[weights].cell_numbers.sum()))
 
 
 def read_tune(document: Document) -> TuneSpec:

@@ -142,7 +142,7 @@ class TablesSpec:
     @classmethod
     def from_document(cls, document: Document) -> TablesSpec:
         """Read a specification; what is wrong is named with its line."""
-        document.refuse(FILE.problem(document.content, ()))
+        document.refuse(FILE.problems(document.content, ()))
         content = document.content
         folder = document.path.parent
         names: set[str] = set()

@@ -51,8 +51,7 @@ class TuneSpec:
     def from_mapping(cls, content: Mapping[str, Any]) -> TuneSpec:
         """Read the ``[synthesis]`` and ``[tune]`` parts of a specification."""
         given = dict(content.get("tune", {}))
-        problem = TUNE.problem(given, ("tune",))
-        if problem is not None:
+        for problem in TUNE.problems(given, ("tune",)):
             raise CaveatError(problem.what, do=problem.do, entry=problem.entry[1:])
         limits, objective = read_limits(given.pop("limits")), given.pop("objective")
         for i, model in enumerate(given.get("models", ())):

@@ -129,7 +129,7 @@ def run(output: Output, data: Path | None = None) -> StudyResult:
     chosen = settings(keys, target)
     question = Question(MEASURES, keys, (target,))
     found = risk_utility_map(original, list(chosen.values()), question, seeds=SEEDS)
-    output.save(found.chart("DiSCO", "S_pMSE two-way"), "settings")
+    output.save(found.plot("DiSCO", "S_pMSE two-way"), "settings")
     points = dict(zip(chosen, found.points, strict=True))
     fresh = {
         leaf: [

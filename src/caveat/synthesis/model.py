@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,12 +14,14 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.showing import Summary, in_short, on_page
 from caveat.synthesis.cells import Cells, inputs_of, without_unknown
 from caveat.synthesis.column_model import ON_A_GRID, ColumnModel
 from caveat.synthesis.derived import derive
 from caveat.synthesis.fitting import fit_columns, predictors_of
 from caveat.synthesis.margins.published import Published
 from caveat.synthesis.plan import GIVEN, Plan
+from caveat.synthesis.plan_words import methods_of
 from caveat.table import Table
 from caveat.table.align import recode_to
 
@@ -99,10 +100,14 @@ class Model:
     cleared: tuple[Published, ...] = ()
     log_choice: float = 0.0
 
-    def __repr__(self) -> str:
-        methods = Counter(entry.settings.method for entry in self.plan.columns.values())
-        how = ", ".join(f"{count} {method}" for method, count in methods.items())
-        return f"<Model: {self.n_rows:,} original records, {len(self.columns)} columns ({how})>"
+    def _summary(self) -> Summary:
+        plan, how = self.plan._summary(), methods_of(self.plan.columns)
+        title = f"Model: {self.n_rows:,} original records, {len(self.columns)} columns ({how})"
+        note = "It holds values of original records: as confidential as they are."
+        return plan._replace(title=title, notes=(*plan.notes, note))
+
+    __repr__ = in_short
+    _repr_html_ = on_page
 
     def sample(self, rows: int | None = None, copies: int = 1, threads: int | None = None) -> Any:
         """Draw synthetic copies as frames of the kind that came in.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from caveat.errors import CaveatError
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.synthesis._plan_checks import (
     DIAL,
     GIVEN,
@@ -34,6 +35,7 @@ from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import Grid
 from caveat.synthesis.leaving_out import said_about
 from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
+from caveat.synthesis.method_names import our_method
 from caveat.synthesis.methods import METHODS, Settings
 from caveat.synthesis.methods.ipf import margins_of
 from caveat.synthesis.options import (
@@ -43,6 +45,7 @@ from caveat.synthesis.options import (
     single_columns,
     visit_order,
 )
+from caveat.synthesis.plan_words import described, summary_of
 from caveat.synthesis.predictors import all_that_fit, derived_last, usual_method
 from caveat.synthesis.public import weight_unit, with_grids, with_guards
 from caveat.synthesis.rules import Fixed, Order, parse_rule
@@ -81,7 +84,7 @@ class ColumnPlan:
     grid: Grid | None = field(default=None, repr=False)  # may hold ends that are somebody's
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A complete, checked plan for a table.
 
@@ -121,11 +124,22 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
 
+    def _summary(self) -> Summary:
+        return summary_of(self.columns, self.remarks)
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each column, in the order in which they are drawn."""
+        _, header, rows, _ = self._summary()
+        return frame_of(dict(zip(header, zip(*rows, strict=True), strict=True)), backend)
+
     def __str__(self) -> str:
         width = max(map(len, self.columns), default=0)
         lines = []
         for name, entry in self.columns.items():
-            lines.append(f"{name:<{width}}  {_describe(entry)}")
+            lines.append(f"{name:<{width}}  {described(entry)}")
         lines += [] if self.margins is None else [str(self.margins)]
         lines += [f"rule: {rule}" for rule in self.rules]
         if self.choice is not None:
@@ -135,23 +149,6 @@ class Plan:
         if self.weights:
             lines.append(f"weights: {self.weights} (the output needs none)")
         return "\n".join([*lines, *(f"note: {remark}" for remark in self.remarks)])
-
-
-def _describe(entry: ColumnPlan) -> str:
-    settings, usual = entry.settings, Settings()
-    if settings.method == "derived":
-        return f"derived: {settings.formula}"
-    changed = [
-        f"{name} {getattr(settings, name)}"
-        for name in SETTINGS[1:]
-        if getattr(settings, name) != getattr(usual, name)
-    ]
-    if entry.special:
-        changed.append(f"special {', '.join(map(str, entry.special))}")
-    if entry.grid is not None:
-        changed.append(str(entry.grid))
-    source = f" from {', '.join(entry.predictors)}" if entry.predictors else ""
-    return settings.method + source + (f" ({'; '.join(changed)})" if changed else "")
 
 
 def make_plan(
@@ -342,6 +339,7 @@ def _column_plan(
     public = ("range", "scale", "bins", "levels")
     refuse_unknown(given, (*SETTINGS, "predictors", "special", *public), name)
     settings = _settings({k: v for k, v in given.items() if k in SETTINGS}, name)
+    settings = replace(settings, method=our_method(settings.method, column, name, remarks))
     choices = [method for method in (*METHODS, *WITHOUT_MODEL) if method != GIVEN]
     if settings.method not in choices:
         raise CaveatError(

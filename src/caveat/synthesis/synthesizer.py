@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,16 +46,34 @@ class Synthesizer:
         Columns fitted at the same time; all cores by default. The result does not depend on it.
     anyway
         Whether a table is synthesised that is too small to hide anybody.
-    **options
-        The plan: ``order``, ``keep``, ``drop``, ``method`` (guarded trees by default; "cart" is
-        synthpop's), ``guard`` and the numbers behind it, ``minbucket``, ``minsplit``, ``cp``,
-        ``prune``, ``max_depth``, ``smoothing`` and ``proper`` of plain trees, ``special``,
-        ``derived``, ``predictors``, ``rules``, ``strata``, ``weights``, and ``columns`` with
-        settings of single columns. See :func:`caveat.synthesis.make_plan`. ``groups`` names the
-        column that says which rows belong together: whole households are made then, with fresh
-        keys. See :func:`caveat.synthesis.linked.groups.plan_groups`. ``epsilon`` and ``delta``, or
-        ``poisson``, ask for a guarantee (method "margins", every column declared); ``budget`` says
-        where it is written down, see :class:`caveat.privacy.Budget`.
+    order, keep, drop
+        The visit sequence (columns that are not named follow as they stand); columns that stay
+        although they seem to name people; columns that are left out.
+    method
+        "guarded" trees by default; "cart" is synthpop's. See ``docs/methods.md`` for the others.
+    columns
+        Settings of single columns: ``{"income": {"method": "normrank"}}``.
+    predictors
+        What columns are drawn from: "all" earlier ones, "auto" (the strongest ones, chosen), how
+        many, or a mapping of columns to lists.
+    special, derived, rules
+        Values that are modelled apart; columns that are computed; what must hold in the output.
+    strata, weights
+        The column, or columns, within whose levels all others are modelled apart; the column of
+        survey weights.
+    groups
+        The column that says which rows belong together: whole households are made then, with
+        fresh keys. See :func:`caveat.synthesis.linked.groups.plan_groups`.
+    guard, temperature, smallest, backoff, floor, depth
+        How strongly guarded trees hide single records ("light", "standard", "strong"), and the
+        numbers behind it; see :class:`caveat.tree.guarded.Guard`.
+    minbucket, minsplit, cp, prune, max_depth, smoothing, proper, trees
+        Settings of plain trees and forests; see :class:`caveat.synthesis.methods.Settings`.
+    within, margins, pseudo_count, formula, clearing
+        Settings of single methods: nested, ipf and margins, saturated, models with a formula.
+    epsilon, delta, poisson, budget
+        Ask for a guarantee (method "margins", every column declared); the budget says where it is
+        written down, see :class:`caveat.privacy.Budget`.
 
     Examples
     --------
@@ -71,11 +89,65 @@ class Synthesizer:
         seed: int | None = None,
         threads: int | None = None,
         anyway: bool = False,
-        **options: Any,
+        order: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
+        drop: Sequence[str] | None = None,
+        method: str | None = None,
+        columns: Mapping[str, Mapping[str, Any]] | None = None,
+        predictors: str | int | Mapping[str, Sequence[str]] | None = None,
+        special: Mapping[str, Sequence[Any]] | None = None,
+        derived: Mapping[str, Any] | None = None,
+        rules: Sequence[str] | None = None,
+        strata: str | Sequence[str] | None = None,
+        weights: str | None = None,
+        groups: Any = None,
+        guard: str | None = None,
+        temperature: float | None = None,
+        smallest: float | None = None,
+        backoff: float | None = None,
+        floor: float | None = None,
+        depth: int | None = None,
+        minbucket: int | None = None,
+        minsplit: int | None = None,
+        cp: float | None = None,
+        prune: bool | None = None,
+        max_depth: int | None = None,
+        smoothing: str | None = None,
+        proper: bool | None = None,
+        trees: int | None = None,
+        within: str | None = None,
+        margins: Sequence[Sequence[str]] | None = None,
+        pseudo_count: float | None = None,
+        formula: str | None = None,
+        clearing: Mapping[str, Any] | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        poisson: float | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        self.seed = seed
-        self.threads = threads
-        self.anyway = anyway
+        given = {name: value for name, value in locals().items() if value is not None}
+        for name in ("self", "seed", "threads", "anyway"):
+            given.pop(name, None)
+        self._take(given, seed, threads, anyway)
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+        threads: int | None = None,
+        anyway: bool = False,
+    ) -> Synthesizer:
+        """Return the synthesiser for the options of a specification."""
+        made = cls.__new__(cls)
+        made._take(dict(options), seed, threads, anyway)
+        return made
+
+    def _take(
+        self, options: dict[str, Any], seed: int | None, threads: int | None, anyway: bool
+    ) -> None:
+        self.seed, self.threads, self.anyway = seed, threads, anyway
         self.groups = options.pop("groups", None)
         self.budget = options.pop("budget", None)
         if self.budget is not None and not isinstance(self.budget, Budget):
@@ -85,6 +157,10 @@ class Synthesizer:
                 do='write Budget("ledger.jsonl", "survey") (caveat.privacy)',
             )
         self.options = options
+
+    def __repr__(self) -> str:
+        seed = "a seed drawn at random" if self.seed is None else f"seed {self.seed}"
+        return f"<Synthesizer: {', '.join([seed, *self.options])}>"
 
     def plan(self, data: Any) -> Any:
         """Return the plan for a table, or for linked ones, without carrying it out."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.showing import Summary, on_page
 from caveat.table.column import Column
 
 __all__ = ["Table", "concat"]
@@ -72,6 +73,16 @@ class Table:
         return self.names == other.names and all(self[name] == other[name] for name in self)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _summary(self) -> Summary:
+        rows = [
+            (name, str(column.kind), len(column.levels), int(column.is_missing.sum()), column.label)
+            for name, column in self.columns.items()
+        ]
+        title = f"Table: {self.n_rows:,} rows, {len(self.columns)} columns"
+        return Summary(title, ("column", "kind", "levels", "missing", "label"), rows)
+
+    _repr_html_ = on_page
 
     def __repr__(self) -> str:
         shown = list(self.columns.items())[:SHOWN]

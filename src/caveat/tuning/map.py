@@ -12,6 +12,7 @@ from caveat.errors import CaveatError
 from caveat.generators import Setting
 from caveat.generators.ours import OF_TREES
 from caveat.seeds import child_seed
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.spec.question import Question
 from caveat.table import Table
 from caveat.tuning.bench import Point, Workbench, badness, measure_settings
@@ -67,22 +68,43 @@ class RiskUtilityMap:
             for method, line in zip(methods, lines, strict=True)
         ]
 
-    def to_frame(self) -> dict[str, list[Any]]:
+    def _summary(self) -> Summary:
+        names = self.question.measures
+        rows = [
+            (str(p.setting), *(mean for name in names for mean in (p.mean(name), p.worst(name))))
+            for p in self.points
+        ]
+        header = ("setting", *(text for name in names for text in (name, f"{name}, worst")))
+        return Summary(f"RiskUtilityMap: {len(rows)} settings, {len(names)} measures", header, rows)
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row per setting: mean, worst and standard deviation of each measure."""
         columns: dict[str, list[Any]] = {"setting": [str(p.setting) for p in self.points]}
         for name in self.question.measures:
             columns[name] = [p.mean(name) for p in self.points]
             columns[f"{name}, worst seed"] = [p.worst(name) for p in self.points]
             columns[f"{name}, sd"] = [p.spread(name) for p in self.points]
-        return columns
+        return frame_of(columns, backend)
 
-    def chart(self, risk: str, utility: str, limit: float | None = None) -> Any:
+    def plot(self, risk: str = "", utility: str = "", limit: float | None = None) -> Any:
         """Draw risk against utility; the mouse shows the setting.
 
-        A line joins the best ones, or the settings of each method if there are several.
+        A line joins the best ones, or the settings of each method if there are several. The first
+        measure of each kind is drawn unless others are named.
         """
         from caveat.tuning._chart import map_chart
 
+        kinds = [self.question.of_kind("utility"), list(self.question.measures)]
+        utility = utility or next(iter(kinds[0]), "")
+        risk = risk or next((name for name in kinds[1] if name not in kinds[0]), "")
+        if not risk or not utility:
+            raise CaveatError(
+                "a map needs a measure of risk and one of utility",
+                do="measure both, or name them: plot(risk, utility)",
+            )
         return map_chart(self, risk, utility, limit)
 
 

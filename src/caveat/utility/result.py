@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.risk.measure import Measure
 from caveat.risk.measurement import Measurement
+from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.associations import Associations
 from caveat.utility.entries.associations import associations_of
@@ -132,7 +132,57 @@ class Utility:
     models: tuple[ModelComparison, ...]
     control_rows: int | None
 
-    __repr__ = without_values
+    def _summary(self) -> Summary:
+        rows = [
+            (r.measure.says, r.label, r.value, r.references.resample, BEST[r.measure.name])
+            for r in self.results
+        ]
+        copies = "one copy" if len(self.pairs) == 1 else f"{len(self.pairs)} copies"
+        title = f"Utility: {len(rows)} measures of {copies} of {self.first.n_synthetic:,} rows"
+        header = ("what it says", "measure", "value", "by sampling error alone", "best")
+        return Summary(title, header, rows, (*self.warnings, *self.remarks))
+
+    __repr__ = in_short
+    _repr_html_ = on_page
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return one row for each measure as a pandas or polars frame."""
+        found = [(r, r.measurement) for r in self.results]
+        columns = {
+            "measure": [r.label for r, _ in found],
+            "family": [r.measure.family for r, _ in found],
+            "says": [r.measure.says for r, _ in found],
+            "value": [m.value for _, m in found],
+            "low": [m.interval and m.interval[0] for _, m in found],
+            "high": [m.interval and m.interval[1] for _, m in found],
+            "resample": [r.references.resample for r, _ in found],
+            "second_copy": [r.references.second_copy for r, _ in found],
+            "control": [r.references.control for r, _ in found],
+            "best": [BEST[r.measure.name] for r, _ in found],
+            "unit": [r.measure.unit for r, _ in found],
+        }
+        return frame_of(columns, backend)
+
+    def plot(self, what: str = "distributions") -> Any:
+        """Draw the first copy beside the original as an Altair chart.
+
+        Parameters
+        ----------
+        what
+            "distributions" of all variables, "two-way" tables, or "correlations".
+        """
+        from caveat.utility.charts import correlation_difference, distributions, two_way
+
+        if what == "distributions":
+            return distributions(self.first)
+        if what == "two-way":
+            return two_way(self.tables(2), self.tables(1))
+        if what == "correlations":
+            return correlation_difference(self.associations)
+        raise CaveatError(
+            f"{what!r} is no chart of a comparison",
+            do="choose distributions, two-way or correlations",
+        )
 
     def __getitem__(self, label: str) -> Result:
         for result in self.results:

@@ -1,0 +1,91 @@
+"""How results are shown where people work: one line, a small table in a notebook, a frame.
+
+A class says in ``_summary`` what it is and what a notebook shows of it. Notebooks are saved with
+their output and sent about: as in ``repr``, no value of the data is shown unasked. Frames are asked
+for, and hold what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from caveat.errors import CaveatError
+
+__all__ = ["Summary", "frame_of", "in_short", "on_page"]
+
+MOST_ROWS = 60
+
+
+class Summary(NamedTuple):
+    """What is shown of a result.
+
+    Attributes
+    ----------
+    title
+        What it is, in one line.
+    header, rows
+        A table; texts stand left, numbers right.
+    notes
+        Sentences below it.
+    """
+
+    title: str
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    notes: Sequence[str] = ()
+
+
+def in_short(instance: Any) -> str:
+    """Return one line about a result; meant to be its ``__repr__``.
+
+    Examples
+    --------
+    >>> class Answer:
+    ...     _summary = lambda self: Summary("Answer: 2 of 4 limits are met")
+    ...     __repr__ = in_short
+    >>> Answer()
+    <Answer: 2 of 4 limits are met>
+    """
+    return f"<{instance._summary().title}>"
+
+
+def on_page(instance: Any) -> str:
+    """Return a result as a small table of a notebook; meant to be its ``_repr_html_``."""
+    title, header, rows, notes = instance._summary()
+    lines = [f"<p><strong>{escape(title)}</strong></p>"]
+    if rows:
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST_ROWS])
+        lines.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    if len(rows) > MOST_ROWS:
+        lines.append(f"<p>… {len(rows) - MOST_ROWS:,} more: see <code>to_frame()</code></p>")
+    lines += [f"<p>{escape(note)}</p>" for note in notes]
+    return f"<div>{''.join(lines)}</div>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str) or value is None:
+        return f'<td style="text-align:left">{escape(value or "")}</td>'
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return f'<td style="text-align:right">{shown}</td>'
+
+
+def frame_of(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
+    """Return columns of a result as a pandas or polars frame.
+
+    Examples
+    --------
+    >>> frame_of({"record": [0, 1], "posterior": [0.5, 0.9]}, "polars").shape
+    (2, 2)
+    """
+    if backend == "polars":
+        import polars as pl
+
+        return pl.DataFrame(dict(columns), strict=False)
+    if backend != "pandas":
+        raise CaveatError(f"there is no frame of kind {backend!r}", do="choose pandas or polars")
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns))

@@ -1,0 +1,30 @@
+"""What the commands share: progress where no terminal shows it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from caveat.cli import console
+
+
+def test_a_log_gets_a_line_from_time_to_time(monkeypatch, capsys):
+    monkeypatch.setattr(console, "EVERY", 0.05)
+    with console.progress() as bar:
+        task = bar.add_task("fitting", total=4)
+        bar.advance(task, 1)
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert 2 <= len(lines) <= 7
+    assert lines[0].startswith("fitting: 25 %")
+
+
+@pytest.mark.parametrize("how", ["short", "disabled", "done"])
+def test_no_line_where_nothing_is_to_be_said(monkeypatch, capsys, how: str):
+    monkeypatch.setattr(console, "EVERY", 0.05 if how != "short" else 10.0)
+    with console.progress(disable=how == "disabled") as bar:
+        task = bar.add_task("fitting", total=1)
+        bar.advance(task, 1 if how == "done" else 0.5)
+        time.sleep(0.15)
+    assert capsys.readouterr().err == ""

@@ -56,8 +56,10 @@ by.",
 audit = caveat.audit(table, release, keys=["sex", "age", "region"], targets=["income"])
 audit.plot()
 """,
-    'audit.to_frame().query(\'measure in ["repU", "DiSCO"]\')[["measure", "value",
-"baseline"]]',
+    """
+frame = audit.to_frame()
+frame[frame["measure"].isin(["repU", "DiSCO"])][["measure", "value", "baseline"]]
+""",
     """Then the attacker who knows the generator and everybody else. For our own trees she is
 computed exactly: once for all records, once for one of them.""",
     """

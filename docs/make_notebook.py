@@ -1,6 +1,7 @@
 """Run the example notebook from top to bottom and write it with what came out.
 
-``python docs/make_notebook.py`` (needs ``pip install "caveat[docs]"``).
+``pip install nbclient ipykernel``, then ``python docs/make_notebook.py``: Jupyter itself runs it,
+so that nothing else of the project needs Jupyter.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ import caveat
 
 alt.renderers.enable("png")  # pictures without the network
 warnings.simplefilter("ignore", caveat.CaveatWarning)
-table = caveat.datasets.survey(rows=1000)  # nobody lives in it; caveat.read("file.sav") reads
-yours
+table = caveat.datasets.survey(rows=1000)  # or your own: caveat.read("file.sav")
 table
 """,
     "## Look\n\nWhat has to be decided before anything is synthesised.",
@@ -50,8 +50,9 @@ model = synthesizer.fit(table)
 release = model.sample()
 model
 """,
-    "## What it gives away\n\nFirst the usual measures, each beside what it is to be judged
-by.",
+    """## What it gives away
+
+First the usual measures, each beside what it is to be judged by.""",
     """
 audit = caveat.audit(table, release, keys=["sex", "age", "region"], targets=["income"])
 audit.plot()
@@ -67,8 +68,8 @@ members = caveat.membership(table, release, generator=model)
 members
 """,
     """
-one = caveat.posterior(table, release, record=members.worst, unknown=["satisfied"],
-generator=model)
+worst = members.worst
+one = caveat.posterior(table, release, worst, unknown=["satisfied"], generator=model)
 one
 """,
     "## What analysts can still do",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.synthesis.options import parents_first, single_columns, visit_order
+from caveat.synthesis.options import one_stratum, parents_first, single_columns, visit_order
 from caveat.table import Table
 
 TABLE = Table.from_frame({name: [1, 2] for name in "abcdw"})
@@ -43,3 +43,9 @@ def test_the_order_is_what_is_named_then_the_rest_the_stratum_first():
 def test_parents_take_the_places_of_their_block():
     assert parents_first(list("abcd"), {"d": (), "b": ("d",)}) == ["a", "d", "c", "b"]
     assert parents_first(list("abcd"), {}) == list("abcd")
+
+
+def test_strata_may_stand_in_a_list_and_are_one_column():
+    assert one_stratum("sex") == one_stratum(["sex"]) == one_stratum(("sex",)) == "sex"
+    with pytest.raises(CaveatError, match="strata is one column, and 2 are named; name one"):
+        one_stratum(["sex", "region"])

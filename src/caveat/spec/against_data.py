@@ -142,7 +142,8 @@ def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
             yield ("synthesis", key, i), name
     for key in ("strata", "weights", "within"):
         if given.get(key):
-            yield ("synthesis", key), given[key]
+            names = [given[key]] if isinstance(given[key], str) else given[key]
+            yield from ((("synthesis", key), name) for name in names)
     for key in ("special", "derived", "predictors", "columns"):
         told = given.get(key, {})
         for name in told if isinstance(told, Mapping) else ():

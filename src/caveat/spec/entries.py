@@ -88,7 +88,8 @@ SYNTHESIS = Group(
                        "Columns that follow from others.", otherwise="none"),
         "rules": Key(Many(TEXT, "rules"), "What must hold in every synthetic record.",
                      otherwise="none"),
-        "strata": Key(TEXT, "Column within whose levels all others are modelled apart.",
+        "strata": Key(NAME_OR_NAMES,
+                      "Column within whose levels all others are modelled apart.",
                       otherwise="none"),
         "weights": Key(TEXT, "Column of survey weights; it is not released.", otherwise="none"),
         "epsilon": Key(Number(0, above=True), "The ε of a guarantee (margins, all columns "

@@ -11,7 +11,14 @@ from caveat.synthesis._plan_checks import named
 from caveat.synthesis.leaving_out import refuse_both
 from caveat.table import Table
 
-__all__ = ["kept", "parents_first", "refuse_unknown", "single_columns", "visit_order"]
+__all__ = [
+    "kept",
+    "one_stratum",
+    "parents_first",
+    "refuse_unknown",
+    "single_columns",
+    "visit_order",
+]
 
 
 def refuse_unknown(
@@ -66,6 +73,21 @@ def _derivation(value: Any, name: str) -> dict[str, Any]:
         where=f"synthesis, derived, {name}",
         do='write "weight / 2" or { lookup = "age" }',
         entry=("derived", name),
+    )
+
+
+def one_stratum(given: Any) -> str:
+    """Return the column of strata, which may stand alone in a list as synthpop's users write it."""
+    if isinstance(given, str):
+        return given
+    names = list(given)
+    if len(names) == 1:
+        return str(names[0])
+    raise CaveatError(
+        f"strata is one column, and {len(names)} are named",
+        where="synthesis, strata",
+        do="name one, and the others first in order: trees split by them where it matters",
+        entry=("strata",),
     )
 
 

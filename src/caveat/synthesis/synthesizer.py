@@ -21,6 +21,7 @@ from caveat.synthesis.linked.plan import LinkedPlan, make_linked_plan
 from caveat.synthesis.margins.guaranteed import fit_private, plan_private
 from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import Model, written
+from caveat.synthesis.options import one_stratum
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
 from caveat.synthesis.spread import fit_on
@@ -148,6 +149,8 @@ class Synthesizer:
         self, options: dict[str, Any], seed: int | None, threads: int | None, anyway: bool
     ) -> None:
         self.seed, self.threads, self.anyway = seed, threads, anyway
+        if "strata" in options:
+            options["strata"] = one_stratum(options["strata"])
         self.groups = options.pop("groups", None)
         self.budget = options.pop("budget", None)
         if self.budget is not None and not isinstance(self.budget, Budget):

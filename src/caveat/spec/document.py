@@ -74,8 +74,7 @@ class Document:
         table
             The table of entries, if it is not the one that knows every room.
         """
-        if table is None:
-            from caveat.spec.entries import SPECIFICATION as table  # noqa: N811 - loads every room
+        table = _table() if table is None else table
         if sections is None:
             whole = table if "tables" not in self.content else _without_data(table)
             self.refuse(whole.problem(self.content, ()))
@@ -134,6 +133,13 @@ class Document:
         inside = [part for part in self.lines if part[: len(entry)] == entry and part != entry]
         fitting = (part for part in inside if part[-len(named) :] == named)
         return min(fitting, key=len, default=entry)
+
+
+def _table() -> Group:
+    """Return the table of entries; it knows, and loads, every room."""
+    from caveat.spec.entries import SPECIFICATION
+
+    return SPECIFICATION
 
 
 def _without_data(table: Group) -> Group:

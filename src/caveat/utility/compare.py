@@ -176,6 +176,8 @@ def compare_pairs(
         )
         for pair, who in zip(aligned, members, strict=True)
     )
+    for pair in pairs[1:]:
+        pair.with_original_of(pairs[0])
     jobs = _jobs(measures, models, targets, rules, pairs)
     others = reference_pairs(pairs, resamples, seed)
     results = []

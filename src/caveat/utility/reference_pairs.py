@@ -36,6 +36,7 @@ def reference_pairs(
         else:
             rows = generator.choice(n, n, p=weights / n)
         pair = _against(first, original, original.take(rows), weights, drawn)
+        pair.with_original_of(first)
         pair.twin = found["resample"][0] if resample else None
         found["resample"].append(pair)
     if len(pairs) > 1:

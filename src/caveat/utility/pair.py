@@ -80,6 +80,8 @@ class WeightedPair(Pair):
         What among it puts in doubt that the tables belong together.
     twin
         A pair that was drawn in the same way, if there is one.
+    model_rows
+        Rows of each table that models are fitted to; None for the usual number.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class WeightedPair(Pair):
             )
         self.weights = None if weights is None else weights * (len(weights) / weights.sum())
         self.twin: WeightedPair | None = None
+        self.model_rows: int | None = None
         self._memory: dict[Hashable, Any] = {}
         self._of_original: dict[Hashable, Any] = {}
 

@@ -1,14 +1,23 @@
-"""Write release-spec.md from the table of entries: python docs/make_release_spec.py."""
+"""Write release-spec.md from the table of entries: python docs/make_release_spec.py.
+
+Also the files from which the command line knows entries and attacks without loading them.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from caveat.attack.registry import ATTACKS
+from caveat.cli.attack import form_of as of_attack
 from caveat.protect.pipeline import PROTECTIONS, arguments_of
 from caveat.spec._kinds import Choice, Either, EntryKind, Group, Key, Many, Named
 from caveat.spec.entries import SPECIFICATION
 from caveat.spec.settings import PUBLIC
+from caveat.spec.stored import form_of
+
+ROOMS = Path(__file__).parents[1] / "src" / "caveat"
 
 HEAD = """\
 # The release specification
@@ -231,5 +240,22 @@ def _protections() -> str:
     return "".join(rows) + "\nWhat they do and when to trust them: [Protections](protect.md).\n\n"
 
 
+def known() -> dict[Path, str]:
+    """Return the files that say what can be known without loading the rooms."""
+    content = {
+        ROOMS / "spec" / "entries.json": form_of(SPECIFICATION.keys),
+        ROOMS / "cli" / "attacks.json": {name: of_attack(a) for name, a in ATTACKS.items()},
+    }
+    return {path: _lines(forms) for path, forms in content.items()}
+
+
+def _lines(forms: dict[str, Any]) -> str:
+    """Return JSON with a line for each of the outermost names."""
+    lines = [f"{json.dumps(n)}: {json.dumps(f, ensure_ascii=False)}" for n, f in forms.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 if __name__ == "__main__":
+    for path, text in known().items():
+        path.write_text(text, encoding="utf-8")
     Path(__file__).with_name("release-spec.md").write_text(page(), encoding="utf-8")

@@ -65,6 +65,14 @@ def test_summary_json_and_charts(files: Path) -> None:
     assert len(names) == 15
 
 
+def test_models_on_some_of_the_rows(files: Path) -> None:
+    code, text = run(files / "original.csv", files / "first.csv", "--model-rows", 100)
+    assert code == 0
+    plain = " ".join(text.split())
+    assert "pMSE: on 100 of 400 original and 100 of 400 synthetic rows, drawn at random" in plain
+    assert run(files / "original.csv", files / "first.csv", "--model-rows", 99)[0] == 2
+
+
 def test_json_to_the_screen_is_nothing_but_json(files: Path) -> None:
     code, text = run(files / "original.csv", files / "first.csv", "--json", "-")
     assert code == 0

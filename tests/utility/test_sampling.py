@@ -7,11 +7,13 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from caveat.errors import CaveatError
 from caveat.table import Table
 from caveat.utility import WeightedPair, compare, permutation_null, sampling
 from caveat.utility import propensity as propensity_of
 from caveat.utility.associations import _cramer
 from caveat.utility.detection import detection
+from caveat.utility.propensity import Null
 from caveat.utility.sampling import auc_error, pmse_error, sample_of
 
 MODELS = ("pMSE", "S_pMSE", "S_pMSE logit", "detection AUC")
@@ -51,6 +53,46 @@ def test_a_sample_is_the_same_rows_each_time(monkeypatch: pytest.MonkeyPatch) ->
     # A table that is small enough stays whole beside one that is not.
     uneven = sample_of(WeightedPair.of(original, release.take(range(150))))
     assert (uneven.n_original, uneven.n_synthetic) == (200, 150)
+
+
+def test_somebody_says_how_many_rows_models_get() -> None:
+    found = compare(*tables(1000), model_rows=150)
+    for name in MODELS:
+        (note,) = found[name].measurement.notes
+        assert (note.parameters["ours"], note.parameters["all_ours"]) == (150, 1000)
+    assert found.first.model_rows == 150
+    whole = compare(*tables(1000))
+    assert found["k-marginal"].value == whole["k-marginal"].value
+    with pytest.raises(CaveatError, match="models cannot be fitted to 99 rows; take 100 or more"):
+        compare(*tables(1000), model_rows=99)
+
+
+def test_groups_and_reference_values_get_as_many_rows() -> None:
+    homes = {"home": [i // 2 for i in range(800)], "x": [i % 7 for i in range(800)]}
+    names = ["pMSE", "pMSE joined"]
+    found = compare(homes, homes, groups="home", measures=names, model_rows=120, resamples=1)
+    assert [found[name].measurement.n for name in names] == [240, 240]
+
+
+def test_resamples_of_a_large_table_share_their_permutations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = []
+    original, release = tables(300)
+
+    def counted(pair: WeightedPair, **more: int) -> Null:
+        drawn.append(pair)
+        return permutation_null(pair, **more)
+
+    monkeypatch.setattr(
+        import_module("caveat.utility.entries.general"), "permutation_null", counted
+    )
+    apart = compare(original, release, measures=["S_pMSE"])
+    assert len(drawn) == 4  # the release and three resamples
+    monkeypatch.setattr(sampling, "TWIN_ROWS", 299)
+    together = compare(original, release, measures=["S_pMSE"])
+    assert len(drawn) == 6
+    assert together["S_pMSE"].value == apart["S_pMSE"].value  # the release has its own
 
 
 def test_groups_are_drawn_whole_and_weights_go_with_their_rows(
@@ -131,6 +173,7 @@ def test_the_null_is_the_same_for_any_number_of_threads(monkeypatch: pytest.Monk
 def test_counting_all_cells_and_those_that_occur_is_the_same(weights, monkeypatch) -> None:
     rng = np.random.default_rng(2)
     a, b = rng.integers(0, 20, (2, 200))
-    dense = _cramer(a, b, weights)
+    sizes = [np.bincount(codes, weights) for codes in (a, b)]
+    dense = _cramer(a, b, weights, *sizes)
     monkeypatch.setattr(import_module("caveat.utility.associations"), "DENSE_CELLS", 0)
-    assert _cramer(a, b, weights) == dense
+    assert _cramer(a, b, weights, *sizes) == dense

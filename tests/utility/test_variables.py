@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -139,3 +140,19 @@ def test_principal_components() -> None:
     assert min(first, second) > 0.3
     same = pca_ks(WeightedPair.of(ours, ours))
     assert same == [0, 0]
+
+
+def test_pieces_of_rows_give_the_same_associations_and_components(
+    people: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = people.take(np.random.default_rng(3).integers(0, len(people), len(people)))
+    whole = association_matrix(people), pca_ks(WeightedPair.of(people, other))
+    monkeypatch.setattr(import_module("caveat.utility.associations"), "PIECE", 37)
+    assert association_matrix(people) == pytest.approx(whole[0], abs=1e-13, nan_ok=True)
+    assert pca_ks(WeightedPair.of(people, other)) == pytest.approx(whole[1], abs=2 / len(people))
+    weights = np.linspace(0.5, 1.5, len(people))
+    weighted = pca_ks(WeightedPair.of(people, other, weights))
+    assert weighted != pytest.approx(whole[1], abs=1e-9)
+    monkeypatch.setattr(import_module("caveat.utility.associations"), "PIECE", len(people))
+    again = pca_ks(WeightedPair.of(people, other, weights))
+    assert again == pytest.approx(weighted, abs=2 / len(people))

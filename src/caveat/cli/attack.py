@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
+from importlib.resources import files
 from inspect import Parameter, Signature
+from json import loads
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,26 +17,41 @@ from typer.main import get_command
 
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader, column_numbers
+from caveat.errors import CaveatError
 from caveat.table.atomic import check_outputs
 
 if TYPE_CHECKING:
     from caveat.attack.entry import Attack, Option
 
-__all__ = ["attack_app"]
+__all__ = ["attack_app", "form_of", "known_attacks"]
 
 
-# What each says about itself in the registry, so that they can be listed without loading them.
-NAMES = {
-    "strong": "knows the generator and all other records: an exact bound",
-    "simulated": "runs any generator with and without a record: membership",
-    "prediction": "trains models on the release to name what she wants to know",
-    "singling-out": "looks for descriptions that fit one person only",
-    "inference": "takes the secret of the nearest synthetic record",
-    "outliers": "links unusual people to the one synthetic record like them",
-    "linkability": "joins what two parties know about the same person",
-    "membership": "tells who was in the data, without knowing the generator",
-    "distances": "no attack: how near synthetic and original records lie",
-}
+REGISTRY = "caveat.attack.registry"
+
+
+def known_attacks() -> dict[str, Any]:
+    """Return what the commands of the attacks are made from, without loading the attacks.
+
+    ``attacks.json`` is written from the registry by ``docs/make_release_spec.py``. A program that
+    has loaded the registry may have added to it, and is given what is there.
+    """
+    if REGISTRY in sys.modules:
+        live = sys.modules[REGISTRY].ATTACKS
+        stored = {name: form_of(attack) for name, attack in live.items()}
+    else:
+        stored = loads(files("caveat.cli").joinpath("attacks.json").read_text("utf-8"))
+    for attack in stored.values():
+        attack["options"] = [SimpleNamespace(**option) for option in attack["options"]]
+    return {name: SimpleNamespace(**attack) for name, attack in stored.items()}
+
+
+def form_of(attack: Attack) -> dict[str, Any]:
+    """Return what `known_attacks` stores of an attack."""
+    return {
+        "name": attack.name, "does": attack.does, "attacker": attack.attacker,
+        "example": attack.example, "measures": [measure.name for measure in attack.measures],
+        "options": [asdict(option) for option in attack.options],
+    }  # fmt: skip
 
 
 class _Attacks(TyperGroup):
@@ -40,19 +60,21 @@ class _Attacks(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the attacks."""
         del ctx
-        return list(NAMES)
+        return list(known_attacks())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the attacks, and load none."""
-        listed = [TyperCommand(name=name, short_help=says) for name, says in NAMES.items()]
+        listed = [TyperCommand(name=n, short_help=a.does) for n, a in known_attacks().items()]
         TyperGroup(commands=listed).format_commands(ctx, formatter)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the subcommand of an attack; refuse what is none."""
         del ctx
-        from caveat.attack.registry import ATTACKS
-
-        return _command(ATTACKS[cmd_name])
+        known = known_attacks()
+        if cmd_name not in known:
+            choices = ", ".join(known)
+            raise CaveatError(f"there is no attack {cmd_name!r}", do=f"choose among {choices}")
+        return _command(known[cmd_name])
 
 
 attack_app = typer.Typer(
@@ -68,17 +90,19 @@ def _attack() -> None:
     """Keep the options of the attacks with the attacks."""
 
 
-def _command(attack: Attack) -> Any:
-    """Return the subcommand of an attack."""
+def _command(attack: Any) -> Any:
+    """Return the subcommand of an attack, which is loaded when it is carried out."""
 
     def command(**given: Any) -> None:
-        _run(attack, **given)
+        from caveat.attack.registry import ATTACKS
 
-    files = {"strong": STRONG_FILES, "simulated": SIMULATED_FILES}.get(attack.attacker, {})
+        _run(ATTACKS[attack.name], **given)
+
+    more_files = {"strong": STRONG_FILES, "simulated": SIMULATED_FILES}.get(attack.attacker, {})
     given = (
         (SIMULATED_ARGUMENTS if attack.attacker == "simulated" else FILES)
         | {option.name: _typed(option) for option in attack.options}
-        | files
+        | more_files
         | OUTPUTS
     )
     parameters = [
@@ -92,8 +116,8 @@ def _command(attack: Attack) -> Any:
     return get_command(alone)
 
 
-def _help(attack: Attack) -> str:
-    measures = ", ".join(measure.name for measure in attack.measures)
+def _help(attack: Any) -> str:
+    measures = ", ".join(attack.measures)
     return (
         f"{attack.does[0].upper()}{attack.does[1:]}.\n\n"
         f"Measures: {measures}. `caveat measures NAME` says what one cannot see.\n\n"
@@ -211,7 +235,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def _typed(option: Option) -> Typed:
+def _typed(option: Any) -> Typed:
     kind, more = KINDS[option.kind]
     flag = f"--{option.name.replace('_', '-')}"
     if option.kind == "whole":
@@ -223,7 +247,7 @@ def _typed(option: Option) -> Typed:
         words += f" [{option.otherwise}]"
     elif option.kind == "numbers by column":
         words += " Repeat it."
-    default = None if option.default in ((), {}) else option.default
+    default = None if option.default in ([], (), {}) else option.default
     return _given(kind, typer.Option(flag, help=words, **more), default)
 
 

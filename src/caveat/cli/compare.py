@@ -45,6 +45,14 @@ def compare(
         str | None,
         typer.Option(help="The key of groups (households …): their structure is measured too."),
     ] = None,
+    model_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=100,
+            help="Rows of each table that models are fitted to: larger ones are sampled for that. "
+            "Counts are over all.  [default: 50000]",
+        ),
+    ] = None,
     charts: Annotated[
         Path | None, typer.Option(help="A folder for charts as HTML, SVG and PNG.")
     ] = None,
@@ -78,6 +86,7 @@ def compare(
             control=outside,
             weights=weights or reader.synthesis.get("weights"),
             groups=groups or reader.groups,
+            model_rows=model_rows,
             progress=lambda step, share: bar.update(task, description=step, completed=share),
         )
     content = text_format.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -66,7 +67,9 @@ class Reader:
         given = {key: value for key, value in form.items() if value}
         if specification is None:
             return cls(form=given)
-        check_file(specification)
+        from caveat.spec.document import PARTS
+
+        check_file(specification, *PARTS)
         # The specification knows every room: seconds that `caveat --help` does not need.
         from caveat.spec.privacy import with_budget
         from caveat.spec.spec import Document, read_parts
@@ -123,11 +126,19 @@ class Reader:
             return read_into(work, path, schema=self.schema, partial=partial, **self.form)
 
 
-def check_file(specification: Path) -> None:
-    """Refuse a specification that is not there or no TOML, before the rooms are loaded for it."""
-    from caveat.spec.toml_file import read_toml
+def check_file(specification: Path, *sections: str) -> None:
+    """Refuse a wrong specification before the rooms are loaded for it.
 
-    read_toml(specification)
+    What is looked at are the entries of all sections, or of those that are named; what they mean
+    together, and whether the data fit, is found out later. A program that has loaded the attacks
+    may have added some: then the entries are left to the table that knows them.
+    """
+    from caveat.spec.document import Document
+    from caveat.spec.stored import stored_table
+
+    document = Document.read(specification)
+    if "caveat.attack.registry" not in sys.modules:
+        document.check(sections or None, stored_table())
 
 
 def seen_from(specification: Path, file: Path) -> str:

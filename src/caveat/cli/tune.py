@@ -48,7 +48,7 @@ def tune(
     outputs = [json_file, chart]
     check_outputs(outputs, force=force, inputs=[spec, data, memory])
     check_output(memory, force=True, inputs=[spec, data])
-    check_file(spec)
+    check_file(spec, "synthesis", "tune")
     from caveat.charts import save
     from caveat.spec.spec import Document, read_tune
     from caveat.tuning.tune import tune as run_tune

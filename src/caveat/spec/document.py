@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from caveat.errors import CaveatError, Mistakes
 from caveat.spec._kinds import Group, Problem, dotted
-from caveat.spec.entries import SPECIFICATION, WITHOUT_DATA
 from caveat.spec.lines import Entry, lines_of
 from caveat.spec.toml_file import read_toml
 
-__all__ = ["Document"]
+__all__ = ["PARTS", "Document"]
+
+PARTS = ("data", "columns", "groups", "tables", "synthesis", "privacy")
+"""What every command takes from a specification, whatever else stands there."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,25 @@ class Document:
         """Raise an error about an entry."""
         raise CaveatError(what, where=self.where(*entry), do=do)
 
-    def check(self, sections: Iterable[str] | None = None) -> None:
-        """Hold the content against the table: all, or some sections that need not be whole."""
+    def check(self, sections: Iterable[str] | None = None, table: Group | None = None) -> None:
+        """Hold the content against the table: all, or some sections that need not be whole.
+
+        Parameters
+        ----------
+        sections
+            Which; without it all, and those that must be there are missed.
+        table
+            The table of entries, if it is not the one that knows every room.
+        """
+        table = _table() if table is None else table
         if sections is None:
-            whole = SPECIFICATION if "tables" not in self.content else WITHOUT_DATA
+            whole = table if "tables" not in self.content else _without_data(table)
             self.refuse(whole.problems(self.content, ()))
             return
         found: list[Problem] = []
         for name in sections:
             if name in self.content:
-                kind = SPECIFICATION.keys[name].kind
+                kind = table.keys[name].kind
                 if isinstance(kind, Group) and name != "groups":
                     kind = kind.optional()
                 found += kind.problems(self.content[name], (name,))
@@ -128,3 +139,18 @@ class Document:
         inside = [part for part in self.lines if part[: len(entry)] == entry and part != entry]
         fitting = (part for part in inside if part[-len(named) :] == named)
         return min(fitting, key=len, default=entry)
+
+
+def _table() -> Group:
+    """Return the table of entries; it knows, and loads, every room."""
+    from caveat.spec.entries import SPECIFICATION
+
+    return SPECIFICATION
+
+
+def _without_data(table: Group) -> Group:
+    """Return the table of entries where ``[tables]`` names the files."""
+    data = table.keys["data"]
+    assert isinstance(data.kind, Group)
+    optional = replace(data, kind=data.kind.optional(), required=False)
+    return replace(table, keys={**table.keys, "data": optional})

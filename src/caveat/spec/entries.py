@@ -37,7 +37,6 @@ from caveat.utility import MEASURES as UTILITIES
 
 __all__ = [
     "CIRCUMSTANCES", "FORMATS", "REPORTS", "SCENARIO", "SPECIFICATION", "TUNE",
-    "WITHOUT_DATA",
 ]  # fmt: skip
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in writable())
@@ -372,9 +371,3 @@ SPECIFICATION = Group(
         "output": Key(OUTPUT, "What is written."),
     },
 )  # fmt: skip
-WITHOUT_DATA = replace(
-    SPECIFICATION,
-    keys={**SPECIFICATION.keys, "data": replace(SPECIFICATION.keys["data"], kind=DATA.optional(),
-                                                required=False)},
-)  # fmt: skip
-"""The same where ``[tables]`` names the files."""

@@ -16,7 +16,7 @@ from caveat.expressions import Expression
 from caveat.protect.pipeline import check_steps
 from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
-from caveat.spec.document import Document
+from caveat.spec.document import PARTS, Document
 from caveat.spec.limits import read_limits
 from caveat.spec.privacy import check_promise, refuse_fits, with_budget
 from caveat.spec.release_rows import Rows, population_of, read_rows
@@ -338,7 +338,7 @@ def read_parts(
 
     Other sections are not looked at. The data are None where no file is named.
     """
-    document.check(("data", "columns", "groups", "tables", "synthesis", "privacy"))
+    document.check(PARTS)
     content = document.content
     synthesis = content.get("synthesis", {})
     with Mistakes() as mistakes:

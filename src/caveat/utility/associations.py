@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
-from caveat.table import Table
+from caveat.table import Column, Table
 from caveat.utility.pair import WeightedPair
 from caveat.utility.weighting import Weights
 
@@ -19,6 +21,7 @@ __all__ = ["Associations", "association_matrix", "associations", "kendall_differ
 Floats = NDArray[np.float64]
 COMPONENTS = 5
 DENSE_CELLS = 1 << 16  # so many are counted at once even for few rows
+PIECE = 1 << 16  # rows that are turned into numbers at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +80,10 @@ def associations(pair: WeightedPair) -> Associations:
     >>> found.original.round(3).tolist()
     [[1.0, 1.0, 0.894], [1.0, 1.0, 0.894], [0.894, 0.894, 1.0]]
     """
-    return Associations(
-        pair.names,
-        association_matrix(pair.original, pair.weights),
-        association_matrix(pair.synthetic),
+    ours = pair.once_of_original(
+        "associations", lambda: association_matrix(pair.original, pair.weights)
     )
+    return Associations(pair.names, ours, association_matrix(pair.synthetic))
 
 
 def association_matrix(table: Table, weights: Weights = None) -> Floats:
@@ -92,40 +94,50 @@ def association_matrix(table: Table, weights: Weights = None) -> Floats:
     """
     names = table.names
     numbers = [i for i, n in enumerate(names) if table[n].kind.is_number]
+    others = [i for i in range(len(names)) if i not in numbers]
     matrix = np.full((len(names), len(names)), np.nan)
     np.fill_diagonal(matrix, 1.0)
-    values = _values(table, [names[i] for i in numbers])
     if numbers:
-        matrix[np.ix_(numbers, numbers)] = _pearson(values, weights)
-    others = [i for i in range(len(names)) if i not in numbers]
+        columns = [table[names[i]] for i in numbers]
+        matrix[np.ix_(numbers, numbers)] = _pearson(columns, weights)
     codes = {i: table[names[i]].compact().codes for i in others}
-    for i in others:
-        for k, j in enumerate(numbers):
-            matrix[i, j] = matrix[j, i] = _ratio(codes[i], values[:, k], weights)
+    for j in numbers if others else ():
+        ratio = _ratios(table[names[j]].cell_numbers, weights)
+        for i in others:
+            matrix[i, j] = matrix[j, i] = ratio(codes[i])
+    sizes = {i: np.bincount(codes[i], weights) for i in others}
     for i, j in combinations(others, 2):
-        matrix[i, j] = matrix[j, i] = _cramer(codes[i], codes[j], weights)
+        matrix[i, j] = matrix[j, i] = _cramer(codes[i], codes[j], weights, sizes[i], sizes[j])
     return matrix
 
 
-def _values(table: Table, names: list[str]) -> Floats:
-    """Return numbers with NaN for missing cells, one column per name."""
-    columns = [
-        np.append(table[n].numbers, np.full(len(table[n].missing), np.nan))[table[n].codes]
-        for n in names
-    ]
-    return np.column_stack(columns) if names else np.empty((table.n_rows, 0))
+def _pearson(columns: Sequence[Column], weights: Weights) -> Floats:
+    """Return Pearson correlations over the rows that both columns have, piece by piece."""
+    lookups = [np.append(c.numbers, np.full(len(c.missing), np.nan)) for c in columns]
+    size, rows = len(columns), len(columns[0])
 
+    def pieces() -> Iterator[tuple[Floats, NDArray[np.bool_], Weights]]:
+        for start in range(0, rows, PIECE):
+            here = slice(start, start + PIECE)
+            cells = [x[c.codes[here]] for x, c in zip(lookups, columns, strict=True)]
+            x = np.column_stack(cells)
+            yield x, np.isfinite(x), None if weights is None else weights[here]
 
-def _pearson(x: Floats, weights: Weights) -> Floats:
-    """Return Pearson correlations over the rows that both columns have."""
-    held = np.isfinite(x)
-    z = np.where(held, x - np.nanmean(np.where(held.any(axis=0), x, 0.0), axis=0), 0.0)
-    m = held.astype(np.float64)
-    mw, zw = (m, z) if weights is None else (m * weights[:, None], z * weights[:, None])
+    held_rows, total = np.zeros(size, np.int64), np.zeros(size)
+    for x, held, _ in pieces():
+        held_rows += held.sum(axis=0)
+        total += np.where(held, x, 0.0).sum(axis=0)
+    mean = total / np.maximum(held_rows, 1)
+    n, sums, squares, cross = (np.zeros((size, size)) for _ in range(4))
+    for x, held, w in pieces():
+        z, m = np.where(held, x - mean, 0.0), held.astype(np.float64)
+        mw, zw = (m, z) if w is None else (m * w[:, None], z * w[:, None])
+        n += mw.T @ m
+        sums += zw.T @ m
+        squares += (z**2).T @ mw
+        cross += zw.T @ z
     with np.errstate(invalid="ignore", divide="ignore"):
-        n = mw.T @ m
-        sums, squares = zw.T @ m, (z**2).T @ mw
-        cross = zw.T @ z - sums * sums.T / n
+        cross -= sums * sums.T / n
         spread = squares - sums**2 / n
         tiny = spread <= 1e-12 * np.maximum(squares, 1e-300)
         result = cross / np.sqrt(spread * spread.T)
@@ -133,38 +145,59 @@ def _pearson(x: Floats, weights: Weights) -> Floats:
     return np.clip(result, -1.0, 1.0)
 
 
-def _ratio(codes: NDArray[np.integer], values: Floats, weights: Weights) -> float:
-    """Return the correlation ratio η: the share of a number's spread between categories, rooted."""
+def _ratios(values: Floats, weights: Weights) -> Callable[[NDArray[np.integer]], float]:
+    """Return what gives the correlation ratio η of a number with the codes of a category.
+
+    It is the share of the number's spread that is between the categories, rooted.
+    """
     held = np.isfinite(values)
-    y, groups = values[held], codes[held]
-    w = None if weights is None else weights[held]
-    if not len(y):
-        return float("nan")
-    y = y - np.average(y, weights=w)
+    whole = bool(held.all())
+    y, w = (values, weights) if whole else (values[held], None)
+    if weights is not None and not whole:
+        w = weights[held]
+    if len(y):
+        y = y - np.average(y, weights=w)
+    weighed = y if w is None else w * y
     total = float((y**2 if w is None else w * y**2).sum())
-    size = np.bincount(groups, w)
-    if total <= 0 or np.count_nonzero(size) < 2:
-        return float("nan")
-    sums = np.bincount(groups, y if w is None else w * y)
-    between = float((sums[size > 0] ** 2 / size[size > 0]).sum())
-    return float(np.sqrt(min(1.0, between / total)))
+
+    def ratio(codes: NDArray[np.integer]) -> float:
+        if not total > 0:
+            return float("nan")
+        groups = codes if whole else codes[held]
+        size = np.bincount(groups, w)
+        if np.count_nonzero(size) < 2:
+            return float("nan")
+        sums = np.bincount(groups, weighed)
+        between = float((sums[size > 0] ** 2 / size[size > 0]).sum())
+        return float(np.sqrt(min(1.0, between / total)))
+
+    return ratio
 
 
-def _cramer(a: NDArray[np.integer], b: NDArray[np.integer], weights: Weights) -> float:
-    """Return Cramér's V, without correction for bias."""
-    rows, columns = int(a.max()) + 1, int(b.max()) + 1
+def _cramer(
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    weights: Weights,
+    sizes: NDArray[Any],
+    others: NDArray[Any],
+) -> float:
+    """Return Cramér's V, without correction for bias; the last two are how often codes occur."""
+    rows, columns = len(sizes), len(others)
     if min(rows, columns) < 2:
         return float("nan")
     # Only cells that occur: the full table of two long factors would not fit into memory.
-    joint = a.astype(np.int64) * columns + b
+    joint = a.astype(np.int64)
+    joint *= columns
+    joint += b
     if rows * columns <= max(DENSE_CELLS, len(a)):
-        cells = np.flatnonzero(np.bincount(joint))
-        counts = np.bincount(joint, weights)[cells]
+        counts = np.bincount(joint, weights)
+        cells = np.flatnonzero(counts)
+        counts = counts[cells]
     else:
         cells, place = np.unique(joint, return_inverse=True)
         counts = np.bincount(place, weights)
     i, j = np.divmod(cells, columns)
-    expected = np.bincount(a, weights)[i] * (np.bincount(b, weights)[j] / len(a))
+    expected = sizes[i] * (others[j] / len(a))
     chi = float((counts**2 / expected).sum()) - len(a)
     return float(np.sqrt(max(0.0, chi) / (len(a) * (min(rows, columns) - 1))))
 
@@ -195,37 +228,74 @@ def pca_ks(pair: WeightedPair) -> list[float]:
     the components are those of the original (up to five). Empty with fewer than two such columns.
     """
     names = [n for n in pair.names if pair.original[n].kind.has_order]
-    weights = pair.weights
-    x = _standardised(pair.original, names, weights)
-    y = _standardised(pair.synthetic, names, None)
-    kept = x.any(axis=0)
-    if kept.sum() < 2:
-        return []
-    counted = x if weights is None else x * np.sqrt(weights)[:, None]
-    _, _, axes = np.linalg.svd(counted[:, kept], full_matrices=False)
+    axes, kept, ours = pair.once_of_original(
+        "components", lambda: _components(pair.original, names, pair.weights)
+    )
+    theirs = _projected(pair.synthetic, kept, axes, None)
+    return [_ks(a, b) for a, b in zip(ours, theirs, strict=True)]
+
+
+class _Line(NamedTuple):
+    """Numbers in order, and the share of all at or below each place, 0 first; None if equal."""
+
+    values: Floats
+    below: Floats | None
+
+
+def _components(
+    table: Table, names: Sequence[str], weights: Weights
+) -> tuple[Floats, list[str], list[_Line]]:
+    """Return the first principal axes, the columns that vary, and the rows on each axis."""
+    scales = {name: _standardised(table[name], weights) for name in names}
+    kept = [name for name in names if scales[name][table[name].counts > 0].any()]
+    if len(kept) < 2:
+        return np.empty((len(kept), 0)), kept, []
+    roots = None if weights is None else np.sqrt(weights)
+    parts = []
+    for here, x in _pieces(table, [(name, scales[name]) for name in kept]):
+        parts.append(x if roots is None else x * roots[here, None])
+        if table.n_rows > PIECE:  # what is left of the rows has the same components
+            parts[-1] = np.asarray(np.linalg.qr(parts[-1], mode="r"))
+    _, _, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
     axes = axes[:COMPONENTS].T
-    return [
-        _ks(a, b, weights)
-        for a, b in zip((x[:, kept] @ axes).T, (y[:, kept] @ axes).T, strict=True)
-    ]
+    return axes, kept, _projected(table, kept, axes, weights)
 
 
-def _standardised(table: Table, names: list[str], weights: Weights) -> Floats:
-    """Return columns with mean 0 and variance 1; constant and missing cells are 0."""
-    if not names:
-        return np.zeros((table.n_rows, 0))
-    columns = []
-    for name in names:
-        column = table[name]
-        order = np.arange(len(column.levels), dtype=np.float64)
-        levels = column.numbers if column.kind.is_number else order
-        x = np.append(levels, np.full(len(column.missing), np.nan))[column.codes]
-        held = np.isfinite(x)
-        w = None if weights is None else weights[held]
-        mean = np.average(x[held], weights=w) if held.any() else 0.0
-        spread = _deviation(x[held], w) if held.any() else 0.0
-        columns.append(np.where(held, x - mean, 0.0) / (spread or np.inf))
-    return np.column_stack(columns)
+def _projected(table: Table, names: Sequence[str], axes: Floats, weights: Weights) -> list[_Line]:
+    """Return the rows of a table on each axis."""
+    scales = [(name, _standardised(table[name], weights)) for name in names]
+    found = np.empty((axes.shape[1], table.n_rows))
+    for here, x in _pieces(table, scales) if axes.shape[1] else ():
+        found[:, here] = (x @ axes).T
+    if weights is None:
+        return [_Line(np.sort(values), None) for values in found]
+    orders = [np.argsort(values, kind="stable") for values in found]
+    below = [np.append(0.0, np.cumsum(weights[order])) / weights.sum() for order in orders]
+    return [_Line(v[order], b) for v, order, b in zip(found, orders, below, strict=True)]
+
+
+def _pieces(table: Table, scales: Sequence[tuple[str, Floats]]) -> Iterator[tuple[slice, Floats]]:
+    """Return some rows at a time, the codes of each column turned into numbers."""
+    for start in range(0, table.n_rows, PIECE):
+        here = slice(start, start + PIECE)
+        yield here, np.column_stack([scale[table[name].codes[here]] for name, scale in scales])
+
+
+def _standardised(column: Column, weights: Weights) -> Floats:
+    """Return the number of each code, with mean 0 and variance 1 over all cells that have one.
+
+    Constant and missing cells are 0.
+    """
+    order = np.arange(len(column.levels), dtype=np.float64)
+    levels = column.numbers if column.kind.is_number else order
+    scale = np.append(levels, np.full(len(column.missing), np.nan))
+    x = scale[column.codes]
+    held = np.isfinite(x)
+    if not held.any():
+        return np.zeros(len(scale))
+    x, w = x[held], None if weights is None else weights[held]
+    mean, spread = np.average(x, weights=w), _deviation(x, w)
+    return np.asarray(np.where(np.isfinite(scale), scale - mean, 0.0) / (spread or np.inf))
 
 
 def _deviation(x: Floats, weights: Weights) -> float:
@@ -235,14 +305,14 @@ def _deviation(x: Floats, weights: Weights) -> float:
     return float(np.sqrt(np.average((x - mean) ** 2, weights=weights)))
 
 
-def _ks(a: Floats, b: Floats, weights: Weights) -> float:
-    order = np.argsort(a, kind="stable")
-    first, second = a[order], np.sort(b)
-    points = np.concatenate([first, second])  # in order: each is looked for near the last
-    place = np.searchsorted(first, points, side="right")
-    ours = place / len(a)
-    if weights is not None:
-        below = np.append(0.0, np.cumsum(weights[order])) / weights.sum()
-        ours = below[place]
-    theirs = np.searchsorted(second, points, side="right") / len(b)
-    return float(np.abs(ours - theirs).max())
+def _ks(ours: _Line, theirs: _Line) -> float:
+    """Return the largest distance of two distribution functions."""
+    n, m = len(ours.values), len(theirs.values)
+    both = np.concatenate([ours.values, theirs.values])
+    order = np.argsort(both, kind="stable")  # two rising runs are merged
+    both = both[order]
+    last = np.append(both[1:] != both[:-1], True)  # of equal ones
+    place = np.cumsum(order < n)[last]
+    there = np.flatnonzero(last) + 1 - place
+    here = place / n if ours.below is None else ours.below[place]
+    return float(np.abs(here - there / m).max())

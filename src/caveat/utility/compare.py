@@ -24,6 +24,7 @@ from caveat.utility.measures import MEASURES, find_measure
 from caveat.utility.pair import WeightedPair
 from caveat.utility.reference_pairs import RESAMPLES, reference_pairs
 from caveat.utility.result import References, Result, Utility
+from caveat.utility.sampling import FEWEST
 from caveat.utility.weighting import Weights, split_weights, weights_apart
 
 __all__ = ["compare", "compare_linked", "compare_pairs"]
@@ -42,6 +43,7 @@ def compare(
     seed: int = 0,
     weights: Any = None,
     groups: str | Groups | None = None,
+    model_rows: int | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure the utility of a release.
@@ -71,6 +73,9 @@ def compare(
         The column that says which rows belong together, as members of a household; it is in all
         tables and is no data. The structure of the groups is then measured, and the reference
         values come from whole groups.
+    model_rows
+        Rows of each table that propensity models and detectors are fitted to; larger tables are
+        sampled for that, and the results say so. Everything that is counted is counted over all.
     progress
         Called before each measure with its name and the share of all that is done.
 
@@ -86,7 +91,7 @@ def compare(
     return compare_pairs(
         pairs, models=models, targets=targets, rules=rules, measures=measures,
         resamples=resamples, seed=seed, weights=numbers, control_weights=their_numbers,
-        groups=found, progress=progress,
+        groups=found, model_rows=model_rows, progress=progress,
     )  # fmt: skip
 
 
@@ -151,6 +156,7 @@ def compare_pairs(
     weights: Weights = None,
     control_weights: Weights = None,
     groups: str | Groups | Sequence[PairGroups] | None = None,
+    model_rows: int | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure tables that are on common levels already, as :func:`compare` measures others.
@@ -158,6 +164,10 @@ def compare_pairs(
     Weights are numbers here, one for each record of the original and of the control. Groups are
     the key, which is then taken out of the tables, or who belongs together in each pair.
     """
+    if model_rows is not None and model_rows < FEWEST:
+        raise CaveatError(
+            f"models cannot be fitted to {model_rows:,} rows", do=f"take {FEWEST} or more"
+        )
     aligned, members = _apart(aligned, groups)
     first = aligned[0]
     original, numbers = split_weights(first.original, weights)
@@ -176,6 +186,8 @@ def compare_pairs(
         )
         for pair, who in zip(aligned, members, strict=True)
     )
+    for pair in pairs:
+        pair.with_original_of(pairs[0]).model_rows = model_rows
     jobs = _jobs(measures, models, targets, rules, pairs)
     others = reference_pairs(pairs, resamples, seed)
     results = []

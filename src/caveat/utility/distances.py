@@ -138,7 +138,7 @@ def k_marginal_by_group(
         cells = _cells([c.original for c in chosen], [c.synthetic for c in chosen])
         n = int(max(part.max() for part in cells)) + 1
         p, q = (
-            _within(group * n + cell, size, n, weights)
+            _within(group.astype(np.int64) * n + cell, size, n, weights)
             for group, cell, weights in zip(sides, cells, (pair.weights, None), strict=True)
         )
         gap += np.where(q.any(axis=1), np.abs(p - q).sum(axis=1), 2.0)

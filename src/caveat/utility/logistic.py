@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 
-__all__ = ["Logistic", "fit_logistic", "orthonormal_basis"]
+__all__ = ["NEW_SHARE", "Logistic", "fit_logistic", "iterate", "orthonormal_basis"]
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +97,30 @@ def fit_logistic(
     >>> fit_logistic(orthonormal_basis(x), y).scores[:2].round(6).tolist()
     [0.5, 0.5]
     """
+
+    def step(working: Floats, weight: Floats) -> Floats:
+        return np.asarray(basis @ _weighted_least_squares(basis, working, weight))
+
+    return iterate(step, basis.shape[1], response, weights)
+
+
+def iterate(
+    step: Callable[[Floats, Floats], Floats],
+    rank: int,
+    response: NDArray[np.bool_],
+    weights: Floats | None,
+) -> Logistic:
+    """Fit a logistic regression, given what fits a linear one.
+
+    Parameters
+    ----------
+    step
+        Takes a response and weights, and returns the fitted values of weighted least squares.
+    rank
+        Number of coefficients.
+    response, weights
+        As for :func:`fit_logistic`.
+    """
     y = response.astype(np.float64)
     mean = (y + 0.5) / 2
     eta = np.log(mean / (1 - mean))
@@ -105,12 +130,11 @@ def fit_logistic(
         steps += 1
         variance = mean * (1 - mean)
         working = eta + (y - mean) / variance
-        weight = variance if weights is None else variance * weights
-        eta = basis @ _weighted_least_squares(basis, working, weight)
+        eta = step(working, variance if weights is None else variance * weights)
         mean = 1 / (1 + np.exp(-np.clip(eta, -FARTHEST, FARTHEST)))
         before, deviance = deviance, _deviance(y, mean, weights)
         converged = abs(deviance - before) / (abs(deviance) + 0.1) < TOLERANCE
-    return Logistic(mean, basis.shape[1], deviance, steps, converged)
+    return Logistic(mean, rank, deviance, steps, converged)
 
 
 def _deviance(y: Floats, mean: Floats, weights: Floats | None) -> float:

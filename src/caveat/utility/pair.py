@@ -14,7 +14,7 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.table import Column, Difference, Kind, Pair, Table, align
-from caveat.table.column import Codes
+from caveat.table.column import Codes, smallest_unsigned
 from caveat.table.grouping import Groups
 from caveat.table.groups import Style, breaks, cut, interval_labels
 from caveat.utility.grouping import PairGroups, groups_of
@@ -80,6 +80,8 @@ class WeightedPair(Pair):
         What among it puts in doubt that the tables belong together.
     twin
         A pair that was drawn in the same way, if there is one.
+    model_rows
+        Rows of each table that models are fitted to; None for the usual number.
     """
 
     def __init__(
@@ -118,7 +120,9 @@ class WeightedPair(Pair):
             )
         self.weights = None if weights is None else weights * (len(weights) / weights.sum())
         self.twin: WeightedPair | None = None
+        self.model_rows: int | None = None
         self._memory: dict[Hashable, Any] = {}
+        self._of_original: dict[Hashable, Any] = {}
 
     @classmethod
     def of(
@@ -224,10 +228,23 @@ class WeightedPair(Pair):
 
     def once(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """Return what `make` gives, computed once for each key."""
-        if key not in self._memory:
-            self._memory[key] = make()
-        found: Result = self._memory[key]
-        return found
+        return _once(self._memory, key, make)
+
+    def once_of_original(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """Return what `make` gives, computed once for each key and original, with its weights."""
+        return _once(self._of_original, key, make)
+
+    def with_original_of(self, other: WeightedPair) -> WeightedPair:
+        """Return itself, and share what follows from the original alone: it is the other's."""
+        self._of_original = other._of_original
+        return self
+
+
+def _once(memory: dict[Hashable, Any], key: Hashable, make: Callable[[], Result]) -> Result:
+    if key not in memory:
+        memory[key] = make()
+    found: Result = memory[key]
+    return found
 
 
 def _categorise(ours: Column, theirs: Column, groups: int, style: Style) -> Category:
@@ -240,7 +257,7 @@ def _categorise(ours: Column, theirs: Column, groups: int, style: Style) -> Cate
         position, labels = np.arange(n), [str(level) for level in ours.levels.tolist()]
     labels = labels or ["none"]  # a column that holds nothing but missing cells
     ways = np.arange(len(ours.missing)) + len(labels)
-    lookup = np.concatenate([position, ways]).astype(np.int64)
+    lookup = np.concatenate([position, ways]).astype(smallest_unsigned(len(labels) + len(ways)))
     empty = np.zeros(len(labels) + len(ways), dtype=bool)
     empty[len(labels) :] = [m.code is None or m.code != m.code for m in ours.missing]
     return Category(

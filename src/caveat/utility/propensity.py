@@ -23,7 +23,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any, Literal
 
@@ -38,6 +38,7 @@ from caveat.seeds import rng_of
 from caveat.tree import Control, grow
 from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
+from caveat.utility.main_effects import MainEffects
 from caveat.utility.pair import WeightedPair
 from caveat.utility.stacked import stack, stacked_weights
 from caveat.utility.weighting import Weights
@@ -50,6 +51,8 @@ THREADS = min(2, os.cpu_count() or 1)
 SAME_SCORE = 12
 # The design of a logistic model is refused beyond this many cells (0.8 GB).
 MOST_CELLS = 100_000_000
+# With no more than this it is written down, which is as fast.
+FEW_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +199,15 @@ def _scorer(
                 f"the logistic model would have {n_terms:,} columns",
                 do="choose fewer variables, or group the levels of long factors",
             )
-        with threadpool_limits(limits=1):
-            basis = orthonormal_basis(data.design(interactions))
+        large = n_terms * len(data.is_synthetic) > FEW_CELLS
+        effects = MainEffects(data) if large and interactions == 0 else None
+        basis = cache(lambda: orthonormal_basis(data.design(interactions)))
 
         def by_regression(response: NDArray[np.bool_]) -> Propensity:
-            with threadpool_limits(limits=1):
-                fit = fit_logistic(basis, response, weights)
+            fit = None if effects is None else effects.fit(response, weights)
+            if fit is None:
+                with threadpool_limits(limits=1):
+                    fit = fit_logistic(basis(), response, weights)
             return Propensity(fit.scores, response, model, fit.rank - 1, fit.converged, weights)
 
         return by_regression, data.is_synthetic

@@ -36,6 +36,7 @@ def reference_pairs(
         else:
             rows = generator.choice(n, n, p=weights / n)
         pair = _against(first, original, original.take(rows), weights, drawn)
+        pair.with_original_of(first)
         pair.twin = found["resample"][0] if resample else None
         found["resample"].append(pair)
     if len(pairs) > 1:
@@ -69,10 +70,12 @@ def _against(
     groups: PairGroups | None = None,
 ) -> WeightedPair:
     """Return other tables on the levels of a pair, with its control."""
-    return WeightedPair(
+    found = WeightedPair(
         original, synthetic, weights=weights,
         control=pair.control, control_weights=pair.control_weights, groups=groups,
     )  # fmt: skip
+    found.model_rows = pair.model_rows
+    return found
 
 
 def _equal_sizes(pair: WeightedPair, control: Table, seed: int) -> WeightedPair:

@@ -3,8 +3,8 @@
 A propensity tree, its permutations, a regression and boosted trees for every pair and every
 reference value cost far more than all counts together, and what they find grows no more exact where
 it matters: S_pMSE grows with the rows whatever the release is like. A table of more than ``ROWS``
-rows is therefore sampled, whole groups where rows belong together, always the same rows of the same
-table. Everything that is counted is counted over all rows.
+rows, or as many as somebody said, is therefore sampled, whole groups where rows belong together,
+always the same rows of the same table. Everything that is counted is counted over all rows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,16 @@ from caveat.seeds import rng_of
 from caveat.table.members import Members, draw_groups
 from caveat.utility.pair import WeightedPair
 
-__all__ = ["ROWS", "auc_error", "pmse_error", "sample_of", "sampled_note"]
+__all__ = ["FEWEST", "ROWS", "auc_error", "null_pair", "pmse_error", "sample_of", "sampled_note"]
 
 ROWS = 50_000
 """Rows of each table that models are fitted to; smaller tables are taken whole."""
+
+FEWEST = 100
+"""Rows that models need at least, where somebody says how many they get."""
+
+TWIN_ROWS = 20_000
+"""Resamples of a table with more rows than this share the permutations of the first one."""
 
 SEED = 26  # the same for every table: samples of the same rows are the same
 Floats = NDArray[np.float64]
@@ -31,15 +37,28 @@ Floats = NDArray[np.float64]
 
 def sample_of(pair: WeightedPair) -> WeightedPair:
     """Return the pair that models are fitted to: itself, or a sample of its larger tables."""
-    if max(pair.n_original, pair.n_synthetic) <= ROWS:
+    if max(pair.n_original, pair.n_synthetic) <= _most(pair):
         return pair
     return pair.once("sample", lambda: _sample(pair))
 
 
+def null_pair(pair: WeightedPair) -> WeightedPair:
+    """Return the pair whose permutations a pair is held against: itself, or its twin.
+
+    Resamples of one table, permuted, are all alike: of a large one they are permuted once.
+    """
+    large = sample_of(pair) is not pair or pair.n_original > TWIN_ROWS
+    return pair.twin if large and pair.twin is not None else pair
+
+
+def _most(pair: WeightedPair) -> int:
+    return ROWS if pair.model_rows is None else pair.model_rows
+
+
 def _sample(pair: WeightedPair) -> WeightedPair:
-    groups = pair.groups
-    ours = _drawn(pair.n_original, None if groups is None else groups.original, 0)
-    theirs = _drawn(pair.n_synthetic, None if groups is None else groups.synthetic, 1)
+    groups, most = pair.groups, _most(pair)
+    ours = _drawn(pair.n_original, None if groups is None else groups.original, 0, most)
+    theirs = _drawn(pair.n_synthetic, None if groups is None else groups.synthetic, 1, most)
     if groups is not None:
         groups = replace(
             groups,
@@ -55,14 +74,14 @@ def _sample(pair: WeightedPair) -> WeightedPair:
     )
 
 
-def _drawn(n: int, members: Members | None, side: int) -> NDArray[np.int64]:
+def _drawn(n: int, members: Members | None, side: int, most: int) -> NDArray[np.int64]:
     """Return the rows of a sample, in their order."""
-    if n <= ROWS:
+    if n <= most:
         return np.arange(n)
     rng = rng_of(SEED, side)
     if members is not None and members.n_groups > 1:
-        return np.flatnonzero(draw_groups(members, ROWS, rng))
-    return np.sort(rng.choice(n, ROWS, replace=False))
+        return np.flatnonzero(draw_groups(members, most, rng))
+    return np.sort(rng.choice(n, most, replace=False))
 
 
 def sampled_note(pair: WeightedPair, error: float | None = None) -> tuple[Note, ...]:

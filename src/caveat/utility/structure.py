@@ -323,7 +323,9 @@ def joined_pair(pair: WeightedPair) -> WeightedPair:
         ours, theirs = joined_tables(
             (pair.original, pair.synthetic), (groups.original, groups.synthetic), constant
         )
-        return WeightedPair.of(ours, theirs, group_weights(groups.original, pair.weights))
+        found = WeightedPair.of(ours, theirs, group_weights(groups.original, pair.weights))
+        found.model_rows = pair.model_rows
+        return found
 
     return pair.once("joined", make)
 

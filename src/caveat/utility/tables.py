@@ -15,14 +15,10 @@ from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.table.groups import Style, pretty
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
-from caveat.utility.pair import Category, WeightedPair
-from caveat.utility.weighting import Weights
+from caveat.utility.crossing import DENSE_CELLS, count_tables
+from caveat.utility.pair import WeightedPair
 
 __all__ = ["CrossTable", "Histogram", "Tables", "all_tables", "cross_table", "histogram"]
-
-# A table is counted in an array of all its cells as long as that is no larger than this.
-DENSE_CELLS = 1 << 22
-LARGEST_CODE = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,57 +213,13 @@ def all_tables(
     free, size = [n for n in chosen if n not in always], ways - len(always)
     tables = tuple((*always, *rest) for rest in combinations(free, size))
     columns = {name: np.empty(len(tables)) for name in (*STATISTICS, *STANDARDISED, "df", "dfG")}
-    counted = _counts(
+    counted = count_tables(
         [categories[n] for n in always], [categories[n] for n in free], size, pair.weights
     )
     for i, (observed, synthetic) in enumerate(counted):
         for name, value in count_statistics(observed, synthetic, k_syn=k_syn).items():
             columns[name][i] = value
     return Tables(ways, chosen, tables, columns)
-
-
-Counts = tuple[NDArray[Any], NDArray[np.int64]]
-
-
-def _counts(
-    always: Sequence[Category], free: Sequence[Category], ways: int, weights: Weights
-) -> Iterator[Counts]:
-    """Return the cells of all tables, in the order of `combinations`.
-
-    The crossed codes of the leading variables are kept, so that each table costs one more column.
-    """
-    stacked = [np.concatenate([c.original, c.synthetic]).astype(np.int64) for c in free]
-    split = len((*always, *free)[0].original)
-
-    def deeper(start: int, left: int, codes: NDArray[np.int64], size: int) -> Iterator[Counts]:
-        if left == 0:
-            if size > DENSE_CELLS:
-                codes, size = _dense(codes)
-            ours, theirs = codes[:split], codes[split:]
-            yield np.bincount(ours, weights, size), np.bincount(theirs, minlength=size)
-            return
-        for j in range(start, len(free) - left + 1):
-            crossed, cells = _cross(codes, size, stacked[j], free[j].n_levels)
-            yield from deeper(j + 1, left - 1, crossed, cells)
-
-    codes, size = np.zeros(split + len((*always, *free)[0].synthetic), np.int64), 1
-    for column in always:
-        more = np.concatenate([column.original, column.synthetic]).astype(np.int64)
-        codes, size = _cross(codes, size, more, column.n_levels)
-    return deeper(0, ways, codes, size)
-
-
-def _cross(
-    codes: NDArray[np.int64], size: int, more: NDArray[np.int64], levels: int
-) -> tuple[NDArray[np.int64], int]:
-    if size * levels >= LARGEST_CODE:
-        codes, size = _dense(codes)
-    return codes * levels + more, size * levels
-
-
-def _dense(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    distinct, inverse = np.unique(codes, return_inverse=True)
-    return inverse.astype(np.int64, copy=False), len(distinct)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from caveat.utility.propensity import (
     permutation_null,
     propensity,
 )
-from caveat.utility.sampling import auc_error, pmse_error, sample_of, sampled_note
+from caveat.utility.sampling import auc_error, null_pair, pmse_error, sample_of, sampled_note
 from caveat.utility.transport import ROWS, transport
 
 __all__ = ["cart_of", "pmse_of", "register", "s_pmse_of"]
@@ -38,10 +38,8 @@ def _logit(pair: WeightedPair) -> Propensity:
 
 
 def _null(pair: WeightedPair) -> Null:
-    sample = sample_of(pair)
-    if sample is not pair and pair.twin is not None:
-        return _null(pair.twin)  # resamples of one table: permuted, they are all alike
-    return pair.once("cart null", lambda: permutation_null(sample, repetitions=20))
+    which = null_pair(pair)
+    return which.once("cart null", lambda: permutation_null(sample_of(which), repetitions=20))
 
 
 def _rows(pair: WeightedPair) -> int:

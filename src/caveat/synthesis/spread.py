@@ -27,6 +27,7 @@ from caveat.synthesis.plan import Plan
 from caveat.synthesis.store import load, load_columns, load_plan, save, save_column, save_plan
 from caveat.table import Table
 from caveat.table.code_files import open_code_files, write_code_files
+from caveat.table.partitions import part_name, write_part
 from caveat.table.workplace import workplace
 
 __all__ = ["Kept", "blocks_of", "blocks_on", "fit_on", "shared_folder"]
@@ -152,21 +153,42 @@ def forget_fits(folder: str) -> None:
     _FITS.forget(folder)
 
 
-def blocks_of(model: Model, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
+def blocks_of(
+    model: Model, rows: int | None = None, copy: int = 0, parts: Path | None = None
+) -> Iterator[Table]:
     """Draw one copy block by block, on workers if work is to run there."""
     workers = workers_now()
-    return model.blocks(rows, copy) if workers is None else blocks_on(workers, model, rows, copy)
+    if workers is None:
+        return model.blocks(rows, copy)
+    return blocks_on(workers, model, rows, copy, parts)
 
 
 def blocks_on(
-    workers: Workers, model: Model, rows: int | None = None, copy: int = 0
+    workers: Workers,
+    model: Model,
+    rows: int | None = None,
+    copy: int = 0,
+    parts: Path | None = None,
 ) -> Iterator[Table]:
-    """Draw one copy block by block on workers, as :meth:`Model.blocks` does here."""
+    """Draw one copy block by block on workers, as :meth:`Model.blocks` does here.
+
+    Parameters
+    ----------
+    workers
+        Who does it.
+    model, rows, copy
+        As for :meth:`Model.blocks`.
+    parts
+        A folder into which each worker writes its blocks as parts of the table.
+    """
     n = model.checked_rows(rows)
+    if parts is not None:
+        workers.check(parts)
     with shared_folder(workers, forget_model) as folder:
         save(model, folder / MODEL)
         starts = range(0, max(n, 1), BLOCK)
-        items = [(str(folder), n, copy, start) for start in starts]
+        there = "" if parts is None else str(parts)
+        items = [(str(folder), n, copy, start, there) for start in starts]
         for start in workers.map(draw_one, items):
             place = folder / f"{start}"
             block = _in_memory(open_code_files(place))
@@ -187,14 +209,16 @@ def _model(folder: str) -> dict[int, Any]:
 _MODEL = Kept(_model)
 
 
-def draw_one(item: tuple[str, int, int, int]) -> int:
+def draw_one(item: tuple[str, int, int, int, str]) -> int:
     """Draw one block of rows: the task of a worker."""
-    folder, rows, copy, start = item
+    folder, rows, copy, start, parts = item
     kept = _MODEL.of(folder)
     with _MODEL.lock:
         if copy not in kept:  # copies of a proper synthesis have models of their own
             kept[copy] = kept[-1].columns_of(copy)
     table = kept[-1].block(kept[copy], copy, start, min(rows, start + BLOCK))
+    if parts:
+        write_part(table, Path(parts) / part_name(start // BLOCK))
     place = Path(folder) / f"{start}"
     made = place.with_name(f"{start}-{token_hex(6)}")
     made.mkdir()

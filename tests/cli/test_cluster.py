@@ -83,3 +83,17 @@ def test_the_strong_attacker_finds_the_same_on_processes(original: Path, tmp_pat
         assert result.exit_code == 0, result.output
         found[name] = [path.read_bytes() for path in files[1::2]]
     assert found["alone"] == found["processes"]
+
+
+def test_an_audit_finds_the_same_on_processes(original: Path, tmp_path: Path) -> None:
+    out, work = tmp_path / "s.csv", tmp_path / "work"
+    assert run("synth", original, "--out", out, "--seed", 4).exit_code == 0
+    work.mkdir()
+    found = {}
+    for name, more in {"alone": [], "processes": ["--cluster", "local:1", "--work", work]}.items():
+        files = ["--json", tmp_path / f"{name}.json", "--records", tmp_path / f"{name}.csv"]
+        result = run("audit", original, out, "--keys", "var1,var2", *files, *more)
+        assert result.exit_code == 0, result.output
+        found[name] = [path.read_bytes() for path in files[1::2]]
+    assert found["alone"] == found["processes"]
+    assert list(work.iterdir()) == []

@@ -17,7 +17,7 @@ from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
 from caveat.synthesis import spread
 from caveat.synthesis.model import BLOCK
-from caveat.synthesis.spread import Kept, blocks_of, blocks_on
+from caveat.synthesis.spread import blocks_of, blocks_on
 from caveat.table.table import concat
 
 distributed = pytest.importorskip("distributed")
@@ -158,13 +158,3 @@ def test_workers_that_are_killed_change_nothing(cluster: Loopback, tmp_path: Pat
             cluster.workers[1].kill()
     assert blocks == list(alone.blocks(rows))
     assert [process.poll() is None for process in cluster.workers] == [False, False, True]
-
-
-def test_one_folder_is_kept_at_a_time() -> None:
-    made: list[str] = []
-    kept = Kept(lambda folder: made.append(folder) or folder.upper())
-    assert [kept.of("a"), kept.of("a"), kept.of("b"), kept.of("a")] == ["A", "A", "B", "A"]
-    assert made == ["a", "b", "a"]
-    kept.forget("a")
-    kept.forget("c")
-    assert kept.kept == {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,10 @@ import typer
 
 from caveat.cluster import running_on, workers_of
 from caveat.cluster.address import check_address
+from caveat.table.code_files import CodeFiles
+from caveat.table.workplace import workplace
 
-__all__ = ["ClusterOption", "WorkOption", "on_cluster"]
+__all__ = ["ClusterOption", "WorkOption", "code_folders", "on_cluster"]
 
 ClusterOption = Annotated[
     str | None,
@@ -54,3 +57,20 @@ def on_cluster(cluster: str | None, work: Path | None, beside: Path | None) -> I
         work = Path() if beside is None else beside.parent
     with workers_of(cluster, work) as workers, running_on(workers):
         yield
+
+
+@contextmanager
+def code_folders(work: Path | None) -> Iterator[Callable[[], CodeFiles | None]]:
+    """Give what makes a folder for the codes of each table that is read; nothing in memory."""
+    if work is None:
+        yield lambda: None
+        return
+    numbers = count()
+    with workplace(work) as folder:
+
+        def made() -> CodeFiles:
+            place = folder / f"table-{next(numbers)}"
+            place.mkdir()
+            return CodeFiles(place)
+
+        yield made

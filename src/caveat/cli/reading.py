@@ -106,9 +106,9 @@ class Reader:
         """Read the confidential table (into code files); it has every declared column."""
         return self._read(path, partial=False, work=work)
 
-    def release(self, path: Path) -> Table:
-        """Read a release, which may lack columns."""
-        return self._read(path, partial=True)
+    def release(self, path: Path, work: CodeFiles | None = None) -> Table:
+        """Read a release (into code files), which may lack columns."""
+        return self._read(path, partial=True, work=work)
 
     def data(self, table: Table) -> Table:
         """Return a table without the key of groups: it is fresh in a release, and no data."""

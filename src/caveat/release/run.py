@@ -325,16 +325,16 @@ class Run:
         self, material: Material, scenario: ScenarioSpec, number: int, signs: Signs
     ) -> Collected:
         done = self.steps.step(title_of(scenario))
-        if scenario.attacker == "strong":
+        if scenario.attacker in ("strong", "release"):
             with running_on(self.workers):
+                if scenario.attacker == "release":
+                    return collect_audit(material, scenario, signs, done)
                 return collect_strong(
                     material, self.spec, scenario, number, signs, self.threads, done
                 )
         if scenario.attacker == "simulated":
             return collect_simulated(material, scenario, number, self.threads, done)
-        if scenario.attacker == "ordinary":
-            return collect_ordinary(material, scenario, number, done)
-        return collect_audit(material, scenario, signs, done)
+        return collect_ordinary(material, scenario, number, done)
 
     def list_file(self, path: Path, name: str, copy: int, table: Table) -> None:
         """Enter a synthetic table in the list of files."""

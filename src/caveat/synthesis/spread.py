@@ -7,9 +7,8 @@ release are the same, byte for byte, whatever the number of workers.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from caveat.cluster import Workers, workers_now
+from caveat.cluster.sharing import Kept, shared_folder
 from caveat.errors import CaveatError
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import ColumnFits
@@ -28,54 +28,13 @@ from caveat.synthesis.store import load, load_columns, load_plan, save, save_col
 from caveat.table import Table
 from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.partitions import part_name, write_part
-from caveat.table.workplace import workplace
 
-__all__ = ["Kept", "blocks_of", "blocks_on", "fit_on", "shared_folder"]
+__all__ = ["blocks_of", "blocks_on", "fit_on"]
 
 CODES, PLAN, MODEL = "codes", "plan.caveat", "model.caveat"
 KEY = "spread"  # of the columns in a folder that holds those of one fit alone
 
 Done = Callable[[str, ColumnModel], Any]
-
-
-class Kept:
-    """What a process has made for its tasks, so that the next one need not make it again.
-
-    Parameters
-    ----------
-    make
-        Makes it for a folder.
-    """
-
-    def __init__(self, make: Callable[[str], Any]) -> None:
-        self.make = make
-        self.lock = threading.Lock()
-        self.kept: dict[str, Any] = {}
-
-    def of(self, folder: str) -> Any:
-        """Return what belongs to a folder; what belongs to another one is forgotten."""
-        with self.lock:
-            if folder not in self.kept:
-                self.kept.clear()
-                self.kept[folder] = self.make(folder)
-            return self.kept[folder]
-
-    def forget(self, folder: str) -> None:
-        """Let go of what belongs to a folder: it is confidential, and workers stay."""
-        with self.lock:
-            self.kept.pop(folder, None)
-
-
-@contextmanager
-def shared_folder(workers: Workers, forget: Callable[[str], object]) -> Iterator[Path]:
-    """Give a folder that all workers see; afterwards it is gone, and they have forgotten it."""
-    with workplace(workers.place) as folder:
-        workers.check(folder)
-        try:
-            yield folder
-        finally:
-            with suppress(CaveatError):  # whoever is lost has forgotten it too
-                workers.everywhere(forget, str(folder))
 
 
 def fit_on(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from caveat.cluster import running_on, workers_of
-from caveat.cluster.address import check_address
+from caveat.cluster.address import work_folder
 from caveat.table.code_files import CodeFiles
 from caveat.table.workplace import workplace
 
@@ -47,15 +47,12 @@ def on_cluster(cluster: str | None, work: Path | None, beside: Path | None) -> I
     work
         The folder for working files.
     beside
-        An output, whose folder it is if none is named: who has a cluster keeps data where all its
-        machines see them.
+        An output, whose folder it is if none is named; without one the current folder.
     """
     if cluster is None:
         yield
         return
-    if work is None and check_address(cluster) is None:
-        work = Path() if beside is None else beside.parent
-    with workers_of(cluster, work) as workers, running_on(workers):
+    with workers_of(cluster, work_folder(cluster, work, beside)) as workers, running_on(workers):
         yield
 
 

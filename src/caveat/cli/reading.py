@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from caveat.errors import CaveatError
-from caveat.table import Schema, Table, read
+from caveat.table import Schema, Table
 from caveat.table.files import read_into
 
 if TYPE_CHECKING:
@@ -118,8 +118,6 @@ class Reader:
     def _read(self, path: Path, *, partial: bool, work: CodeFiles | None = None) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
-            if work is None:
-                return read(path, schema=self.schema, partial=partial, **self.form)
             return read_into(work, path, schema=self.schema, partial=partial, **self.form)
 
 

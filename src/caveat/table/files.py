@@ -141,7 +141,7 @@ def read(
 
 
 def read_into(
-    work: CodeFiles,
+    work: CodeFiles | None,
     path: str | Path,
     *,
     schema: Schema | None = None,
@@ -157,7 +157,7 @@ def read_into(
     ----------
     work
         Where the codes of each column are kept as soon as it is read. The table is there as long as
-        this folder is.
+        this folder is; None for memory.
     path, schema, delimiter, decimal, encoding, columns, partial
         As for :func:`read`.
     """

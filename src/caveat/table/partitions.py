@@ -92,7 +92,7 @@ def table_of(data: Any, work: CodeFiles | None = None) -> Table:
         memory by default.
     """
     if isinstance(data, str | Path):
-        from caveat.table.files import read, read_into  # they read parts by this module
+        from caveat.table.files import read_into  # it reads parts by this module
 
         folder = Path(data)
         if not folder.is_dir():
@@ -101,7 +101,7 @@ def table_of(data: Any, work: CodeFiles | None = None) -> Table:
                 where=str(folder),
                 do="read a file with caveat.read first",
             )
-        return read(folder) if work is None else read_into(work, folder)
+        return read_into(work, folder)
     if is_dask(data):
         return _of_dask(data, work)
     return Table.from_frame(data)

@@ -302,7 +302,8 @@ class Run:
             scenarios.append(described_scenario(scenario, material, found))
             risky.append((found.at_risk, signs))
         utility = collect_utility(material, self.spec, self.steps.step("utility"))
-        found_map = None if make_map is None else make_map()
+        with running_on(self.workers):
+            found_map = None if make_map is None else make_map()
         return {
             "format": evidence.FORMAT,
             "release": described_release(self.spec, material, self.files, self.judged),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.cluster.clusters import Loopback, loopback
 
@@ -18,6 +19,7 @@ from caveat.errors import CaveatError
 from caveat.synthesis import spread
 from caveat.synthesis.model import BLOCK
 from caveat.synthesis.spread import blocks_of, blocks_on
+from caveat.table.code_files import CodeFiles
 from caveat.table.table import concat
 
 distributed = pytest.importorskip("distributed")
@@ -110,6 +112,36 @@ def test_rows_are_the_same_wherever_they_are_drawn(client: Any) -> None:
     assert list(blocks_of(model, 5)) == list(model.blocks(5))
     with threads(2) as workers:
         assert [block.n_rows for block in blocks_on(workers, model, 0)] == [0]
+
+
+@pytest.mark.parametrize("cuts", [1, 3, 7])
+def test_parts_are_fitted_as_the_whole_and_need_not_fit_into_memory(
+    cuts: int, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, options = buyer_beware().to_frame("pandas"), {"method": "cart", "proper": True}
+    in_dask = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=cuts)
+    whole = bytes_of(Synthesizer(seed=3, **options).fit(frame), tmp_path)
+    kept: list[str] = []
+    keep = CodeFiles.keep
+
+    def heard(self: CodeFiles, name: str, column: Any) -> Any:
+        kept.append(name)
+        return keep(self, name, column)
+
+    monkeypatch.setattr(CodeFiles, "keep", heard)
+    fitted = Synthesizer(seed=3, **options).fit(in_dask, cluster=client)
+    assert kept[:4] == list(frame.columns)
+    assert not isinstance(fitted.source["var1"].codes.base, np.memmap)
+    assert bytes_of(fitted, tmp_path) == whole
+    frame.to_parquet(tmp_path / "whole.parquet", index=False)
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(np.array_split(np.arange(len(frame)), cuts)):
+        frame.iloc[part].to_parquet(tmp_path / "parts" / f"part.{2 * number}.parquet", index=False)
+    whole = bytes_of(Synthesizer(seed=3).fit(read(tmp_path / "whole.parquet")), tmp_path)
+    assert bytes_of(Synthesizer(seed=3).fit(tmp_path / "parts"), tmp_path) == whole
+    with threads(2) as workers:
+        fitted = Synthesizer(seed=3).fit(str(tmp_path / "parts"), cluster=workers)
+    assert bytes_of(fitted, tmp_path) == whole
 
 
 def test_what_is_finished_is_not_fitted_again_and_progress_shows(client: Any) -> None:

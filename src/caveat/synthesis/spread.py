@@ -29,7 +29,7 @@ from caveat.table import Table
 from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.partitions import part_name, write_part
 
-__all__ = ["blocks_of", "blocks_on", "fit_on"]
+__all__ = ["blocks_of", "blocks_on", "fit_on", "in_memory"]
 
 CODES, PLAN, MODEL = "codes", "plan.caveat", "model.caveat"
 KEY = "spread"  # of the columns in a folder that holds those of one fit alone
@@ -150,12 +150,12 @@ def blocks_on(
         items = [(str(folder), n, copy, start, there) for start in starts]
         for start in workers.map(draw_one, items):
             place = folder / f"{start}"
-            block = _in_memory(open_code_files(place))
+            block = in_memory(open_code_files(place))
             rmtree(place, ignore_errors=True)
             yield block
 
 
-def _in_memory(table: Table) -> Table:
+def in_memory(table: Table) -> Table:
     """Return a table that needs no file any more: not every system removes what is mapped."""
     columns = table.columns.items()
     return table.with_columns({n: c.with_codes(np.array(c.codes)) for n, c in columns})

@@ -21,7 +21,7 @@ from caveat.table.table import Table
 __all__ = [
     "PART",
     "check_parts",
-    "is_dask",
+    "in_parts",
     "part_name",
     "parts_of",
     "table_of",
@@ -102,12 +102,17 @@ def table_of(data: Any, work: CodeFiles | None = None) -> Table:
                 do="read a file with caveat.read first",
             )
         return read_into(work, folder)
-    if is_dask(data):
+    if _is_dask(data):
         return _of_dask(data, work)
     return Table.from_frame(data)
 
 
-def is_dask(data: Any) -> bool:
+def in_parts(data: Any) -> bool:
+    """Say whether this is a table in parts: the name of a folder, or a Dask frame."""
+    return isinstance(data, str | Path) or _is_dask(data)
+
+
+def _is_dask(data: Any) -> bool:
     """Say whether this is a Dask frame, without loading Dask."""
     return type(data).__module__.startswith("dask.") and hasattr(data, "to_delayed")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.cluster import tasks
 from tests.cluster.clusters import loopback
 from typer.testing import CliRunner
 
@@ -98,3 +101,25 @@ def test_names() -> None:
     folder = Output("a/b/", 2, False, False)
     assert folder.in_parts
     assert folder.targets == [Path("a/b-1"), Path("a/b-2")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on the size of files")
+@pytest.mark.parametrize(("phase", "out"), [("fit", "s.csv"), ("draw", "s/")])
+def test_a_disk_that_is_full_where_a_worker_writes(
+    phase: str, out: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = {"fit": tasks.fit_on_a_full_disk, "draw": tasks.draw_on_a_full_disk}[phase]
+    monkeypatch.setattr(f"caveat.synthesis.spread.{phase}_one", task)
+    work, there = tmp_path / "work", tmp_path / "there"
+    for folder in (work, there):
+        folder.mkdir()
+    spec = tmp_path / "spec.toml"
+    spec.write_text('[synthesis]\nmethod = "cart"\n')
+    where = ["--out", f"{there}/{out}", "--work", work, "--cluster", "local:1", "--spec", spec]
+    result = run("synth", whole, *where, "--seed", 1, "--rows", 20_000)
+    assert isinstance(result.exception, CaveatError)
+    assert re.search(
+        r"cannot be written \(.*File too large\); check the folder's permissions and the free space",
+        str(result.exception),
+    )
+    assert list(work.iterdir()) == list(there.iterdir()) == []

@@ -26,6 +26,7 @@ from caveat.synthesis.one_thread import one_thread_each
 from caveat.synthesis.plan import Plan
 from caveat.synthesis.store import load, load_columns, load_plan, save, save_column, save_plan
 from caveat.table import Table
+from caveat.table.atomic import unwritable
 from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.partitions import part_name, write_part
 
@@ -102,7 +103,8 @@ def fit_one(item: tuple[str, int]) -> int:
     with one_thread_each():
         model = fits.fit(name)
     place = Path(folder) / f"{number:05}"
-    place.mkdir(exist_ok=True)  # another worker may have begun, and been lost
+    with unwritable(place):
+        place.mkdir(exist_ok=True)  # another worker may have begun, and been lost
     save_column(place, KEY, name, model)
     return number
 
@@ -180,7 +182,8 @@ def draw_one(item: tuple[str, int, int, int, str]) -> int:
         write_part(table, Path(parts) / part_name(start // BLOCK))
     place = Path(folder) / f"{start}"
     made = place.with_name(f"{start}-{token_hex(6)}")
-    made.mkdir()
+    with unwritable(made):
+        made.mkdir()
     write_code_files(table, made)
     # A worker that was taken for lost may have been before us, with the same rows.
     with suppress(OSError):

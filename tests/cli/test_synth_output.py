@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_where_a_worker_writes(
     result = run("synth", whole, *where, "--seed", 1, "--rows", 20_000)
     assert isinstance(result.exception, CaveatError)
     assert re.search(
-        r"cannot be written \(.*File too large\); check the folder's permissions and the free space",
+        r"cannot be written \(.*File too large\); check the folder's permissions and the free",
         str(result.exception),
     )
     assert list(work.iterdir()) == list(there.iterdir()) == []

@@ -105,7 +105,7 @@ def fit_one(item: tuple[str, int]) -> int:
     place = Path(folder) / f"{number:05}"
     with unwritable(place):
         place.mkdir(exist_ok=True)  # another worker may have begun, and been lost
-    save_column(place, KEY, name, model)
+    save_column(place, KEY, name, model, packed=False)
     return number
 
 
@@ -146,7 +146,7 @@ def blocks_on(
     if parts is not None:
         workers.check(parts)
     with shared_folder(workers, forget_model) as folder:
-        save(model, folder / MODEL)
+        save(model, folder / MODEL, packed=False)
         starts = range(0, max(n, 1), BLOCK)
         there = "" if parts is None else str(parts)
         items = [(str(folder), n, copy, start, there) for start in starts]

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import psutil
+import pyarrow.parquet as pq
 from bench_size import SPEC, run, write_survey
 from rich.console import Console
 from rich.table import Table as Grid

@@ -66,7 +66,7 @@ def write_survey(path: Path, n_rows: int, seed: int = 7) -> None:
         writer.close()
 
 
-def run(source: Path, target: Path, spec: Path, options: list[str]) -> dict[str, float]:
+def run(source: Path, target: Path | str, spec: Path, options: list[str]) -> dict[str, float]:
     """Synthesise in a process of its own."""
     start = time.perf_counter()
     command = [sys.executable, "-c", "from caveat.cli import main; main()"]

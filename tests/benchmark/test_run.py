@@ -9,7 +9,8 @@ import pytest
 from tests.benchmark.conftest import SPEC
 
 from caveat import evidence
-from caveat.benchmark import Benchmark
+from caveat.benchmark import Benchmark, run
+from caveat.cluster import threads
 from caveat.errors import CaveatError
 from caveat.table import drafts
 
@@ -51,6 +52,29 @@ def test_the_same_seed_gives_the_same_tables(spec: Path, tmp_path: Path) -> None
     assert (one.folder / "margins-1" / "synthetic-1.csv").read_bytes() != (
         one.folder / "margins-2" / "synthetic-1.csv"
     ).read_bytes()
+
+
+def test_workers_carry_out_the_same_trials(spec: Path, tmp_path: Path) -> None:
+    benchmark = Benchmark.from_toml(spec)
+    heard: list[str] = []
+    alone = benchmark.run(tmp_path / "one")
+    shared = benchmark.run(
+        tmp_path / "two", cluster="local:2", progress=lambda step, share: heard.append(step)
+    )
+    assert heard == ["copy", "copy", "no such leaf", "no such leaf", "margins", "margins"]
+    for one, other in zip(alone.content["generators"], shared.content["generators"], strict=True):
+        for mine, theirs in zip(one["trials"], other["trials"], strict=True):
+            costs = mine.pop("cost"), theirs.pop("cost")
+            assert (costs[0] is None) == (costs[1] is None)
+        assert one == other
+    for name in ("copy-1", "margins-2"):
+        for file in ("synthetic-1.csv", "evidence.json"):
+            paths = [at.folder / name / file for at in (alone, shared)]
+            assert paths[0].read_bytes() == paths[1].read_bytes()
+    with threads(1) as nobody:  # what is there is not done again
+        again = benchmark.run(tmp_path / "two", cluster=nobody)
+    assert [g["label"] for g in again.content["generators"]] == ["copy", "no such leaf", "margins"]
+    assert run._SPLIT.kept == {}
 
 
 @pytest.mark.parametrize(

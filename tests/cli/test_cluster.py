@@ -83,3 +83,48 @@ def test_the_strong_attacker_finds_the_same_on_processes(original: Path, tmp_pat
         assert result.exit_code == 0, result.output
         found[name] = [path.read_bytes() for path in files[1::2]]
     assert found["alone"] == found["processes"]
+
+
+def test_an_audit_finds_the_same_on_processes(original: Path, tmp_path: Path) -> None:
+    out, work = tmp_path / "s.csv", tmp_path / "work"
+    assert run("synth", original, "--out", out, "--seed", 4).exit_code == 0
+    work.mkdir()
+    found = {}
+    for name, more in {"alone": [], "processes": ["--cluster", "local:1", "--work", work]}.items():
+        files = ["--json", tmp_path / f"{name}.json", "--records", tmp_path / f"{name}.csv"]
+        result = run("audit", original, out, "--keys", "var1,var2", *files, *more)
+        assert result.exit_code == 0, result.output
+        found[name] = [path.read_bytes() for path in files[1::2]]
+    assert found["alone"] == found["processes"]
+    assert list(work.iterdir()) == []
+
+
+def test_a_search_finds_the_same_on_processes(original: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "search.toml"
+    spec.write_text(
+        """\
+[data]
+path = "original.csv"
+[synthesis]
+method = "cart"
+[tune]
+seed = 1
+seeds = 1
+fresh = 1
+objective = "S_pMSE two-way"
+keys = ["var1", "var2"]
+targets = ["var4"]
+[tune.limits]
+repU = 50
+[tune.settings]
+minbucket = [5, 50]
+"""
+    )
+    found = {}
+    shared = ["--cluster", "local:1", "--work", tmp_path]
+    for name, more in {"alone": [], "processes": shared}.items():
+        files = ["--json", tmp_path / f"{name}.json", "--state", tmp_path / f"{name}.state"]
+        result = run("tune", spec, *files, *more)
+        assert result.exit_code in (0, 3), result.output
+        found[name] = files[1].read_bytes()
+    assert found["alone"] == found["processes"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.synthesis import spread
 
 
 def double(number: int) -> int:
@@ -57,3 +61,26 @@ def wait_for(item: tuple[str, int]) -> int:
     while not (Path(folder) / "go").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     return number
+
+
+def on_a_full_disk(task: Callable[[Any], Any], item: Any) -> Any:
+    """Do a task as if the disk had room for four kilobytes, after everything was compiled."""
+    import resource
+
+    task(item)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        return task(item)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def fit_on_a_full_disk(item: Any) -> Any:
+    folder, number = item
+    shutil.rmtree(Path(folder) / f"{number:05}", ignore_errors=True)
+    return on_a_full_disk(spread.fit_one, item)
+
+
+def draw_on_a_full_disk(item: Any) -> Any:
+    return on_a_full_disk(spread.draw_one, item)

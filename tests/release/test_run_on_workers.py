@@ -29,6 +29,10 @@ keys = ["var1", "var2"]
 targets = ["var4"]
 measures = ["strongWorst", "strongShare", "membershipShare"]
 
+[[scenario]]
+name = "the table alone"
+keys = ["var1", "var2"]
+
 [utility]
 measures = ["total variation"]
 """
@@ -45,12 +49,15 @@ def test_the_folder_is_the_same(release: Release, tmp_path: Path) -> None:
     release.run(tmp_path / "alone", date="2026-01-01")
     with threads(2) as workers:
         release.run(tmp_path / "spread", date="2026-01-01", cluster=workers)
-    alone, spread = (
+    (tmp_path / "work").mkdir()
+    release.run(tmp_path / "kept", date="2026-01-01", work=tmp_path / "work")
+    assert list((tmp_path / "work").iterdir()) == []
+    alone, spread, kept = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
-        for name in ("alone", "spread")
+        for name in ("alone", "spread", "kept")
     )
     assert "evidence.json" in alone
-    assert alone == spread
+    assert alone == spread == kept
 
 
 def test_a_cluster_that_is_not_there_leaves_no_folder(release: Release, tmp_path: Path) -> None:

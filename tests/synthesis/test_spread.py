@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.cluster.clusters import Loopback, loopback
 
@@ -17,7 +18,8 @@ from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
 from caveat.synthesis import spread
 from caveat.synthesis.model import BLOCK
-from caveat.synthesis.spread import Kept, blocks_of, blocks_on
+from caveat.synthesis.spread import blocks_of, blocks_on
+from caveat.table.code_files import CodeFiles
 from caveat.table.table import concat
 
 distributed = pytest.importorskip("distributed")
@@ -112,6 +114,36 @@ def test_rows_are_the_same_wherever_they_are_drawn(client: Any) -> None:
         assert [block.n_rows for block in blocks_on(workers, model, 0)] == [0]
 
 
+@pytest.mark.parametrize("cuts", [1, 3, 7])
+def test_parts_are_fitted_as_the_whole_and_need_not_fit_into_memory(
+    cuts: int, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, options = buyer_beware().to_frame("pandas"), {"method": "cart", "proper": True}
+    in_dask = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=cuts)
+    whole = bytes_of(Synthesizer(seed=3, **options).fit(frame), tmp_path)
+    kept: list[str] = []
+    keep = CodeFiles.keep
+
+    def heard(self: CodeFiles, name: str, column: Any) -> Any:
+        kept.append(name)
+        return keep(self, name, column)
+
+    monkeypatch.setattr(CodeFiles, "keep", heard)
+    fitted = Synthesizer(seed=3, **options).fit(in_dask, cluster=client)
+    assert kept[:4] == list(frame.columns)
+    assert not isinstance(fitted.source["var1"].codes.base, np.memmap)
+    assert bytes_of(fitted, tmp_path) == whole
+    frame.to_parquet(tmp_path / "whole.parquet", index=False)
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(np.array_split(np.arange(len(frame)), cuts)):
+        frame.iloc[part].to_parquet(tmp_path / "parts" / f"part.{2 * number}.parquet", index=False)
+    whole = bytes_of(Synthesizer(seed=3).fit(read(tmp_path / "whole.parquet")), tmp_path)
+    assert bytes_of(Synthesizer(seed=3).fit(tmp_path / "parts"), tmp_path) == whole
+    with threads(2) as workers:
+        fitted = Synthesizer(seed=3).fit(str(tmp_path / "parts"), cluster=workers)
+    assert bytes_of(fitted, tmp_path) == whole
+
+
 def test_what_is_finished_is_not_fitted_again_and_progress_shows(client: Any) -> None:
     table, synthesizer = Table.from_frame(buyer_beware()), Synthesizer(seed=1)
     whole = synthesizer.fit(table)
@@ -158,13 +190,3 @@ def test_workers_that_are_killed_change_nothing(cluster: Loopback, tmp_path: Pat
             cluster.workers[1].kill()
     assert blocks == list(alone.blocks(rows))
     assert [process.poll() is None for process in cluster.workers] == [False, False, True]
-
-
-def test_one_folder_is_kept_at_a_time() -> None:
-    made: list[str] = []
-    kept = Kept(lambda folder: made.append(folder) or folder.upper())
-    assert [kept.of("a"), kept.of("a"), kept.of("b"), kept.of("a")] == ["A", "A", "B", "A"]
-    assert made == ["a", "b", "a"]
-    kept.forget("a")
-    kept.forget("c")
-    assert kept.kept == {}

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.table import Table
-from caveat.table.partitions import table_of
+from caveat.table import Column, Kind, Table, read, write
+from caveat.table.code_files import CodeFiles, write_code_files
+from caveat.table.files import read_into
+from caveat.table.partitions import PART, part_name, parts_of, table_of, write_parts
 
 WHOLE = pd.DataFrame(
     {
@@ -32,6 +34,7 @@ def in_dask(parts: list[pd.DataFrame]) -> Any:
 
 
 def in_folder(parts: list[pd.DataFrame], folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
     for number, part in enumerate(parts):
         pq.write_table(
             pa.Table.from_pandas(part, preserve_index=False), folder / f"{number}.parquet"
@@ -44,9 +47,79 @@ def test_the_parts_are_the_whole(cuts: list[int], tmp_path: Path) -> None:
     parts = [WHOLE.iloc[a:b] for a, b in zip([0, *cuts], [*cuts, len(WHOLE)], strict=True)]
     assert table_of(in_dask(parts)) == Table.from_frame(WHOLE)
     assert table_of(in_dask(parts)).backend == "pandas"
-    whole = pa.Table.from_pandas(WHOLE, preserve_index=False)
-    assert table_of(in_folder(parts, tmp_path)) == Table.from_frame(whole)
-    assert table_of(str(tmp_path)) == Table.from_frame(whole)
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(pa.Table.from_pandas(WHOLE, preserve_index=False), whole)
+    folder = in_folder(parts, tmp_path / "parts")
+    assert table_of(folder) == table_of(str(folder)) == read(folder) == read(whole)
+    assert read(folder).backend == read(whole).backend == ""
+
+
+@pytest.mark.parametrize("cuts", [[], [3], [1, 2, 5]])
+def test_codes_of_parts_are_kept_byte_by_byte_as_those_of_the_whole(
+    cuts: list[int], tmp_path: Path
+) -> None:
+    parts = [WHOLE.iloc[a:b] for a, b in zip([0, *cuts], [*cuts, len(WHOLE)], strict=True)]
+    pq.write_table(pa.Table.from_pandas(WHOLE, preserve_index=False), tmp_path / "whole.parquet")
+    places = {name: tmp_path / name for name in ("file", "parts", "frame", "dask")}
+    for place in places.values():
+        place.mkdir()
+    read_into(CodeFiles(places["file"]), tmp_path / "whole.parquet")
+    table_of(in_folder(parts, tmp_path / "cut"), CodeFiles(places["parts"]))
+    write_code_files(Table.from_frame(WHOLE), places["frame"])
+    table_of(in_dask(parts), CodeFiles(places["dask"]))
+    held = {name: {path.name: path.read_bytes() for path in place.iterdir()}
+            for name, place in places.items()}  # fmt: skip
+    assert held["parts"] == held["file"]
+    assert held["dask"] == held["frame"]
+
+
+def test_parts_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    names = ["part.2.parquet", "part.10.parquet", "part.1.parquet", "_metadata.parquet",
+             ".hidden.parquet", "other.txt"]  # fmt: skip
+    for name in names:
+        (tmp_path / name).touch()
+    assert [path.name for path in parts_of(tmp_path)] == [names[2], names[0], names[1]]
+    assert PART.fullmatch(part_name(7))
+    assert [part_name(7), part_name(123456)] == ["part-00007.parquet", "part-123456.parquet"]
+
+
+def test_notes_of_parts_hold_if_all_say_the_same(tmp_path: Path) -> None:
+    def column(codes: list[int], label: str) -> Table:
+        levels = np.array(["low", "high"], object)
+        return Table({"x": Column(np.array(codes), levels, Kind.ORDERED, label=label)})
+
+    write(column([0, 1], "how much"), tmp_path / "1.parquet")
+    write(column([1, 0], "how much"), tmp_path / "2.parquet")
+    assert read(tmp_path)["x"].label == "how much"
+    assert read(tmp_path)["x"].values.tolist() == ["low", "high", "high", "low"]
+    write(column([1, 0], "another"), tmp_path / "3.parquet")
+    assert read(tmp_path)["x"].label == ""
+
+
+def test_blocks_are_written_as_parts(tmp_path: Path) -> None:
+    table = read_whole(tmp_path)
+    (tmp_path / "parts").mkdir()
+    blocks = [table.take(slice(0, 2)), table.take(slice(2, 7))]
+    write_parts(blocks, tmp_path / "parts")
+    names = sorted(path.name for path in (tmp_path / "parts").iterdir())
+    assert names == ["part-00000.parquet", "part-00001.parquet"]
+    first, second = (pq.read_table(tmp_path / "parts" / name) for name in names)
+    # The same types in all of them, and no level of another part.
+    assert first.schema == second.schema
+    assert first.column("area").to_pylist() == ["a", "b"]
+    assert str(first.schema.field("area").type) == "string"
+    back = read(tmp_path / "parts")
+    assert back["area"].values.tolist() == WHOLE["area"].tolist()
+    assert back["pay"] == table["pay"]
+    # What a worker has written is left alone.
+    (tmp_path / "parts" / names[0]).write_bytes(b"theirs")
+    write_parts(blocks, tmp_path / "parts")
+    assert (tmp_path / "parts" / names[0]).read_bytes() == b"theirs"
+
+
+def read_whole(folder: Path) -> Table:
+    pq.write_table(pa.Table.from_pandas(WHOLE, preserve_index=False), folder / "whole.parquet")
+    return read(folder / "whole.parquet")
 
 
 def test_a_frame_is_what_it_was() -> None:
@@ -95,6 +168,8 @@ def test_an_empty_part_is_said_and_passed_over(tmp_path: Path) -> None:
 
 def test_folders_that_hold_no_table(tmp_path: Path) -> None:
     assert "there is no such folder; read a file" in said(tmp_path / "none")
-    assert "the folder holds no Parquet files" in said(tmp_path)
+    assert "this is a folder, and it holds no Parquet files" in said(tmp_path)
     (tmp_path / "a.parquet").write_text("no")
-    assert "a file is no Parquet file, or a damaged one" in said(tmp_path)
+    assert f"{tmp_path / 'a.parquet'}: not a Parquet file, or a damaged one" in said(tmp_path)
+    (tmp_path / "year=2020").mkdir()
+    assert "beside the parts of a table the folder holds a folder: year=2020" in said(tmp_path)

@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 from caveat.attack import membership, posterior
 from caveat.charts import save
 from caveat.cli import app
+from caveat.cluster import running_on, threads
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
 from caveat.table import Table, write
-from caveat.tuning import Question, Setting, risk_utility_map, settings_of, tune
+from caveat.tuning import Question, Setting, bench, risk_utility_map, settings_of, tune
 from caveat.tuning.bench import Point, Workbench
 from caveat.tuning.map import RiskUtilityMap
 
@@ -107,6 +108,16 @@ def test_an_interrupted_search_goes_on_where_it_stopped(tmp_path, monkeypatch):
     whole = tune(buyer_beware(), small, threads=2)
     assert resumed.to_dict() == whole.to_dict()
     assert n_resumed == len(measured) - 2 * len(finished)  # two seeds each were there already
+
+
+def test_settings_are_measured_the_same_on_workers(tmp_path):
+    small = spec(seeds=1, fresh=1, settings={"minbucket": [5, 50, 75, 100]})
+    alone = tune(buyer_beware(), small, threads=1)
+    with threads(2, tmp_path) as workers, running_on(workers):
+        shared = tune(buyer_beware(), small)
+    assert shared.to_dict() == alone.to_dict()
+    assert list(tmp_path.iterdir()) == []
+    assert bench._BENCH.kept == {}
 
 
 def test_a_state_of_other_data_is_refused(tmp_path):

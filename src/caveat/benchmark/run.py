@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from caveat import evidence
 from caveat.attack.by_simulation import JUDGED
 from caveat.benchmark.trial import Split, Trial, carry_out, key_of, read_trial
-from caveat.errors import CaveatError
+from caveat.cluster import Workers, workers_of
+from caveat.cluster.sharing import Kept
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.collect import entries_of
 from caveat.release.content import described_inputs, software
@@ -68,6 +73,7 @@ class Benchmark:
         *,
         force: bool = False,
         threads: int | None = None,
+        cluster: Any = None,
         date: str | None = None,
         progress: Progress | None = None,
     ) -> Comparison:
@@ -82,6 +88,9 @@ class Benchmark:
             Whether everything is carried out again.
         threads
             Threads; all cores by default. The result does not depend on it.
+        cluster
+            Who carries the trials out: as for :meth:`caveat.Synthesizer.fit`. All workers must see
+            the specification, the data and the folder. The tables do not depend on it.
         date
             The date on the page; none otherwise.
         progress
@@ -92,20 +101,59 @@ class Benchmark:
         _check_folder(target)
         split, seed = self._split()
         target.mkdir(parents=True, exist_ok=True)
+        work = [(n, i) for n in range(len(spec.generators)) for i in range(1, spec.seeds + 1)]
+        found = {item: None if force else self._earlier(target, *item) for item in work}
+        todo = [item for item in work if found[item] is None]
+        told = _Told(progress, [spec.generators[n].label for n, _ in todo], len(work))
+        with workers_of(cluster) as workers:
+            carried = self._here(todo, split, seed, target, threads, told)
+            if workers is not None:
+                carried = self._on(workers, todo, target, told)
+            found |= dict(zip(todo, carried, strict=True))
         trials: dict[str, list[Trial]] = {}
-        work = [(entry, i) for entry in spec.generators for i in range(1, spec.seeds + 1)]
-        for place, (entry, i) in enumerate(work):
-            tell = _told(progress, entry.label, place, len(work))
-            at = target / f"{entry.slug}-{i}"
-            found = None if force else read_trial(at, key_of(spec, entry, i))
-            if found is None:
-                found = carry_out(
-                    spec, entry, i, split, seed, at, threads=threads, progress=tell
-                )  # fmt: skip
-            trials.setdefault(entry.label, []).append(found)
+        for (n, _), trial in found.items():
+            assert trial is not None
+            trials.setdefault(spec.generators[n].label, []).append(trial)
         content = self._content(split, trials)
         _write(target, content, date)
         return Comparison(target, content)
+
+    def _at(self, target: Path, n: int, i: int) -> Path:
+        return target / f"{self.spec.generators[n].slug}-{i}"
+
+    def _earlier(self, target: Path, n: int, i: int) -> Trial | None:
+        return read_trial(self._at(target, n, i), key_of(self.spec, self.spec.generators[n], i))
+
+    def _here(
+        self,
+        todo: Sequence[tuple[int, int]],
+        split: Split,
+        seed: int,
+        target: Path,
+        threads: int | None,
+        told: _Told,
+    ) -> Iterator[Trial]:
+        for n, i in todo:
+            yield carry_out(
+                self.spec, self.spec.generators[n], i, split, seed, self._at(target, n, i),
+                threads=threads, progress=told.next(),
+            )  # fmt: skip
+
+    def _on(
+        self, workers: Workers, todo: Sequence[tuple[int, int]], target: Path, told: _Told
+    ) -> Iterator[Trial]:
+        """Let workers carry trials out: each reads the specification and the data itself."""
+        workers.check(target)
+        path = str(self.spec.release.document.path.absolute())
+        items = [(path, str(target.absolute()), *item) for item in todo]
+        try:
+            for trial in workers.map(one_trial, items):
+                told.next()
+                at = target / trial.folder / "evidence.json"
+                yield trial if trial.failed else replace(trial, evidence=evidence.read(at))
+        finally:
+            with suppress(CaveatError):  # whoever is lost has forgotten it too
+                workers.everywhere(forget_split, path)
 
     def _split(self) -> tuple[Split, int]:
         release = self.spec.release
@@ -171,7 +219,7 @@ def _generator(entry: GeneratorSpec, trials: Sequence[Trial]) -> dict[str, Any]:
     }
 
 
-def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _values(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what was measured, one entry a number; the evidence itself stays in its folder."""
     found = [
         {
@@ -179,11 +227,11 @@ def _values(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
             **{name: m.get(name) for name in TAKEN},
             "why": [note["text"] for note in m["notes"]] if m["value"] is None else [],
         }
-        for scenario in evidence["scenarios"]
+        for scenario in content["scenarios"]
         for m in scenario["measurements"]
         if scenario["attacker"] != "simulated" or m["label"] in ("", *JUDGED)
     ]
-    for m in evidence["utility"]["measurements"]:
+    for m in content["utility"]["measurements"]:
         values = m["copies"] or [m["value"]]
         found += [
             {"scenario": None, "measure": m["measure"], "label": m["label"], "target": m["model"],
@@ -213,11 +261,48 @@ def _is_benchmark(target: Path) -> bool:
     return (target / RESULT).exists() or any(target.glob("*/trial.json"))
 
 
-def _told(tell: Progress | None, label: str, place: int, n: int) -> Progress | None:
-    if tell is None:
-        return None
-    tell(label, place / n)
-    return lambda step, share: tell(f"{label}: {step}", (place + share) / n)
+class _Told:
+    """Says which trial is carried out, and how far all are."""
+
+    def __init__(self, tell: Progress | None, labels: Sequence[str], n: int) -> None:
+        self.tell = tell
+        self.left = iter(labels)
+        self.place, self.n = n - len(labels), n
+
+    def next(self) -> Progress | None:
+        """Go on to the next trial; return what hears of its steps."""
+        label, place, tell, n = next(self.left), self.place, self.tell, self.n
+        self.place += 1
+        if tell is None:
+            return None
+        tell(label, place / n)
+        return lambda step, share: tell(f"{label}: {step}", (place + share) / n)
+
+
+def _opened(path: str) -> tuple[Benchmark, Split, int]:
+    benchmark = Benchmark.from_toml(path)
+    return benchmark, *benchmark._split()
+
+
+_SPLIT = Kept(_opened)
+
+
+def one_trial(item: tuple[str, str, int, int]) -> Trial:
+    """Carry one trial out: the task of a worker. What it has measured is in the trial's folder."""
+    path, target, n, i = item
+    benchmark, split, seed = _SPLIT.of(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaveatWarning)
+        trial = carry_out(
+            benchmark.spec, benchmark.spec.generators[n], i, split, seed,
+            benchmark._at(Path(target), n, i), threads=1, progress=None,
+        )  # fmt: skip
+    return replace(trial, evidence=None)
+
+
+def forget_split(path: str) -> None:
+    """Let a worker forget the data of a benchmark."""
+    _SPLIT.forget(path)
 
 
 def _write(target: Path, content: dict[str, Any], date: str | None) -> None:

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.cluster import ClusterOption, WorkOption, code_folders, on_cluster
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.table import Table, write
@@ -24,6 +25,7 @@ __all__ = ["audit"]
 
 
 def audit(
+    context: typer.Context,
     original: Annotated[Path, typer.Argument(help="The confidential table.")],
     synthetic: Annotated[list[Path], typer.Argument(help="The release, or its copies.")],
     keys: Annotated[
@@ -78,6 +80,8 @@ def audit(
         Path | None,
         typer.Option(help="CONFIDENTIAL: write which original records carry each measure."),
     ] = None,
+    cluster: ClusterOption = None,
+    work: WorkOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Measure what a release gives away about the people in the original."""
@@ -87,9 +91,11 @@ def audit(
     if group_key is not None:
         reader = replace(reader, groups=Groups(group_key))
     check_outputs(outputs, force=force, inputs=reader.inputs)
-    table = reader.data(reader.original(original))
-    releases = [reader.data(reader.release(path)) for path in synthetic]
-    outside = None if control is None else reader.data(reader.original(control))
+    context.with_resource(on_cluster(cluster, work, records or synthetic[0]))
+    kept = context.with_resource(code_folders(work))
+    table = reader.data(reader.original(original, kept()))
+    releases = [reader.data(reader.release(path, kept())) for path in synthetic]
+    outside = None if control is None else reader.data(reader.original(control, kept()))
     # The measures bring a compiler and SciPy: only when there is something to measure.
     from caveat.risk import audit as run_audit
 

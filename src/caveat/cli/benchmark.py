@@ -9,6 +9,7 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.cluster import ClusterOption
 from caveat.cli.reading import check_file
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def benchmark(
     ] = None,
     date: Annotated[str | None, typer.Option(help="The date on the page [none].")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    cluster: ClusterOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Run everything again, also what is there already.")
     ] = False,
@@ -42,7 +44,7 @@ def benchmark(
             bar.update(task, description=step, completed=share)
 
         found = Benchmark.from_toml(spec).run(
-            folder, force=force, threads=threads, date=date, progress=tell
+            folder, force=force, threads=threads, cluster=cluster, date=date, progress=tell
         )
     show(found)
 

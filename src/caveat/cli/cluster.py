@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from caveat.cluster import running_on, workers_of
-from caveat.cluster.address import check_address
+from caveat.cluster.address import work_folder
+from caveat.table.code_files import CodeFiles
+from caveat.table.workplace import workplace
 
-__all__ = ["ClusterOption", "WorkOption", "on_cluster"]
+__all__ = ["ClusterOption", "WorkOption", "code_folders", "on_cluster"]
 
 ClusterOption = Annotated[
     str | None,
@@ -44,13 +47,27 @@ def on_cluster(cluster: str | None, work: Path | None, beside: Path | None) -> I
     work
         The folder for working files.
     beside
-        An output, whose folder it is if none is named: who has a cluster keeps data where all its
-        machines see them.
+        An output, whose folder it is if none is named; without one the current folder.
     """
     if cluster is None:
         yield
         return
-    if work is None and check_address(cluster) is None:
-        work = Path() if beside is None else beside.parent
-    with workers_of(cluster, work) as workers, running_on(workers):
+    with workers_of(cluster, work_folder(cluster, work, beside)) as workers, running_on(workers):
         yield
+
+
+@contextmanager
+def code_folders(work: Path | None) -> Iterator[Callable[[], CodeFiles | None]]:
+    """Give what makes a folder for the codes of each table that is read; nothing in memory."""
+    if work is None:
+        yield lambda: None
+        return
+    numbers = count()
+    with workplace(work) as folder:
+
+        def made() -> CodeFiles:
+            place = folder / f"table-{next(numbers)}"
+            place.mkdir()
+            return CodeFiles(place)
+
+        yield made

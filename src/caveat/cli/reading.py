@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from caveat.errors import CaveatError
-from caveat.table import Schema, Table, read
+from caveat.table import Schema, Table
 from caveat.table.files import read_into
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class Reader:
         """Read the confidential table (into code files); it has every declared column."""
         return self._read(path, partial=False, work=work)
 
-    def release(self, path: Path) -> Table:
-        """Read a release, which may lack columns."""
-        return self._read(path, partial=True)
+    def release(self, path: Path, work: CodeFiles | None = None) -> Table:
+        """Read a release (into code files), which may lack columns."""
+        return self._read(path, partial=True, work=work)
 
     def data(self, table: Table) -> Table:
         """Return a table without the key of groups: it is fresh in a release, and no data."""
@@ -121,8 +121,6 @@ class Reader:
     def _read(self, path: Path, *, partial: bool, work: CodeFiles | None = None) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
-            if work is None:
-                return read(path, schema=self.schema, partial=partial, **self.form)
             return read_into(work, path, schema=self.schema, partial=partial, **self.form)
 
 

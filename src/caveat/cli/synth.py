@@ -12,14 +12,14 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader
-from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
+from caveat.cli.synth_groups import synth_tables, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
+from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
-from caveat.table.files import check_target, write_blocks
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
 from caveat.table.workplace import workplace
@@ -42,8 +42,14 @@ def synth(
         typer.Argument(help="The original data, or a specification that names them (.toml)."),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Where the synthetic data go; of [tables] a folder."),
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE|FOLDER/",
+            help="Where the synthetic data go; with / at its end a folder of Parquet parts, of "
+            "[tables] a folder in any case.",
+        ),
     ],
     spec: Annotated[
         Path | None, typer.Option(help="A TOML file with [data], [columns], [groups], [synthesis].")
@@ -85,6 +91,8 @@ def synth(
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
     options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
+    output = Output(out, copies, force, escape_formulas)
+    targets = output.targets
     if file.suffix == ".toml":
         reader, file = _named(file, spec)
     else:
@@ -92,32 +100,31 @@ def synth(
     if reader is not None and reader.tables:
         _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work)
         wanted = reader.rows if rows is None else rows
-        synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
+        synth_tables(reader, targets, wanted, options, escape_formulas, force)
         return
-    targets = targets_of(out, copies)
-    check_outputs([*targets, model], force=force, inputs=[file, spec])
-    for target in targets:
-        check_target(target, force=force)
+    output.check([model], [file, spec])
     reader = reader or Reader.of(spec)
     if resume:
         _check_resume(model, seed, reader)
-    check_outputs([*targets, model], force=force, inputs=reader.inputs)
+    inputs = [file, *reader.inputs]
+    output.check([model], inputs)
     if "budget" in reader.synthesis:
         # The ledger need not be there yet; nothing else may take its place.
         check_outputs([*targets, model, Path(reader.synthesis["budget"].ledger)], force=True)
-    folder = tables_folder(out, reader.synthesis, force=force, inputs=[file, *reader.inputs])
+    folder = tables_folder(Path(out), reader.synthesis, force=force, inputs=inputs)
     if reader.tables:
         raise CaveatError(
             "the specification names several tables",
             where=str(spec),
-            do=f"use caveat synth {spec} --out FOLDER",
+            do=f"use caveat synth {spec} --out FOLDER/",
         )
     told = _groups(groups, reader)
     wanted = reader.rows if rows is None else rows
     if told is not None:
-        _refuse_for("groups", resume=resume or None, cluster=cluster)
+        given = {"resume": resume or None, "out FOLDER/": output.in_parts or None}
+        _refuse_for("groups", **given, cluster=cluster)
         options["groups"] = told
-    context.with_resource(on_cluster(cluster, work, out))
+    context.with_resource(on_cluster(cluster, work, targets[0]))
     place = None if work is None else context.with_resource(workplace(work))
     table = reader.original(file, None if place is None else CodeFiles(place))
     # The synthesiser brings a compiler: only when there is something to synthesise.
@@ -134,21 +141,20 @@ def synth(
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, wanted, threads, escape_formulas, force)
         return
-    write_source(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
+    write_source(fitted, folder, escape_formulas, force=force, inputs=inputs)
     n = _number(fitted, table, wanted)
     here = store if cluster is None else None
-    _write_copies(fitted, table, targets, n, here, escape_formulas, force)
+    _write_copies(fitted, table, output, n, here, inputs)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
 def _write_copies(
     fitted: Model,
     table: Table,
-    targets: list[Path],
+    output: Output,
     n: int,
     store: Store | None,
-    escape_formulas: bool,
-    force: bool,
+    inputs: list[Path],
 ) -> None:
     """Draw the copies and write them, block by block."""
     from caveat.synthesis.column_model import ON_A_GRID
@@ -159,12 +165,19 @@ def _write_copies(
     drawn = [name for name in fitted.names if plan[name].settings.method not in ON_A_GRID]
     private = PrivateNumbers(table, drawn)
     with console.notes(), console.progress() as bar:
-        for copy, target in enumerate(targets):
+        for copy, target in enumerate(output.targets):
             task = bar.add_task(f"writing {target.name}", total=max(n, 1))
-            draw = blocks_of if store is None else store.blocks
-            blocks = draw(fitted, n, copy)
-            watched = _watched(blocks, private, bar, task)
-            write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
+
+            def blocks(
+                parts: Path | None, copy: int = copy, task: TaskID = task
+            ) -> Iterator[Table]:
+                if store is None:
+                    drawn = blocks_of(fitted, n, copy, parts)
+                else:
+                    drawn = store.blocks(fitted, n, copy)
+                return _watched(drawn, private, bar, task)
+
+            output.write(blocks, target, inputs)
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")

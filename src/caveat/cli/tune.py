@@ -11,6 +11,7 @@ import typer
 from rich.table import Table as Grid
 
 from caveat.cli import console
+from caveat.cli.cluster import ClusterOption, WorkOption, code_folders, on_cluster
 from caveat.cli.reading import Reader, check_file
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
@@ -25,6 +26,7 @@ __all__ = ["tune"]
 
 
 def tune(
+    context: typer.Context,
     spec: Annotated[Path, typer.Argument(help="A TOML file with [data] and [tune].")],
     data: Annotated[
         Path | None, typer.Option(help="The original data [data in the specification].")
@@ -41,6 +43,8 @@ def tune(
         Path | None, typer.Option(help="Draw risk against utility (.html, .svg, .png).")
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
+    cluster: ClusterOption = None,
+    work: WorkOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:  # fmt: skip
     """Find the setting that meets your limits and keeps most utility."""
@@ -63,10 +67,15 @@ def tune(
                 "search without it, on one table; or try settings of [synthesis] with caveat run",
             )
     check_outputs([*outputs, memory], force=True, inputs=reader.inputs)
-    table = reader.original(_named(data or reader.path, spec))
+    kept = context.with_resource(code_folders(work))
+    table = reader.original(_named(data or reader.path, spec), kept())
     if memory.exists():
         console.remark(f"going on with what {memory} holds")
-    with going_on_from(memory), console.progress() as bar:
+    with (
+        on_cluster(cluster, work, memory),
+        going_on_from(memory),
+        console.progress() as bar,
+    ):
         task = bar.add_task("tuning", total=1.0)
 
         def show(step: str, share: float) -> None:

@@ -13,7 +13,7 @@ from caveat.cluster.scheduler import DaskWorkers, connected, is_client
 from caveat.cluster.workers import Workers
 from caveat.errors import CaveatError
 
-__all__ = ["LOCAL", "check_address", "workers_of"]
+__all__ = ["LOCAL", "check_address", "work_folder", "workers_of"]
 
 LOCAL = "local:"
 MOST = 1024  # processes; more are a slip of the finger
@@ -41,6 +41,23 @@ def check_address(text: str) -> int | None:
     if not ADDRESS.fullmatch(text):
         raise CaveatError(f"{text!r} is no address", where="cluster", do=MEANT)
     return None
+
+
+def work_folder(cluster: Any, work: str | Path | None, output: Path | None) -> Path | None:
+    """Return where working files go: where the output goes if machines must share them.
+
+    Examples
+    --------
+    >>> work_folder("head:8786", None, Path("/data/out.csv")).name
+    'data'
+    >>> work_folder("local:2", None, Path("/data/out.csv")) is None
+    True
+    """
+    if work is not None:
+        return Path(work)
+    # Who has a cluster keeps data where all its machines see them.
+    remote = isinstance(cluster, str) and check_address(cluster) is None
+    return (output or Path("here")).absolute().parent if remote else None
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
+from caveat.table.partitions import PART, parts_of
 
 __all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
@@ -32,7 +33,10 @@ LOCK = ".lock"
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 checksum of a file."""
+    """Return the SHA-256 checksum of a file; of a table in parts that of their checksums."""
+    if path.is_dir():
+        parts = [sha256_of(part) for part in parts_of(path)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -157,8 +161,8 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
     """Refuse a folder with a file that the run reads, by whatever path it is named."""
     itself, here = status(target), [status(target / name) for name in _held(target)]
     for path in inputs:
-        around = Path(path).resolve().parents
-        inside = any(same_file(itself, folder) for folder in around)
+        whole = Path(path).resolve()  # a table in parts is a folder itself
+        inside = any(same_file(itself, folder) for folder in (whole, *whole.parents))
         if inside or any(same_file(found, path) for found in here):
             raise CaveatError(
                 f"the folder holds a file that this run reads: {Path(path).name}",
@@ -169,11 +173,12 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
 
 def _known(folder: Path) -> set[str]:
     """Return the names of the files that a run has written into a folder."""
+    parts = {path.name for path in folder.iterdir() if PART.fullmatch(path.name)}
     try:
         content = parse((folder / MANIFEST).read_bytes())
-        return {MANIFEST, *(str(entry["name"]) for entry in content["files"])}
+        return {MANIFEST, *parts, *(str(entry["name"]) for entry in content["files"])}
     except (OSError, ValueError, KeyError, TypeError):
-        return set()
+        return parts
 
 
 def _clear_up(target: Path) -> list[str]:

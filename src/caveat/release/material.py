@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,22 @@ from caveat.synthesis import Model, Plan
 from caveat.synthesis.linked.groups import GroupModel
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Pair, Table, align_copies
+from caveat.table.code_files import CodeFiles
+from caveat.table.files import read_into
 from caveat.table.grouping import Groups
 from caveat.table.members import draw_groups, members_of
 from caveat.table.per_group import group_pairs
 from caveat.utility.grouping import PairGroups
 
-__all__ = ["CONTROL", "WHOLE", "Material", "hold_out", "hold_out_each", "synthesise"]
+__all__ = [
+    "CONTROL",
+    "WHOLE",
+    "Material",
+    "hold_out",
+    "hold_out_each",
+    "read_original",
+    "synthesise",
+]
 
 WHOLE = Note(
     "whole-groups",
@@ -147,6 +158,17 @@ class Material:
             name
             for name in self.original
             if name not in (*without, self.key) and all(name in table for table in self.releases)
+        )
+
+
+def read_original(spec: ReleaseSpec, folder: Path | None) -> Table:
+    """Read the confidential table; into code files if there is a folder for them."""
+    if folder is None:
+        return spec.read_data()
+    path = spec.data.path
+    with spec.document.reading(path, ("data", "path")):
+        return read_into(
+            CodeFiles(folder), path, schema=spec.schema, partial=False, **spec.data.form
         )
 
 

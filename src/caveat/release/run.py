@@ -6,6 +6,7 @@ import datetime as dt
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 from caveat import evidence
 from caveat.attack.paired import fits_needed
 from caveat.cluster import Workers, running_on, workers_of
-from caveat.cluster.address import check_address
+from caveat.cluster.address import work_folder
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
@@ -37,7 +38,7 @@ from caveat.release.content import (
     software,
 )
 from caveat.release.folder import release_folder, sha256_of, write_manifest
-from caveat.release.material import Material, synthesise
+from caveat.release.material import Material, read_original, synthesise
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.spec.scenarios import ScenarioSpec
@@ -47,6 +48,7 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
+from caveat.table.workplace import workplace
 
 __all__ = ["Release", "Run", "Steps", "title_of", "weights_of"]
 
@@ -103,7 +105,8 @@ class Release:
             Who fits the columns and carries out the exact attacks: as for
             :meth:`caveat.Synthesizer.fit`. The result does not depend on it.
         work
-            The folder for working files, which all workers must see.
+            The folder for working files, which all workers must see. The original is kept there
+            while it is needed, and not in memory.
         only
             "audit": nothing is synthesised; the tables were made elsewhere.
         synthetic
@@ -119,14 +122,15 @@ class Release:
         target = Path(folder) if folder is not None else self.spec.output.folder
         read = [*self.spec.inputs, *(synthetic or ())]
         with (
-            workers_of(cluster, _work_folder(cluster, work, target)) as workers,
+            workers_of(cluster, work_folder(cluster, work, target)) as workers,
+            nullcontext() if work is None else workplace(Path(work)) as kept,
             release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
             made = _run_of(self.spec)
             run = made(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
-            run.workers = workers
+            run.workers, run.kept = workers, kept
             content = run.audit(synthetic) if only else run.whole(anyway)
             run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
@@ -144,14 +148,6 @@ def _check_part(only: str | None, synthetic: Sequence[str | Path] | None) -> Non
             where="synthetic",
             do="add --only audit",
         )
-
-
-def _work_folder(cluster: Any, work: str | Path | None, target: Path) -> Path | None:
-    """Return where working files go; beside the release if machines must share them."""
-    if work is not None:
-        return Path(work)
-    remote = isinstance(cluster, str) and check_address(cluster) is None
-    return target.absolute().parent if remote else None
 
 
 def _run_of(spec: ReleaseSpec) -> type[Run]:
@@ -199,11 +195,12 @@ class Run:
         self.files: list[dict[str, Any]] = []
         self.judged: dict[str, Judgement] = {}
         self.workers: Workers | None = None
+        self.kept: Path | None = None  # a folder for the table; in memory without one
 
     def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
         self.steps.step("read")
-        table = self.spec.read_data()
+        table = read_original(self.spec, self.kept)
         # Of the whole table, before records are held out: a part of a numbering has gaps.
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
@@ -224,7 +221,7 @@ class Run:
     def audit(self, synthetic: Sequence[str | Path] | None) -> dict[str, Any]:
         """Measure tables that were made elsewhere."""
         self.steps.step("read")
-        table = self.spec.read_data()
+        table = read_original(self.spec, self.kept)
         releases = tuple(self.spec.read_synthetic(synthetic))
         common = [name for name in table if all(name in other for other in releases)]
         if not common:
@@ -276,11 +273,14 @@ class Run:
         scenarios, risky = [], []
         for number, scenario in enumerate(self.spec.scenarios):
             signs = Signs(material, scenario.keys)
-            found = self._attack(material, scenario, number, signs)
+            shared = scenario.attacker in ("release", "strong")
+            with running_on(self.workers if shared else None):
+                found = self._attack(material, scenario, number, signs)
             scenarios.append(described_scenario(scenario, material, found))
             risky.append((found.at_risk, signs))
         utility = collect_utility(material, self.spec, self.steps.step("utility"))
-        found_map = None if make_map is None else make_map()
+        with running_on(self.workers):
+            found_map = None if make_map is None else make_map()
         return {
             "format": evidence.FORMAT,
             "release": described_release(self.spec, material, self.files, self.judged),
@@ -303,10 +303,7 @@ class Run:
     ) -> Collected:
         done = self.steps.step(title_of(scenario))
         if scenario.attacker == "strong":
-            with running_on(self.workers):
-                return collect_strong(
-                    material, self.spec, scenario, number, signs, self.threads, done
-                )
+            return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
         if scenario.attacker == "simulated":
             return collect_simulated(material, scenario, number, self.threads, done)
         if scenario.attacker == "ordinary":

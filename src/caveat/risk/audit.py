@@ -8,13 +8,12 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.notes import Note
-from caveat.risk.checks import one_way, two_way
 from caveat.risk.measure import MEASURES, Measure
 from caveat.risk.measurement import Measurement
-from caveat.risk.pair import KeyCells, ScenarioPair
 from caveat.risk.prepare import group, select_common
 from caveat.risk.result import Audit, Check, Row
 from caveat.risk.scenario import Scenario
+from caveat.risk.tasks import Task, carried_out
 from caveat.table import Difference, Pair, Table, align_copies
 from caveat.table.overlap import refuse_strangers
 
@@ -125,15 +124,26 @@ def _audited(
     columns = list(dict.fromkeys(name for attacker in attackers for name in attacker.columns))
     grouped, remarks = group([t.select(columns) for t in whole], attackers[0].groups)
     refuse_strangers(grouped[0], grouped[1:], columns)
+    by_keys = [measure for measure in chosen if "keys" in measure.needs]
+    tasks = [
+        task
+        for copy in range(1, len(pairs) + 1)
+        for task in (
+            *_tasks(copy, attackers, chosen),
+            *(t for fewer in _by_subset(attackers, subsets) for t in _tasks(copy, fewer, by_keys)),
+        )
+    ]
     rows: list[Row] = []
     checks: list[Check] = []
-    for copy, pair in enumerate(pairs, 1):
-        alarms = [d for d in pair.differences if d.is_alarm]
-        runs = _Runs(grouped, whole, copy, pair.control is not None, alarms)
-        runs.measure(attackers, chosen, rows, checks)
-        by_keys = [measure for measure in chosen if "keys" in measure.needs]
-        for fewer in _by_subset(attackers, subsets):
-            runs.measure(fewer, by_keys, rows, checks)
+    results = carried_out(tasks, grouped, whole, pairs[0].control is not None)
+    for task, one in zip(tasks, results, strict=True):
+        alarms = [d for d in pairs[task.copy - 1].differences if d.is_alarm]
+        for name, result in zip(task.measures, one.results, strict=True):
+            about_target = "target" in MEASURES[name].needs
+            seen = task.attacker if about_target else task.attacker.with_target(None)
+            rows.append(Row(seen, task.copy, name, _doubted(result, seen, alarms)))
+        if task.checks:
+            checks.append(Check(task.attacker, task.copy, one.one_way, one.two_way, one.removed))
     control = pairs[0].control
     found = [d for pair in pairs for d in pair.differences if d.column in used]
     outside = [d for d in pairs[0].control_differences if d.is_alarm and d.column in used]
@@ -148,88 +158,22 @@ def _audited(
     )
 
 
-class _Runs:
-    """The pairs of one copy; the cells of a set of keys are found once for all targets."""
-
-    def __init__(
-        self,
-        grouped: Sequence[Table],
-        whole: Sequence[Table],
-        copy: int,
-        has_control: bool,
-        alarms: Sequence[Difference],
-    ) -> None:
-        self.copy = copy
-        self.alarms = alarms
-        self.sides = [(grouped[0], whole[0]), (grouped[copy], whole[copy])]
-        self.control = (grouped[-1], whole[-1]) if has_control else None
-
-    def measure(
-        self,
-        attackers: Sequence[Scenario],
-        chosen: Sequence[Measure],
-        rows: list[Row],
-        checks: list[Check],
-    ) -> None:
-        """Append the measurements of attackers with the same keys and different targets."""
-        keys = attackers[0].keys
-        cells = KeyCells.of(self.sides[0][0], self.sides[1][0], keys)
-        outside = (
-            None if self.control is None else KeyCells.of(self.control[0], self.sides[1][0], keys)
-        )
-        shared = [m for m in chosen if "target" not in m.needs]
-        about_target = [m for m in chosen if "target" in m.needs]
-        for i, attacker in enumerate(attackers):
-            todo = [*(shared if i == 0 else ()), *(about_target if attacker.target else ())]
-            pair = self._pair(self.sides[0], attacker, cells)
-            control = None
-            if outside is not None and self.control is not None:
-                control = self._pair(self.control, attacker, outside)
-            for measure in todo:
-                seen = attacker if "target" in measure.needs else attacker.with_target(None)
-                result = self._doubted(_measured(measure, pair, control), seen)
-                if attacker.unit:
-                    result = replace(result, per=attacker.unit)
-                rows.append(Row(seen, self.copy, measure.name, result))
-            if attacker.target and about_target:
-                checks.append(
-                    Check(
-                        attacker,
-                        self.copy,
-                        one_way(pair),
-                        tuple(two_way(pair)),
-                        pair.counted.removed,
-                    )
-                )
-            for used in (pair, control):
-                if used is not None:
-                    used.forget()
-
-    def _doubted(self, result: Measurement, attacker: Scenario) -> Measurement:
-        """Add to a result what puts its columns in doubt."""
-        doubts = [
-            Note("tables-differ", str(a)) for a in self.alarms if a.column in attacker.columns
-        ]
-        return replace(result, notes=(*result.notes, *doubts)) if doubts else result
-
-    def _pair(self, side: tuple[Table, Table], attacker: Scenario, cells: KeyCells) -> ScenarioPair:
-        people, whole = side
-        release, whole_release = self.sides[1]
-        return ScenarioPair(people, release, attacker, cells, Pair(whole, whole_release))
+def _tasks(copy: int, attackers: Sequence[Scenario], chosen: Sequence[Measure]) -> list[Task]:
+    """Return the tasks of attackers with the same keys and different targets, on one copy."""
+    shared = [m.name for m in chosen if "target" not in m.needs]
+    about_target = tuple(m.name for m in chosen if "target" in m.needs)
+    tasks = [Task(copy, attackers[0], (name,), checks=False) for name in shared]
+    if about_target:
+        tasks += [Task(copy, a, about_target, checks=True) for a in attackers if a.target]
+    return tasks
 
 
-def _measured(measure: Measure, pair: ScenarioPair, control: ScenarioPair | None) -> Measurement:
-    result = measure(pair)
-    if control is None or measure.direction == "reference" or result.value is None:
-        return result
-    notes = result.notes
-    if measure.by_size and not 0.9 <= control.n / pair.n <= 1.1:
-        reason = "it depends on the number of records: give a control of the original's size"
-        return replace(result, notes=(*notes, Note("no-control", f"no control: {reason}")))
-    outside = measure(control)
-    if outside.value is None:
-        notes = (*notes, Note("no-control", f"no control: {outside.notes[0]}"))
-    return replace(result, control=outside.value, control_n=outside.n, notes=notes)
+def _doubted(result: Measurement, attacker: Scenario, alarms: Sequence[Difference]) -> Measurement:
+    """Add to a result whom it is about, and what puts its columns in doubt."""
+    doubts = [Note("tables-differ", str(a)) for a in alarms if a.column in attacker.columns]
+    if attacker.unit:
+        result = replace(result, per=attacker.unit)
+    return replace(result, notes=(*result.notes, *doubts)) if doubts else result
 
 
 def _attackers(

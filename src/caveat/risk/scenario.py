@@ -82,6 +82,13 @@ class Scenario:
         self._check_names()
         self._check_numbers()
 
+    def __getstate__(self) -> dict[str, Any]:  # for workers: what cannot be changed cannot travel
+        held = vars(self).items()
+        return {n: dict(v) if isinstance(v, MappingProxyType) else v for n, v in held}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
     def _check_names(self) -> None:
         if not self.keys:
             raise CaveatError("no key is named", do="say which columns an attacker may know")

@@ -57,22 +57,28 @@ TYPES = frozenset(
 
 
 def write(
-    path: Path, document: dict[str, Any], arrays: list[NDArray[Any]], *, force: bool = False
+    path: Path,
+    document: dict[str, Any],
+    arrays: list[NDArray[Any]],
+    *,
+    force: bool = False,
+    packed: bool = True,
 ) -> None:
-    """Write a document and its arrays, whole or not at all."""
+    """Write a document and its arrays, whole or not at all; working files need not be packed."""
+    how = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     header = {"notice": NOTICE, "format": FORMAT, "version": VERSION}
     with (
         atomic_output(path, force=force) as draft,
-        zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        zipfile.ZipFile(draft, "w", how, compresslevel=1) as archive,
     ):
         archive.comment = NOTICE.encode()
         text = json.dumps({**header, **document}, ensure_ascii=False)
-        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), text, zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), text, how)
         for number, array in enumerate(arrays):
             buffer = io.BytesIO()
             np.save(buffer, array, allow_pickle=False)
             entry = zipfile.ZipInfo(_member(number), EPOCH)
-            archive.writestr(entry, buffer.getvalue(), zipfile.ZIP_DEFLATED)
+            archive.writestr(entry, buffer.getvalue(), how)
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:

@@ -7,9 +7,8 @@ release are the same, byte for byte, whatever the number of workers.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from caveat.cluster import Workers, workers_now
+from caveat.cluster.sharing import Kept, shared_folder
 from caveat.errors import CaveatError
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import ColumnFits
@@ -26,55 +26,16 @@ from caveat.synthesis.one_thread import one_thread_each
 from caveat.synthesis.plan import Plan
 from caveat.synthesis.store import load, load_columns, load_plan, save, save_column, save_plan
 from caveat.table import Table
+from caveat.table.atomic import unwritable
 from caveat.table.code_files import open_code_files, write_code_files
-from caveat.table.workplace import workplace
+from caveat.table.partitions import part_name, write_part
 
-__all__ = ["Kept", "blocks_of", "blocks_on", "fit_on", "shared_folder"]
+__all__ = ["blocks_of", "blocks_on", "fit_on", "in_memory"]
 
 CODES, PLAN, MODEL = "codes", "plan.caveat", "model.caveat"
 KEY = "spread"  # of the columns in a folder that holds those of one fit alone
 
 Done = Callable[[str, ColumnModel], Any]
-
-
-class Kept:
-    """What a process has made for its tasks, so that the next one need not make it again.
-
-    Parameters
-    ----------
-    make
-        Makes it for a folder.
-    """
-
-    def __init__(self, make: Callable[[str], Any]) -> None:
-        self.make = make
-        self.lock = threading.Lock()
-        self.kept: dict[str, Any] = {}
-
-    def of(self, folder: str) -> Any:
-        """Return what belongs to a folder; what belongs to another one is forgotten."""
-        with self.lock:
-            if folder not in self.kept:
-                self.kept.clear()
-                self.kept[folder] = self.make(folder)
-            return self.kept[folder]
-
-    def forget(self, folder: str) -> None:
-        """Let go of what belongs to a folder: it is confidential, and workers stay."""
-        with self.lock:
-            self.kept.pop(folder, None)
-
-
-@contextmanager
-def shared_folder(workers: Workers, forget: Callable[[str], object]) -> Iterator[Path]:
-    """Give a folder that all workers see; afterwards it is gone, and they have forgotten it."""
-    with workplace(workers.place) as folder:
-        workers.check(folder)
-        try:
-            yield folder
-        finally:
-            with suppress(CaveatError):  # whoever is lost has forgotten it too
-                workers.everywhere(forget, str(folder))
 
 
 def fit_on(
@@ -142,8 +103,9 @@ def fit_one(item: tuple[str, int]) -> int:
     with one_thread_each():
         model = fits.fit(name)
     place = Path(folder) / f"{number:05}"
-    place.mkdir(exist_ok=True)  # another worker may have begun, and been lost
-    save_column(place, KEY, name, model)
+    with unwritable(place):
+        place.mkdir(exist_ok=True)  # another worker may have begun, and been lost
+    save_column(place, KEY, name, model, packed=False)
     return number
 
 
@@ -152,29 +114,50 @@ def forget_fits(folder: str) -> None:
     _FITS.forget(folder)
 
 
-def blocks_of(model: Model, rows: int | None = None, copy: int = 0) -> Iterator[Table]:
+def blocks_of(
+    model: Model, rows: int | None = None, copy: int = 0, parts: Path | None = None
+) -> Iterator[Table]:
     """Draw one copy block by block, on workers if work is to run there."""
     workers = workers_now()
-    return model.blocks(rows, copy) if workers is None else blocks_on(workers, model, rows, copy)
+    if workers is None:
+        return model.blocks(rows, copy)
+    return blocks_on(workers, model, rows, copy, parts)
 
 
 def blocks_on(
-    workers: Workers, model: Model, rows: int | None = None, copy: int = 0
+    workers: Workers,
+    model: Model,
+    rows: int | None = None,
+    copy: int = 0,
+    parts: Path | None = None,
 ) -> Iterator[Table]:
-    """Draw one copy block by block on workers, as :meth:`Model.blocks` does here."""
+    """Draw one copy block by block on workers, as :meth:`Model.blocks` does here.
+
+    Parameters
+    ----------
+    workers
+        Who does it.
+    model, rows, copy
+        As for :meth:`Model.blocks`.
+    parts
+        A folder into which each worker writes its blocks as parts of the table.
+    """
     n = model.checked_rows(rows)
+    if parts is not None:
+        workers.check(parts)
     with shared_folder(workers, forget_model) as folder:
-        save(model, folder / MODEL)
+        save(model, folder / MODEL, packed=False)
         starts = range(0, max(n, 1), BLOCK)
-        items = [(str(folder), n, copy, start) for start in starts]
+        there = "" if parts is None else str(parts)
+        items = [(str(folder), n, copy, start, there) for start in starts]
         for start in workers.map(draw_one, items):
             place = folder / f"{start}"
-            block = _in_memory(open_code_files(place))
+            block = in_memory(open_code_files(place))
             rmtree(place, ignore_errors=True)
             yield block
 
 
-def _in_memory(table: Table) -> Table:
+def in_memory(table: Table) -> Table:
     """Return a table that needs no file any more: not every system removes what is mapped."""
     columns = table.columns.items()
     return table.with_columns({n: c.with_codes(np.array(c.codes)) for n, c in columns})
@@ -187,17 +170,20 @@ def _model(folder: str) -> dict[int, Any]:
 _MODEL = Kept(_model)
 
 
-def draw_one(item: tuple[str, int, int, int]) -> int:
+def draw_one(item: tuple[str, int, int, int, str]) -> int:
     """Draw one block of rows: the task of a worker."""
-    folder, rows, copy, start = item
+    folder, rows, copy, start, parts = item
     kept = _MODEL.of(folder)
     with _MODEL.lock:
         if copy not in kept:  # copies of a proper synthesis have models of their own
             kept[copy] = kept[-1].columns_of(copy)
     table = kept[-1].block(kept[copy], copy, start, min(rows, start + BLOCK))
+    if parts:
+        write_part(table, Path(parts) / part_name(start // BLOCK))
     place = Path(folder) / f"{start}"
     made = place.with_name(f"{start}-{token_hex(6)}")
-    made.mkdir()
+    with unwritable(made):
+        made.mkdir()
     write_code_files(table, made)
     # A worker that was taken for lost may have been before us, with the same rows.
     with suppress(OSError):

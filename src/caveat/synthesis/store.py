@@ -71,7 +71,13 @@ README = "CONFIDENTIAL.txt"  # says what a folder of single columns is
 MOST_ROWS = 2**31
 
 
-def save(model: Model | GroupModel | LinkedModel, path: str | Path, *, force: bool = False) -> None:
+def save(
+    model: Model | GroupModel | LinkedModel,
+    path: str | Path,
+    *,
+    force: bool = False,
+    packed: bool = True,
+) -> None:
     """Write a model to a file.
 
     Parameters
@@ -82,13 +88,15 @@ def save(model: Model | GroupModel | LinkedModel, path: str | Path, *, force: bo
         The target; by custom it ends in ``.caveat``.
     force
         Whether a file that exists may be replaced.
+    packed
+        Whether it is made small, which takes time.
     """
     arrays: list[NDArray[Any]] = []
     if isinstance(model, Model):
         state = _model_state(model)
     else:
         state = {"linked": linked_state(model, _model_state), "seed": model.seed}
-    write(Path(path), pack(state, arrays), arrays, force=force)
+    write(Path(path), pack(state, arrays), arrays, force=force, packed=packed)
 
 
 def _model_state(model: Model) -> State:
@@ -118,14 +126,16 @@ def load(path: str | Path) -> Any:
         raise damaged(Path(path)) from None
 
 
-def save_column(folder: Path, key: str, name: str, model: ColumnModel) -> None:
+def save_column(
+    folder: Path, key: str, name: str, model: ColumnModel, *, packed: bool = True
+) -> None:
     """Keep the model of one column, so that an interrupted fit can go on."""
     arrays: list[NDArray[Any]] = []
     document = {"key": key, "name": name, "state": pack(_column_state(model), arrays)}
     if not (folder / README).exists():
         write_text(folder / README, f"{NOTICE}\n", force=True)
     target = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.column"
-    write(target, document, arrays, force=True)
+    write(target, document, arrays, force=True, packed=packed)
 
 
 def save_plan(path: Path, plan: Plan, seed: int) -> None:

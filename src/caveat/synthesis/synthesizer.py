@@ -6,11 +6,12 @@ import os
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from caveat.cluster import running_on, workers_now, workers_of
+from caveat.cluster import Workers, running_on, workers_now, workers_of
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.privacy import Budget
 from caveat.synthesis.column_model import ColumnModel
@@ -24,12 +25,14 @@ from caveat.synthesis.model import Model, written
 from caveat.synthesis.options import one_stratum
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
-from caveat.synthesis.spread import fit_on
+from caveat.synthesis.spread import fit_on, in_memory
 from caveat.table import Table
 from caveat.table.calibration import calibrated
+from caveat.table.code_files import CodeFiles
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
-from caveat.table.partitions import table_of
+from caveat.table.partitions import in_parts, table_of
+from caveat.table.workplace import workplace
 
 __all__ = ["Synthesizer"]
 
@@ -222,7 +225,8 @@ class Synthesizer:
         ----------
         data
             A frame or a table, a Dask frame, the name of a folder of Parquet files, or linked
-            tables. The model is a :class:`~caveat.synthesis.Model`, with groups a
+            tables; with workers, parts are read into the working folder and not into memory. The
+            model is a :class:`~caveat.synthesis.Model`, with groups a
             :class:`~caveat.synthesis.linked.GroupModel`, of linked tables a
             :class:`~caveat.synthesis.linked.LinkedModel`.
         done
@@ -238,8 +242,25 @@ class Synthesizer:
         """
         if cluster is None:
             return self._fit(data, done, finished)
-        with workers_of(cluster, work) as workers, running_on(workers):
-            return self._fit(data, done, finished)
+        with (
+            workers_of(cluster, work) as workers,
+            running_on(workers),
+            self._kept(data, workers) as table,
+        ):
+            model = self._fit(table, done, finished)
+            if table is not data and model.source is not None:  # its files are about to go
+                model = replace(model, source=in_memory(model.source))
+            return model
+
+    @contextmanager
+    def _kept(self, data: Any, workers: Workers | None) -> Iterator[Any]:
+        """Give data that come in parts as a table of code files: they need not fit into memory."""
+        alone = self.groups is None and not is_private(self.options)
+        if workers is None or not alone or not in_parts(data):
+            yield data
+            return
+        with workplace(workers.place) as folder:
+            yield table_of(data, CodeFiles(folder))
 
     def _fit(
         self,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -18,20 +20,22 @@ from caveat.errors import CaveatError
 from caveat.table._expand import check_expansion
 from caveat.table._ipc import declared_sizes
 from caveat.table._notes import KEY, fits, notes_of, read_notes, restore
+from caveat.table.atomic import unwritable
 from caveat.table.column import Column, Kind, Missing, smallest_unsigned
 from caveat.table.decode import arrow_cast
 from caveat.table.encode import encode, kind_of_text
 from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
+from caveat.table.partitions import check_parts, parts_of
 from caveat.table.table import Table
 
-__all__ = ["prepare_columnar", "read_columnar", "write_parquet_blocks"]
+__all__ = ["prepare_columnar", "read_columnar", "write_parquet_blocks", "write_part"]
 
 USUAL = ("int64", "double", "bool", "date32[day]", "null")
 
 
 @dataclass(frozen=True)
 class _Source:
-    """An open file.
+    """An open file, or the parts of a table.
 
     Parameters
     ----------
@@ -41,19 +45,23 @@ class _Source:
         A function that refuses a bomb, given the bytes that a row takes in memory.
     fetch
         A function that reads the column at a position.
+    rows
+        The rows of a Parquet file.
     """
 
     schema: pa.Schema
     check: Callable[[int], None]
     fetch: Callable[[int], pa.ChunkedArray]
+    rows: int = 0
 
 
 def read_columnar(
     path: Path, suffix: str, columns: Sequence[str] | None, keep: Callable[[str, Column], Column]
 ) -> Table:
-    """Read a Parquet or Feather file; see :func:`caveat.table.files.read`."""
-    try:
-        source = _open_parquet(path) if suffix == ".parquet" else _open_feather(path)
+    """Read a Parquet or Feather file, or the parts in a folder; see `caveat.table.files.read`."""
+    with _undamaged(path, suffix):
+        opened = _open_parts if path.is_dir() else _open_parquet
+        source = opened(path) if suffix == ".parquet" else _open_feather(path)
         names = list(source.schema.names)
         refuse_bad_names(names)
         wanted = _without_index(names) if columns is None else list(columns)
@@ -73,32 +81,75 @@ def read_columnar(
                 column = restore(column, notes[name], name, backend)
             encoded[name] = keep(name, column)
             pa.default_memory_pool().release_unused()
+    return Table(encoded, backend=backend)
+
+
+@contextmanager
+def _undamaged(path: Path, suffix: str = ".parquet") -> Iterator[None]:
+    """Say in one sentence that a file cannot be read."""
+    try:
+        yield
     except (pa.ArrowException, OSError, ValueError, struct.error):
         raise CaveatError(
             f"not a {'Parquet' if suffix == '.parquet' else 'Feather'} file, or a damaged one",
             where=str(path),
             do="check how it was made",
         ) from None
-    return Table(encoded, backend=backend)
 
 
 def _open_parquet(path: Path) -> _Source:
+    with pq.ParquetFile(path) as file:
+        schema, metadata = file.schema.to_arrow_schema(), file.metadata
     # Text is read as the dictionary it is stored as: five million cells need not become text first.
-    schema = pq.read_schema(path)
     texts = [field.name for field in schema if _is_text(field.type)]
-    file = pq.ParquetFile(
-        path, read_dictionary=texts, pre_buffer=False, page_checksum_verification=True
-    )
 
     def check(width: int) -> None:
-        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
         size = path.stat().st_size
-        rows = file.metadata.num_rows
+        rows = metadata.num_rows
         check_expansion(max(rows * width, sum(g.total_byte_size for g in groups)), size, path)
 
     def fetch(position: int) -> pa.ChunkedArray:
         name = schema.names[position]
-        return file.read(columns=[name], use_threads=False).column(name)
+        # Opened anew: of a table in parts there are more than a process may hold open.
+        with pq.ParquetFile(
+            path, metadata=metadata, read_dictionary=texts, pre_buffer=False,
+            page_checksum_verification=True,
+        ) as file:  # fmt: skip
+            return file.read(columns=[name], use_threads=False).column(name)
+
+    return _Source(schema, check, fetch, metadata.num_rows)
+
+
+def _open_parts(folder: Path) -> _Source:
+    """Open the parts of a table as if they were one file."""
+    parts: dict[Path, _Source] = {}
+    for path in parts_of(folder):
+        with _undamaged(path):
+            parts[path] = _open_parquet(path)
+    schemas = [part.schema for part in parts.values()]
+    types = [dict(zip(schema.names, map(str, schema.types), strict=True)) for schema in schemas]
+    for schema in schemas:
+        refuse_bad_names(list(schema.names))
+    check_parts(list(map(str, parts)), types, [part.rows for part in parts.values()])
+    # What Caveat notes beside the cells of a part holds for all of them only if all say it.
+    notes = [(schema.metadata or {}).get(KEY) for schema in schemas]
+    same = all(note == notes[0] for note in notes)
+    schema = schemas[0] if same else schemas[0].remove_metadata()
+
+    def check(width: int) -> None:
+        for path, part in parts.items():
+            with _undamaged(path):
+                part.check(width)
+
+    def fetch(position: int) -> pa.ChunkedArray:
+        found = []
+        for path, part in parts.items():
+            with _undamaged(path):
+                array = part.fetch(position)
+            kind = array.type
+            found += [chunk for chunk in array.chunks if len(chunk)]
+        return pa.chunked_array(found, kind)
 
     return _Source(schema, check, fetch)
 
@@ -225,6 +276,19 @@ def write_parquet_blocks(blocks: Iterable[Table], path: Path) -> None:
     finally:
         if writer is not None:
             writer.close()
+
+
+def write_part(table: Table, path: Path) -> None:
+    """Write a block of rows as a part of a table, whole or not at all.
+
+    Categories are plain text: a list of levels would differ from part to part.
+    """
+    arrays = [_arrow(column) for column in table.compact().columns.values()]
+    plain = [a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for a in arrays]
+    made = path.with_name(f".{token_hex(6)}")
+    with unwritable(path):
+        pq.write_table(pa.table(plain, names=list(table)), made, compression="zstd")
+        made.replace(path)
 
 
 def _released(column: Column) -> Column:

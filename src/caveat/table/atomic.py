@@ -76,7 +76,7 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
     Path
         The target itself where a link leads to it.
     """
-    path = Path(path)
+    path, inputs = Path(path), list(inputs)
     where = str(path)
     found = status(path)
     target = _behind(path, found)
@@ -88,6 +88,13 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
             do="choose another name; --force never replaces an input",
         )
     check_folder(target.parent, path.parent)
+    around = status(target.parent)
+    if any(same_file(around, other) for other in inputs if other is not None):
+        raise CaveatError(
+            "the output would lie among the parts of a table that this command reads",
+            where=where,
+            do="choose another folder",
+        )
     if found is not None and not force:
         raise CaveatError(
             "the output exists already", where=where, do="choose another name or use --force"

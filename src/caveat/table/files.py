@@ -110,7 +110,8 @@ def read(
     Parameters
     ----------
     path
-        A CSV, TSV, Parquet, Feather, SPSS, Stata or SAS file.
+        A CSV, TSV, Parquet, Feather, SPSS, Stata or SAS file, or a folder of Parquet files: the
+        parts of one table, in the order of their names.
     schema
         What is known about the columns; it overrides what is inferred.
     delimiter
@@ -140,7 +141,7 @@ def read(
 
 
 def read_into(
-    work: CodeFiles,
+    work: CodeFiles | None,
     path: str | Path,
     *,
     schema: Schema | None = None,
@@ -156,7 +157,7 @@ def read_into(
     ----------
     work
         Where the codes of each column are kept as soon as it is read. The table is there as long as
-        this folder is.
+        this folder is; None for memory.
     path, schema, delimiter, decimal, encoding, columns, partial
         As for :func:`read`.
     """
@@ -175,7 +176,7 @@ def _read(
 ) -> Table:
     path = Path(path)
     check_input(path)
-    suffix = _suffix(path, readable())
+    suffix = _suffix_of(path)
     check_signs(delimiter, decimal)
     schema = given or Schema()
 
@@ -204,12 +205,12 @@ def _read(
 
 def is_text(path: str | Path) -> bool:
     """Whether a file is delimited text, whose cells have no types of their own."""
-    return _suffix(Path(path), readable()) not in FORMATS
+    return _suffix_of(Path(path)) not in FORMATS
 
 
 def has_labels(path: str | Path) -> bool:
     """Whether a file is of a format that has value labels."""
-    suffix = _suffix(Path(path), readable())
+    suffix = _suffix_of(Path(path))
     return suffix in FORMATS and bool(FORMATS[suffix].labels)
 
 
@@ -223,7 +224,7 @@ def read_value_labels(
     """
     path = Path(path)
     check_input(path)
-    suffix = _suffix(path, readable())
+    suffix = _suffix_of(path)
     if not has_labels(path):
         return None
     try:
@@ -372,6 +373,11 @@ def check_target(path: Path, *, force: bool = False) -> str:
     suffix = _suffix(path, writable())
     check_output(path, force=force)
     return suffix
+
+
+def _suffix_of(path: Path) -> str:
+    """Return the extension that decides how a table is read; a folder holds Parquet files."""
+    return ".parquet" if path.is_dir() else _suffix(path, readable())
 
 
 def _suffix(path: Path, known: tuple[str, ...]) -> str:

@@ -12,13 +12,13 @@ __all__ = ["check_input", "check_signs", "in_file", "unreadable"]
 
 
 def check_input(path: Path) -> None:
-    """Refuse what is no file, before it is opened: to open a pipe is to wait for its writer."""
+    """Refuse what holds no table, before it is opened: to open a pipe is to wait for its writer."""
     where = str(path)
     status(path)  # refuses what cannot be a name
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise CaveatError("this is a folder", where=where, do="name a file")
+            return  # it may hold a table in parts
         if not stat.S_ISREG(mode):
             raise CaveatError(
                 "this is a pipe, a socket or a device", where=where, do="save it as a file first"

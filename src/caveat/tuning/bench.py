@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
 from caveat.attack import vulnerable
 from caveat.attack.strong import StrongAttacker, attack_release
-from caveat.errors import CaveatError
+from caveat.cluster import Workers, workers_now
+from caveat.cluster.sharing import Kept, shared_folder
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Setting
 from caveat.notes import Note
 from caveat.protect.record import Step
@@ -26,6 +30,7 @@ from caveat.spec.question import Question
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Pair, Table, align_copies
 from caveat.table.cells import key_cells
+from caveat.table.code_files import open_code_files, write_code_files
 from caveat.table.identifying import judge
 from caveat.table.members import members_of
 from caveat.tuning.everyone import Everyone
@@ -293,6 +298,10 @@ def measure_settings(
     done: Callable[[Point, Sequence[int]], None] | None = None,
 ) -> None:
     """Measure settings at the same time and hand each point over as soon as it is ready."""
+    workers = workers_now()
+    if workers is not None:
+        _measure_on(workers, bench, [(setting, tuple(seeds)) for setting, seeds in work], done)
+        return
     pool = ThreadPoolExecutor(threads or os.cpu_count() or 1)
     try:
         futures = {pool.submit(bench.measure, s, seeds): seeds for s, seeds in work if seeds}
@@ -304,3 +313,39 @@ def measure_settings(
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _measure_on(
+    workers: Workers,
+    bench: Workbench,
+    work: Sequence[tuple[Setting, tuple[int, ...]]],
+    done: Callable[[Point, Sequence[int]], None] | None,
+) -> None:
+    todo = [(setting, seeds) for setting, seeds in work if seeds]
+    with shared_folder(workers, forget_bench) as folder:
+        write_code_files(bench.original, folder)
+        items = [(str(folder), bench.question, *item) for item in todo]
+        for (_, seeds), point in zip(todo, workers.map(one_setting, items), strict=True):
+            if done is not None:
+                done(point, seeds)
+
+
+_BENCH = Kept(lambda folder: {"table": open_code_files(Path(folder))})
+
+
+def one_setting(item: tuple[str, Question, Setting, tuple[int, ...]]) -> Point:
+    """Measure one setting: the task of a worker."""
+    folder, question, setting, seeds = item
+    kept = _BENCH.of(folder)
+    with _BENCH.lock:
+        if "bench" not in kept:  # the question is the same for all settings
+            kept["bench"] = Workbench(kept["table"], question)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaveatWarning)
+        point: Point = kept["bench"].measure(setting, seeds)
+    return point
+
+
+def forget_bench(folder: str) -> None:
+    """Let a worker forget the table that it has made releases of."""
+    _BENCH.forget(folder)

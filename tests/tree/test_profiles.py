@@ -1,4 +1,4 @@
-"""One predictor of a node of classes: what it can improve, the split it makes, who is asked."""
+"""One predictor of a node of classes: what it can improve, the split it makes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import numpy as np
 
 from caveat.tree._profiles import (
     all_apart,
-    ask_within,
     best_of_levels,
     list_classes,
     make_profiles,
     note_subset,
-    only_asked,
 )
 
 # Code, rows and rows of three classes by level present.
@@ -63,15 +61,3 @@ def test_codes_that_are_absent_follow_the_larger_child() -> None:
     assert goes_left.tolist() == [1, 0, 0, 0, 0, 0]
     assert note_subset.py_func(LEVELS, 3, 0, 6, 1, 1 - side, 10, goes_left) == -1
     assert goes_left.tolist() == [0, 1, 1, 1, 1, 1]
-
-
-def test_who_is_asked() -> None:
-    asked, reach = np.zeros(3, np.uint8), np.array([1.0, 2.0, 3.0])
-    only_asked.py_func(asked, -1)
-    assert asked.tolist() == [1, 1, 1]
-    only_asked.py_func(asked, 0)
-    assert asked.tolist() == [1, 0, 0]
-    assert ask_within.py_func(asked, reach, 3.0, 0) == 1
-    assert asked.tolist() == [1, 0, 1]
-    assert ask_within.py_func(asked, reach, 3.5, 0) == 0
-    assert asked.tolist() == [1, 0, 0]

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="no-untyped-def"
 """Kernels: one predictor of a node of classes from its rows by level and class.
 
-What the best split of it improves, what none can exceed, and which predictors are to be asked.
+What the best split of it improves, and what none can exceed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from caveat.compiling.lanes import in_lanes
 from caveat.tree._all_subsets import MOST, SPARE
 from caveat.tree._subsets import best_of_profiles, best_subset
 
-__all__ = [
-    "all_apart", "ask_within", "best_of_levels", "list_classes", "make_profiles", "note_subset",
-    "only_asked",
-]  # fmt: skip
+__all__ = ["all_apart", "best_of_levels", "list_classes", "make_profiles", "note_subset"]
 
 
 @inner
@@ -103,21 +100,3 @@ def all_apart(levels, present, n_classes):
             squares += float(levels[i, 2 + c]) * float(levels[i, 2 + c])
         total += squares / levels[i, 1]
     return total
-
-
-@inner
-def only_asked(asked, feature):
-    """Ask one predictor alone, or all with -1."""
-    for f in range(len(asked)):
-        asked[f] = feature < 0 or f == feature
-
-
-@inner
-def ask_within(asked, reach, least, feature):
-    """Ask a predictor and those that reach far enough; return how many others these are."""
-    others = 0
-    for f in range(len(asked)):
-        within = f != feature and reach[f] >= least
-        asked[f] = within or f == feature
-        others += within
-    return others

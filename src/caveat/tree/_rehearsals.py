@@ -20,7 +20,8 @@ from caveat.tree._predictors import Predictors
 from caveat.tree._pruning import finish
 from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
 from caveat.tree._response import whole_values
-from caveat.tree._update import split_classes, split_numbers
+from caveat.tree._update import split_numbers
+from caveat.tree._update_classes import split_classes
 from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
 
 __all__ = ["share_kernels"]

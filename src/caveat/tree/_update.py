@@ -4,12 +4,6 @@
 The sums of a node over its rows are made once. For each change they are corrected by one row, and
 the split search of the engine runs on the corrected sums. Where the best split stays the same the
 change is handed down to the children; where it does not, the node is grown again from its rows.
-
-For classes most predictors are not searched at all. A split is judged by the sum over both sides of
-squared counts over rows. A row that goes changes the sum of its side, Q = S / n with s rows of its
-class, by (Q - 2 s + 1) / (n - 1), which lies from -1 to 1; a row that comes is one that goes, seen
-from behind. So each such row changes what a split improves by one at most, apart from what it
-changes for all splits of the node, and a predictor that lies further behind need not be asked.
 """
 
 from __future__ import annotations
@@ -17,32 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from caveat.compiling import inner, kernel
-from caveat.compiling.lanes import in_lanes
-from caveat.tree._all_subsets import MOST
 from caveat.tree._numbers import best_of_numbers
-from caveat.tree._profiles import (
-    all_apart,
-    ask_within,
-    best_of_levels,
-    list_classes,
-    make_profiles,
-    note_subset,
-    only_asked,
-)
 
-__all__ = ["most_levels", "split_classes", "split_numbers"]
-
-MANY_LEVELS = 6
-"""Nominal predictors with more levels than this in a node are searched only if they can win."""
-
-MARGIN = 1e-9
-"""Improvements are taken as different when they differ by more than this share of the rows."""
-
-ALONE, LIGHT, WHOLE, REACH, DONE = 0, 1, 2, 3, 4
-"""Steps of a search: the predictor of the node alone, those that are quick, all; what each can."""
-
-FAR = 5.0
-"""A predictor that is so far behind the best is out of reach: two changed rows bring it four."""
+__all__ = ["copy", "correct", "most_levels", "same_split", "split_numbers", "sum_levels"]
 
 
 @inner
@@ -231,153 +202,6 @@ def same_split(feature, cut, goes_left, base_feature, base_cut, base_left, featu
             if goes_left[code] != base_left[code]:
                 return False
     return True
-
-
-@kernel
-def split_classes(codes, features, rows, classes, added, added_classes, changes, rules, n_classes):
-    """Do what `split_numbers` does for three and more classes, numbered 0 … n_classes - 1 here.
-
-    Instead of sums it returns the misclassified rows under each change.
-    """
-    n_changes = len(changes)
-    most = most_levels(features)
-    sums = np.empty((np.minimum(features[1], len(rows)).sum() + 1, 2 + n_classes), np.int64)
-    starts = np.empty(features.shape[1] + 1, np.int64)
-    sum_levels(codes, features, rows, classes, n_classes, sums, starts)
-    work = make_profiles(most, n_classes)
-    mine, own = np.zeros(most, np.uint8), np.zeros(most, np.uint8)
-    counts = np.zeros(n_classes, np.int64)
-    for i in range(len(rows)):
-        counts[classes[rows[i]]] += 1
-    totals = np.empty(in_lanes(n_classes))
-    kept = np.empty(n_classes, np.int64)
-    base_feature = base_cut = -1
-    base_improve = base_risk = base_share = 0.0
-    same, improve, risks = np.zeros(n_changes, np.bool_), np.zeros(n_changes), np.empty(n_changes)
-    asked, reach = np.ones(features.shape[1], np.uint8), np.zeros(features.shape[1])
-    for item in range(-1, n_changes):
-        gone = come = -1
-        if item >= 0:
-            gone, come = changes[item, 0], changes[item, 1]
-        size = len(rows) - (gone >= 0) + (come >= 0)
-        gone_y = come_y = 0
-        if gone >= 0:
-            gone_y = int(classes[gone])
-            counts[gone_y] -= 1
-        if come >= 0:
-            come_y = int(added_classes[come])
-            counts[come_y] += 1
-        k, squares, largest = list_classes(counts, kept, totals)
-        feature, cut, best = search_steps(
-            codes, features, added, sums, starts, (gone, gone_y, come, come_y), (size, k, squares),
-            totals, kept, rules, work, own, asked, reach, (base_feature, base_share, item < 0),
-        )  # fmt: skip
-        if gone >= 0:
-            counts[gone_y] += 1
-        if come >= 0:
-            counts[come_y] -= 1
-        if item < 0:
-            base_feature, base_cut, base_improve = feature, cut, best
-            base_risk = float(size - largest)
-            base_share = squares / size
-            copy(own, mine)
-        else:
-            risks[item] = float(size - largest)
-            improve[item] = best
-            same[item] = same_split(feature, cut, own, base_feature, base_cut, mine, features)
-    return base_feature, base_cut, mine, base_improve, base_risk, same, improve, risks
-
-
-@inner
-def search_steps(
-    codes, features, added, sums, starts, row, node, totals, kept, rules, work, goes_left, asked,
-    reach, base,
-):  # fmt: skip
-    """Return predictor, cut and improvement of the best split, and ask no more than can have it.
-
-    `base` is the predictor of the node itself, its sum of squares over size, and whether this is
-    the search for it. Then what each predictor can improve is written to `reach`.
-    """
-    minbucket, minsplit = rules
-    base_feature, base_share, first = base
-    size, k, squares = node
-    feature = cut = -1
-    best = 0.0
-    step = DONE
-    if k > 1 and size >= minsplit and size >= 2 * minbucket:
-        step = LIGHT if base_feature < 0 else ALONE
-        only_asked(asked, base_feature)
-    while step != DONE:
-        # With a row more or less on a side other splits have rows enough.
-        fewest = max(minbucket - 1, 1) if step == REACH else minbucket
-        f, place, found, beyond = search_profiles(
-            codes, features, added, sums, starts, row, node, totals, kept, fewest, step, work,
-            goes_left, asked, reach, max(best - FAR, 0.0),
-        )  # fmt: skip
-        if step == REACH:
-            break
-        feature, cut, best = f, place, found
-        enough = best - MARGIN * size
-        if step == ALONE:
-            more = (row[0] >= 0) + (row[2] >= 0) + base_share - squares / size
-            within = ask_within(asked, reach, enough - more, base_feature)
-            step = LIGHT if within else DONE
-        elif step == LIGHT and beyond > enough:
-            # No subset of levels improves more than all levels apart.
-            step = WHOLE
-        else:
-            step = REACH if first and feature >= 0 else DONE
-    return feature, cut, best
-
-
-@inner
-def search_profiles(
-    codes, features, added, sums, starts, row, node, totals, kept, minbucket, step, work,
-    goes_left, asked, reach, floor,
-):  # fmt: skip
-    """Return predictor, cut, improvement of the best split, and what is left out may improve.
-
-    `kept` are the classes present; only predictors that are `asked` are searched. In the step
-    `LIGHT` nominal predictors with many levels are left out: their search is the dear part, and
-    often another predictor is better than they can be. In the step `REACH` no split is looked for:
-    what each predictor can improve by itself is written to `reach`, or `floor` if it is less.
-    """
-    levels, about, side = work[0], work[1], work[4]
-    gone, gone_y, come, come_y = row
-    size, _, squares = node
-    n_classes = levels.shape[1] - 2
-    feature = cut = -1
-    best = beyond = 0.0
-    for f in range(features.shape[1]):
-        if not asked[f]:
-            continue
-        present = correct(
-            sums, starts[f], starts[f + 1],
-            codes[features[0, f], gone] if gone >= 0 else -1, gone_y,
-            added[f, come] if come >= 0 else -1, come_y, n_classes, levels,
-        )  # fmt: skip
-        # Beyond MOST levels not every subset is tried, and another change may find a better one.
-        many = MOST if step == REACH else MANY_LEVELS
-        if features[2, f] and present > many and (step == LIGHT or step == REACH):  # noqa: SIM109
-            apart = all_apart(levels, present, n_classes) - squares / size
-            beyond = max(beyond, apart)
-            if step == REACH:
-                reach[f] = max(apart, floor)
-            continue
-        if step == REACH:
-            best = floor
-        found, place = best_of_levels(
-            levels, present, features[2, f], node, totals, kept, minbucket, best, work
-        )
-        if step == REACH:
-            reach[f] = max(found, floor)
-        elif place >= 0:
-            feature = f
-            best = found
-            cut = note_subset(
-                about, present, place, features[1, f], features[2, f], side, size, goes_left
-            )
-    return feature, cut, best, beyond
 
 
 @inner

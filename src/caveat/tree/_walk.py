@@ -16,7 +16,8 @@ from caveat.tree._control import Control
 from caveat.tree._predictors import Predictors
 from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
 from caveat.tree._response import NO_VALUES, encode_response, risk_of, whole_values
-from caveat.tree._update import split_classes, split_numbers
+from caveat.tree._update import split_numbers
+from caveat.tree._update_classes import split_classes
 from caveat.tree._workspace import make_workspace
 
 __all__ = ["Changes", "Floats", "Ints", "Likelihoods", "Training", "Walk"]
@@ -316,13 +317,13 @@ class Walk:
         present = np.union1d(mine, come)
         self.numbered[rows] = np.searchsorted(present, mine)
         added = np.searchsorted(present, self.added_coded).astype(np.uint16)
-        feature, cut, left, own, base_risk, same, improve, risk = split_classes(
+        feature, cut, left, base_risk, same, risk = split_classes(
             self.codes, self.features, rows, self.numbered, self.changes.added, added, changes,
             rules, len(present),
         )  # fmt: skip
-        return _Split(
-            feature, cut, left, np.array([own]), np.array([base_risk]), same, improve, risk
-        )
+        # Classes are pruned by risk: nobody asks what their splits improve.
+        none = np.zeros(len(changes))
+        return _Split(feature, cut, left, np.zeros(1), np.array([base_risk]), same, none, risk)
 
 
 class _Split(NamedTuple):

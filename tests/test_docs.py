@@ -74,6 +74,10 @@ def _trust(names: dict[str, Any]) -> None:
     assert round(names["attack"].probability, 4) == 0.024
 
 
+def _between(names: dict[str, Any]) -> None:
+    assert names["found"]["spec"] == [{"entry": "synthesis.minbucket", "before": 20, "after": 60}]
+
+
 def _explain(names: dict[str, Any]) -> None:
     assert names["found"].membership == 1
     leaf = names["leaf"]
@@ -206,6 +210,7 @@ def _drafts(names: dict[str, Any]) -> None:
 
 
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "between-releases.md": _between,
     "drafts.md": _drafts,
     "explain.md": _explain,
     "generators.md": _generators,

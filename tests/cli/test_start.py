@@ -34,6 +34,7 @@ REFUSED = {
     "benchmark": ["benchmark", "no.toml"],
     "check": ["check", "no.csv"],
     "compare": ["compare", "no.csv", "no.csv"],
+    "diff": ["diff", "no", "no"],
     "explain": ["explain", "no.toml", "--record", "1"],
     "look": ["look", "no.csv"],
     "look, not TOML": ["look", "data.csv", "--schema", "wrong.toml"],

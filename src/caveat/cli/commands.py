@@ -26,6 +26,7 @@ COMMANDS = {
     "all.",
     "check": "Say of each output whether it may leave: safe, needs review or refuse, and why.",
     "compare": "Measure what an analyst can still do with a release.",
+    "diff": "Say what changed between two releases: specification, risk, utility and files.",
     "draft": "Make a file from published numbers, without access to any microdata.",
     "explain": "Say in plain words what a release gives away about one record, and what would "
     "change it.",

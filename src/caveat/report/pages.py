@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from caveat.errors import CaveatError
-from caveat.report.blocks import Block, Grid, Items, Section, Text
+from caveat.report.blocks import Block, Cell, Grid, Items, Section, Text
 
 __all__ = ["Page", "as_html", "as_markdown", "as_text", "written"]
 
@@ -58,10 +58,15 @@ def _lines(block: Block) -> Iterator[str]:
     elif isinstance(block, Grid):
         yield from _wrapped(f"{block.caption}:", "")
         for row in block.rows:
-            yield f"  {row[0].text}"
+            yield from _wrapped(_whole(row[0]), "  ")
             for column, cell in zip(block.columns[1:], row[1:], strict=True):
                 if cell.text:
-                    yield from _wrapped(f"{_led(column.title)} {cell.text}", "      ")
+                    yield from _wrapped(f"{_led(column.title)} {_whole(cell)}", "      ")
+
+
+def _whole(cell: Cell) -> str:
+    """Return a cell with its second line."""
+    return f"{cell.text} ({cell.small})" if cell.small else cell.text
 
 
 def _led(words: str) -> str:
@@ -98,7 +103,7 @@ def _marked(block: Block) -> Iterator[str]:
         yield f"| {' | '.join(_md(column.title) for column in block.columns)} |"
         yield f"|{'|'.join(' ---: ' if c.numeric else ' --- ' for c in block.columns)}|"
         for row in block.rows:
-            yield f"| {' | '.join(_md(cell.text) for cell in row)} |"
+            yield f"| {' | '.join(_md(_whole(cell)) for cell in row)} |"
 
 
 def _md(text: str) -> str:

@@ -74,6 +74,21 @@ def _trust(names: dict[str, Any]) -> None:
     assert round(names["attack"].probability, 4) == 0.024
 
 
+def _between(names: dict[str, Any]) -> None:
+    assert names["found"]["spec"] == [{"entry": "synthesis.minbucket", "before": 20, "after": 60}]
+
+
+def _explain(names: dict[str, Any]) -> None:
+    assert names["found"].membership == 1
+    leaf = names["leaf"]
+    assert (leaf.size, leaf.alike, leaf.released, leaf.path) == (
+        67,
+        1,
+        61,
+        ("var1", "var2", "var3"),
+    )
+
+
 def _report(names: dict[str, Any]) -> None:
     assert "gives probability 1 to the true var4" in names["worst"]
     assert "(before the release: 0.007)" in names["worst"]
@@ -195,7 +210,9 @@ def _drafts(names: dict[str, Any]) -> None:
 
 
 SAYS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "between-releases.md": _between,
     "drafts.md": _drafts,
+    "explain.md": _explain,
     "generators.md": _generators,
     "groups.md": _groups,
     "guarantee.md": _guarantee,

@@ -9,7 +9,7 @@ import pytest
 from tests.report.sample import small
 
 from caveat.cli.run import _print
-from caveat.release.run import Outcome
+from caveat.release.outcome import Outcome
 
 
 def said(content: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:

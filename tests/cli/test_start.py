@@ -37,6 +37,8 @@ REFUSED = {
     "benchmark": ["benchmark", "no.toml"],
     "check": ["check", "no.csv"],
     "compare": ["compare", "no.csv", "no.csv"],
+    "diff": ["diff", "no", "no"],
+    "explain": ["explain", "no.toml", "--record", "1"],
     "look": ["look", "no.csv"],
     "look, not TOML": ["look", "data.csv", "--schema", "wrong.toml"],
     "model": ["model", "show", "no.caveat"],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
 from tests.release import tables
 
 from caveat.datasets import patients, survey
+from caveat.errors import CaveatWarning
 from caveat.release import Release
 from caveat.release.outcome import Outcome
 from caveat.table import write
@@ -100,3 +102,15 @@ def tables_outcome(tables_folder: Path) -> Outcome:
     """Return what its run leaves."""
     release = Release.from_toml(tables_folder / "release.toml")
     return release.run(tables_folder / "release", date="2026-01-01")
+
+
+@pytest.fixture(scope="session")
+def outcome(tmp_path_factory, survey_file: Path) -> Outcome:
+    """Return what the run of the survey leaves; its specification and data lie beside it."""
+    folder = tmp_path_factory.mktemp("survey")
+    (folder / "survey.csv").write_bytes(survey_file.read_bytes())
+    text = SPEC.replace("[output]\n", "[output]\nreports = []\n")
+    (folder / "release.toml").write_text(text, encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaveatWarning)
+        return Release.from_toml(folder / "release.toml").run(date="2026-01-01")

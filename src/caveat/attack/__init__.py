@@ -2,6 +2,7 @@
 
 from caveat.attack import measures
 from caveat.attack.attributes import Attributes, attributes
+from caveat.attack.explain import Explanation, explain
 from caveat.attack.groups import group_membership, group_posterior, group_privacy_loss
 from caveat.attack.membership import Membership, MembershipTest, membership, membership_test
 from caveat.attack.paired import PairedMembership, simulated_membership
@@ -15,6 +16,7 @@ register(*measures.ENTRIES)
 
 __all__ = [
     "Attributes",
+    "Explanation",
     "Membership",
     "MembershipTest",
     "PairedMembership",
@@ -22,6 +24,7 @@ __all__ = [
     "PrivacyLoss",
     "Vulnerable",
     "attributes",
+    "explain",
     "group_membership",
     "group_posterior",
     "group_privacy_loss",

@@ -26,7 +26,10 @@ COMMANDS = {
     "all.",
     "check": "Say of each output whether it may leave: safe, needs review or refuse, and why.",
     "compare": "Measure what an analyst can still do with a release.",
+    "diff": "Say what changed between two releases: specification, risk, utility and files.",
     "draft": "Make a file from published numbers, without access to any microdata.",
+    "explain": "Say in plain words what a release gives away about one record, and what would "
+    "change it.",
     "init": "Write a release specification after a few questions.",
     "look": "Report what is in FILE, and what has to be decided before it is synthesised.",
     "measures": "Say what each measure is, for which attacker, and what it cannot see.",

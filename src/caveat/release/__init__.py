@@ -4,16 +4,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from caveat.release.difference import diff_releases
+    from caveat.release.explain import explain_row
     from caveat.release.outcome import Outcome
     from caveat.release.run import Release
     from caveat.spec.spec import ReleaseSpec
 
-__all__ = ["Outcome", "Release", "ReleaseSpec"]
+__all__ = ["Outcome", "Release", "ReleaseSpec", "diff_releases", "explain_row"]
+
+_ROOMS = {
+    "Outcome": "release.outcome",
+    "Release": "release.run",
+    "ReleaseSpec": "spec.spec",
+    "diff_releases": "release.difference",
+    "explain_row": "release.explain",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Open the rooms that a run needs when it is first asked for: folders are written without."""
-    if name not in __all__:
+    if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    rooms = {"Outcome": "release.outcome", "Release": "release.run", "ReleaseSpec": "spec.spec"}
-    return getattr(import_module(f"caveat.{rooms[name]}"), name)
+    return getattr(import_module(f"caveat.{_ROOMS[name]}"), name)

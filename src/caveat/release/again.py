@@ -1,0 +1,123 @@
+"""The tables of a release made again: from its specification, its data and the seed it had."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from caveat import evidence
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.release.folder import sha256_of
+from caveat.release.material import Material, synthesise
+from caveat.spec.spec import ReleaseSpec
+from caveat.synthesis.margins.promise import is_private
+from caveat.table import write
+from caveat.table.identifying import judge
+
+__all__ = ["made_again"]
+
+
+def made_again(
+    spec: ReleaseSpec, folder: Path | None = None, threads: int | None = None
+) -> Material:
+    """Return the tables of a release with the model that made them.
+
+    Fitted models are not kept in the folder of a release; the same specification, data and seed
+    give the same ones.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    folder
+        Where the release is; ``[output]`` says it otherwise. Its evidence has the seed. If there
+        is none yet, the specification must have one.
+    threads
+        Threads; all cores by default.
+    """
+    _refuse_whole(spec)
+    place = spec.output.folder if folder is None else folder
+    found = None
+    if folder is not None or (place / "evidence.json").exists():
+        found = evidence.read(place / "evidence.json")
+        _check_same(found, spec, place)
+    table = spec.read_data()
+    spec = replace(spec, synthesis={**spec.synthesis, "judged": judge(table)})
+    spec.check(table)
+    seed = _seed(found, spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaveatWarning)  # the run has told of it
+        material = synthesise(spec, table, seed, threads, lambda _: lambda _: None, anyway=True)
+    if found is not None:
+        _check_tables(found, material, spec, place)
+    return material
+
+
+def _refuse_whole(spec: ReleaseSpec) -> None:
+    """Refuse releases whose rows do not stand by themselves, or that cannot be made again."""
+    where = str(spec.path)
+    if spec.tables or spec.groups is not None:
+        raise CaveatError(
+            "rows belong together here, and one of them cannot be looked at alone",
+            where=where,
+            do="use caveat attack strong, which asks about whole groups",
+        )
+    if is_private(spec.synthesis):
+        raise CaveatError(
+            "the noise of a guarantee cannot be drawn again, so that the release cannot be either",
+            where=where,
+            do="use caveat attack strong with --model",
+        )
+
+
+def _check_same(found: dict[str, Any], spec: ReleaseSpec, place: Path) -> None:
+    if found["release"]["synthesised_by"] != "caveat":
+        raise CaveatError(
+            "the tables were synthesised elsewhere: how is not known, and this attacker knows it",
+            where=str(place),
+            do="use caveat audit",
+        )
+    inputs = found["inputs"]
+    if inputs["spec"]["sha256"] != hashlib.sha256(spec.text).hexdigest():
+        raise CaveatError(
+            "the release was made by another specification",
+            where=str(spec.path),
+            do=f"use the one in {place}, beside the data, or run the release again",
+        )
+    if inputs["data"]["sha256"] != sha256_of(spec.data.path):
+        raise CaveatError(
+            "the release was made from other data", where=str(spec.data.path), do="run it again"
+        )
+
+
+def _seed(found: dict[str, Any] | None, spec: ReleaseSpec) -> int:
+    seed = spec.release.seed if found is None else int(found["seed"])
+    if seed is None:
+        raise CaveatError(
+            "there is no release yet, and no seed in the specification",
+            where=str(spec.output.folder),
+            do="run the release first (caveat run), or name its folder (--release)",
+        )
+    return seed
+
+
+def _check_tables(
+    found: dict[str, Any], material: Material, spec: ReleaseSpec, place: Path
+) -> None:
+    """Refuse to go on with tables that are not those of the release."""
+    listed = found["release"]["files"]
+    with tempfile.TemporaryDirectory() as folder:
+        for file in listed[:1]:
+            path = Path(folder) / file["name"]
+            table = material.releases[file["copy"] - 1].compact()
+            write(table, path, escape_formulas=spec.output.escape_formulas)
+            if sha256_of(path) != file["sha256"]:
+                raise CaveatError(
+                    "the tables come out otherwise than they did: versions are others",
+                    where=str(place),
+                    do=f"use Caveat {found['software']['caveat']} and the packages in its evidence",
+                )

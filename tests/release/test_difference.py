@@ -1,0 +1,37 @@
+"""Two folders of releases side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.release import diff_releases
+from caveat.release.difference import files_of
+from caveat.release.outcome import Outcome
+
+
+def test_a_folder_or_its_evidence_is_read_and_no_data(outcome: Outcome, tmp_path: Path) -> None:
+    assert diff_releases(outcome.folder, outcome.folder / "evidence.json")["same"] is True
+    content = json.loads((outcome.folder / "evidence.json").read_text())
+    content["scenarios"][0]["measurements"][0]["value"] = 0.987
+    (tmp_path / "evidence.json").write_text(json.dumps(content))
+    found = diff_releases(outcome.folder, tmp_path)
+    assert found["spec"] is None  # one of the two has none
+    (tmp_path / "release.toml").write_text(
+        (outcome.folder / "release.toml").read_text().replace("minbucket = 20", "minbucket = 21")
+    )
+    found = diff_releases(outcome.folder, tmp_path)
+    assert found["names"] == [str(outcome.folder), str(tmp_path)]
+    assert found["spec"] == [{"entry": "synthesis.minbucket", "before": 20, "after": 21}]
+    (risk,) = found["risk"]["changed"]
+    assert risk["after"]["value"] == 0.987
+
+
+def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaveatError, match="there is no such file"):
+        diff_releases(tmp_path, tmp_path)
+    assert files_of(Path("x/evidence.json")) == (Path("x/evidence.json"), Path("x/release.toml"))
+    assert files_of(Path("x")) == (Path("x/evidence.json"), Path("x/release.toml"))

@@ -53,10 +53,9 @@ def compare(
     original, synthetic
         The confidential table, and the release or a list of copies: each a Table, a pandas, polars
         or pyarrow frame, or a dict of arrays.
-    models
-        Formulas of models to fit on both sides; see :func:`caveat.utility.analyses.compare_model`.
-    targets
-        Columns to predict after training on the release (TSTR).
+    models, targets
+        Formulas of models to fit on both sides (:func:`caveat.utility.analyses.compare_model`), and
+        columns to predict after training on the release (TSTR).
     rules
         Rules that records should obey, by name.
     control
@@ -66,16 +65,14 @@ def compare(
     resamples, seed
         Number and seed of bootstrap resamples of the original, for the reference values.
     weights
-        Survey weights that the release was made with: the name of a column of the original, which
-        is then no data, or one number for each of its records. The release is compared with the
-        weighted original; a control with such a column is weighted too.
+        Survey weights that the release was made with: a column of the original, which is then no
+        data, or a number for each record. The weighted original, and control, is compared with.
     groups
         The column that says which rows belong together, as members of a household; it is in all
         tables and is no data. The structure of the groups is then measured, and the reference
         values come from whole groups.
     model_rows
-        Rows of each table that propensity models and detectors are fitted to; larger tables are
-        sampled for that, and the results say so. Everything that is counted is counted over all.
+        Rows of each table that models are fitted to (50,000): the others are counted only.
     progress
         Called before each measure with its name and the share of all that is done.
 

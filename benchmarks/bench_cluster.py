@@ -90,12 +90,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--method", nargs="+", default=["guarded"])
     parser.add_argument("--folder", default=None, help="where the temporary folder is made")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 3], help="0: alone")
     parser.add_argument("--dask", action="store_true", help="also workers of a Dask cluster")
     chosen = parser.parse_args()
     os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1")
     kinds = ["local", *(["dask"] if chosen.dask else [])]
-    cases = [("alone", 1), *((kind, n) for kind in kinds for n in chosen.workers)]
+    cases = [(kind, n) for kind in kinds for n in chosen.workers if n]
+    cases = [*([("alone", 1)] if 0 in chosen.workers else []), *cases]
     grid = Grid("method", "who", "parts", "wall s", "x", "path s", "x", "CPU s", "load", "SHA-256")
     differing = False
     with tempfile.TemporaryDirectory(dir=chosen.folder) as name:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from caveat.cluster import threads
 from caveat.datasets import buyer_beware
 from caveat.errors import CaveatError
 from caveat.release import Release
-from caveat.table import Table, write
+from caveat.table import Table, read, write
 
 SPEC = """\
 [release]
@@ -58,6 +59,25 @@ def test_the_folder_is_the_same(release: Release, tmp_path: Path) -> None:
     )
     assert "evidence.json" in alone
     assert alone == spread == kept
+
+
+def test_data_in_parts_are_the_data(release: Release, tmp_path: Path) -> None:
+    write(read(tmp_path / "answers.csv"), tmp_path / "answers.parquet")
+    raw = pq.read_table(tmp_path / "answers.parquet").replace_schema_metadata()
+    pq.write_table(raw, tmp_path / "answers.parquet")
+    (tmp_path / "answers").mkdir()
+    for number in range(4):
+        pq.write_table(raw.slice(250 * number, 250), tmp_path / "answers" / f"{number}.parquet")
+    found = {}
+    for name in ("answers.parquet", "answers"):
+        spec = tmp_path / "parts.toml"
+        spec.write_text(SPEC.replace("answers.csv", name), encoding="utf-8")
+        out = tmp_path / f"of-{name}"
+        found[name] = dict(Release.from_toml(spec).run(out, date="2026-01-01").evidence)
+    one, parts = (content.pop("inputs")["data"] for content in found.values())
+    assert (parts["name"], parts["rows"]) == ("answers", one["rows"])
+    assert parts["sha256"] != one["sha256"]
+    assert found["answers"] == found["answers.parquet"]
 
 
 def test_a_cluster_that_is_not_there_leaves_no_folder(release: Release, tmp_path: Path) -> None:

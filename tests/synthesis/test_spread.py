@@ -20,6 +20,7 @@ from caveat.synthesis import spread
 from caveat.synthesis.model import BLOCK
 from caveat.synthesis.spread import blocks_of, blocks_on
 from caveat.table.code_files import CodeFiles
+from caveat.table.partitions import write_parts
 from caveat.table.table import concat
 
 distributed = pytest.importorskip("distributed")
@@ -185,8 +186,15 @@ def test_workers_that_are_killed_change_nothing(cluster: Loopback, tmp_path: Pat
     assert bytes_of(fitted, tmp_path) == bytes_of(alone, tmp_path)
     with distributed.Client(cluster.address, set_as_default=False) as client:
         blocks = []
-        for block in blocks_on(DaskWorkers(client, tmp_path), fitted, rows):
+        parts, here = tmp_path / "parts", tmp_path / "here"
+        parts.mkdir()
+        for block in blocks_on(DaskWorkers(client, tmp_path), fitted, rows, parts=parts):
             blocks.append(block)
             cluster.workers[1].kill()
     assert blocks == list(alone.blocks(rows))
+    here.mkdir()
+    write_parts(blocks, here)
+    assert len(blocks) == len(list(here.iterdir())) == 4
+    for path in here.iterdir():
+        assert (parts / path.name).read_bytes() == path.read_bytes()
     assert [process.poll() is None for process in cluster.workers] == [False, False, True]

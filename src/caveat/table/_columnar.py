@@ -25,7 +25,7 @@ from caveat.table.column import Column, Kind, Missing, smallest_unsigned
 from caveat.table.decode import arrow_cast
 from caveat.table.encode import encode, kind_of_text
 from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_names
-from caveat.table.partitions import check_parts, parts_of
+from caveat.table.partitions import UNFINISHED, check_parts, parts_of
 from caveat.table.table import Table
 
 __all__ = ["prepare_columnar", "read_columnar", "write_parquet_blocks", "write_part"]
@@ -285,7 +285,7 @@ def write_part(table: Table, path: Path) -> None:
     """
     arrays = [_arrow(column) for column in table.compact().columns.values()]
     plain = [a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for a in arrays]
-    made = path.with_name(f".{token_hex(6)}")
+    made = path.with_name(f"{UNFINISHED}{token_hex(6)}")
     with unwritable(path):
         pq.write_table(pa.table(plain, names=list(table)), made, compression="zstd")
         made.replace(path)

@@ -20,6 +20,7 @@ from caveat.table.table import Table
 
 __all__ = [
     "PART",
+    "UNFINISHED",
     "check_parts",
     "in_parts",
     "part_name",
@@ -31,6 +32,8 @@ __all__ = [
 
 PART = re.compile(r"part-\d{5,}\.parquet")
 """What the parts are called that Caveat writes."""
+UNFINISHED = ".part-"
+"""How the name of a part begins that is not whole yet."""
 
 
 def part_name(number: int) -> str:
@@ -78,6 +81,8 @@ def write_parts(blocks: Iterable[Table], folder: Path) -> None:
         path = folder / part_name(number)
         if not path.exists():
             write_part(block, path)
+    for left in folder.glob(f"{UNFINISHED}*"):  # of workers that were lost
+        left.unlink(missing_ok=True)
 
 
 def table_of(data: Any, work: CodeFiles | None = None) -> Table:

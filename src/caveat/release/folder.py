@@ -18,14 +18,16 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from caveat.cluster.address import check_address
 from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
 
-__all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
+__all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "work_folder", "write_manifest"]
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
@@ -35,6 +37,14 @@ def sha256_of(path: Path) -> str:
     """Return the SHA-256 checksum of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def work_folder(cluster: Any, work: str | Path | None, target: Path) -> Path | None:
+    """Return where working files go; beside the release if machines must share them."""
+    if work is not None:
+        return Path(work)
+    remote = isinstance(cluster, str) and check_address(cluster) is None
+    return target.absolute().parent if remote else None
 
 
 def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:

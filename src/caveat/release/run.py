@@ -15,7 +15,6 @@ import numpy as np
 from caveat import evidence
 from caveat.attack.paired import fits_needed
 from caveat.cluster import Workers, running_on, workers_of
-from caveat.cluster.address import check_address
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.progress import Progress
 from caveat.release.at_risk import Signs, worst_records
@@ -36,7 +35,8 @@ from caveat.release.content import (
     measures_used,
     software,
 )
-from caveat.release.folder import release_folder, sha256_of, write_manifest
+from caveat.release.earlier import TOGETHER, check_ledger, entered
+from caveat.release.folder import release_folder, sha256_of, work_folder, write_manifest
 from caveat.release.material import Material, synthesise
 from caveat.release.steps import Steps
 from caveat.spec.scenarios import ScenarioSpec
@@ -139,10 +139,11 @@ class Release:
             Whether a table is synthesised that is too small to hide anybody.
         """
         _check_part(only, synthetic)
+        check_ledger(self.spec)
         target = Path(folder) if folder is not None else self.spec.output.folder
         read = [*self.spec.inputs, *(synthetic or ())]
         with (
-            workers_of(cluster, _work_folder(cluster, work, target)) as workers,
+            workers_of(cluster, work_folder(cluster, work, target)) as workers,
             release_folder(target, force=force, inputs=read) as (draft, left),
             warnings.catch_warnings(record=True) as caught,
         ):
@@ -151,7 +152,8 @@ class Release:
             run = made(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
             run.workers = workers
             content = run.audit(synthetic) if only else run.whole(anyway)
-            run.write(content, caught, date or dt.date.today().isoformat())
+            with entered(run, content, target):
+                run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         return Outcome(target, content)
@@ -167,14 +169,6 @@ def _check_part(only: str | None, synthetic: Sequence[str | Path] | None) -> Non
             where="synthetic",
             do="add --only audit",
         )
-
-
-def _work_folder(cluster: Any, work: str | Path | None, target: Path) -> Path | None:
-    """Return where working files go; beside the release if machines must share them."""
-    if work is not None:
-        return Path(work)
-    remote = isinstance(cluster, str) and check_address(cluster) is None
-    return target.absolute().parent if remote else None
 
 
 def _run_of(spec: ReleaseSpec) -> type[Run]:
@@ -198,6 +192,7 @@ def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         weights[title_of(scenario)] = seconds[scenario.attacker]
     weights["utility"] = 15.0
+    weights |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
         weights["map"] = 4.0 * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
     return weights | {"write": 5.0}

@@ -76,6 +76,8 @@ def _trust(names: dict[str, Any]) -> None:
 
 def _between(names: dict[str, Any]) -> None:
     assert names["found"]["spec"] == [{"entry": "synthesis.minbucket", "before": 20, "after": 60}]
+    assert (names["n"], names["members"].releases, names["marital"].releases) == (4, 4, 4)
+    assert names["members"].probability.max() > 0.9
 
 
 def _explain(names: dict[str, Any]) -> None:

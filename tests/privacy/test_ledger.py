@@ -424,3 +424,19 @@ def test_after_an_error_nothing_was_published(book: Ledger) -> None:
         new.append({"what": "a.csv"})
         raise ZeroDivisionError
     assert book.entries() == []
+
+
+def test_releases_are_entered_and_cost_nothing(book: Ledger) -> None:
+    spend(book, Spent(rho=0.004))
+    with book.releasing("survey") as (earlier, new):
+        assert earlier == []
+        new.append({"what": "first", "data": "abc"})
+    with book.publishing("survey") as (tables, _):
+        assert tables == []
+    with book.releasing("survey") as (earlier, new):
+        assert [entry["what"] for entry in earlier] == ["first"]
+    with suppress(ZeroDivisionError), book.releasing("survey") as (_, new):
+        new.append({"what": "second"})
+        raise ZeroDivisionError
+    assert [entry["kind"] for entry in book.entries("survey")] == ["budget", "release"]
+    assert book.spent("survey", 1e-6) == pytest.approx(epsilon_of(0.004, 1e-6))

@@ -55,8 +55,16 @@ def test_codes_that_mean_missing_are_declared_already(tmp_path: Path) -> None:
 def test_without_a_guarantee_there_is_no_budget(tmp_path: Path) -> None:
     text = SPEC.replace("epsilon = 1.0\n", "")
     assert "budget" not in read(tmp_path, text).options
-    with pytest.raises(CaveatError, match="line 14: a budget is for a guarantee"):
+    with pytest.raises(CaveatError, match=r"privacy.limit: a budget is for a guarantee"):
         read(tmp_path, text + SECTION)
+
+
+def test_without_a_guarantee_the_ledger_is_one_of_releases(tmp_path: Path) -> None:
+    text = SPEC.replace("epsilon = 1.0\n", "")
+    assert read(tmp_path, text).ledger is None
+    spec = read(tmp_path, text + '[privacy]\nledger = "all.jsonl"\n')
+    assert spec.ledger == Budget(tmp_path / "all.jsonl", "survey.csv")
+    assert tmp_path / "all.jsonl" in spec.inputs
 
 
 @pytest.mark.parametrize(

@@ -126,10 +126,9 @@ def _both(part: str, name: str, before: Content, after: Content) -> tuple[Any, A
 
 def _data(content: Content) -> Any:
     """Return the checksums of the data files."""
-    data = (content.get("inputs") or {}).get("data")
-    if isinstance(data, list):
-        return [one["sha256"] for one in data]
-    return None if data is None else data.get("sha256")
+    inputs = content.get("inputs") or {}
+    files = [*([inputs["data"]] if "data" in inputs else []), *inputs.get("tables", ())]
+    return [file["sha256"] for file in files]
 
 
 def _risks(content: Content) -> Iterator[tuple[Key, Content]]:

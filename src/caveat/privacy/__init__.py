@@ -2,7 +2,7 @@
 
 from caveat.privacy.budget import Budget
 from caveat.privacy.hockey_stick import delta_of, poisson_delta, poisson_hockey_stick
-from caveat.privacy.ledger import BUDGET, TABLE, Ledger, Limit, Spent
+from caveat.privacy.ledger import BUDGET, RELEASE, TABLE, Ledger, Limit, Spent
 from caveat.privacy.noise import (
     choose,
     discrete_gaussian,
@@ -13,6 +13,7 @@ from caveat.privacy.zcdp import choice_rho, epsilon_of, gaussian_rho, rho_of, si
 
 __all__ = [
     "BUDGET",
+    "RELEASE",
     "TABLE",
     "Budget",
     "Ledger",

@@ -8,7 +8,6 @@ its data: it is for the inside.
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -23,18 +22,22 @@ from typing import Any
 
 from caveat.documents import parse
 from caveat.errors import CaveatError, commands_in
+from caveat.privacy._append import append
 from caveat.privacy._checks import check_delta, check_epsilon, check_positive
 from caveat.privacy._lock import locked
 from caveat.privacy.zcdp import epsilon_of, rho_of
 from caveat.stopping import held, stop_if_told
 
-__all__ = ["BUDGET", "TABLE", "Ledger", "Limit", "Spent"]
+__all__ = ["BUDGET", "RELEASE", "TABLE", "Ledger", "Limit", "Spent"]
 
 BUDGET = "budget"
 """The kind of entry that spends; entries of other kinds are kept and cost nothing."""
 
 TABLE = "table"
 """The kind of entry of a table that was published: what it shows everybody, and its checksum."""
+
+RELEASE = "release"
+"""The kind of entry of a release of microdata: what it is, of which data, and where it lies."""
 
 Entry = dict[str, Any]
 
@@ -217,10 +220,35 @@ class Ledger:
             The earlier entries, and an empty list: what is put there is entered. An entry holds
             nothing that the table does not show.
         """
+        with self._entering(dataset, TABLE) as found:
+            yield found
+
+    @contextmanager
+    def releasing(self, dataset: str) -> Iterator[tuple[list[Entry], list[Entry]]]:
+        """Give the releases of microdata, and enter a new one when the block has ended well.
+
+        Nobody else can release inside, so that no two releases miss each other.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data, the same for all releases of them.
+
+        Yields
+        ------
+        tuple
+            The earlier entries, and an empty list: what is put there is entered.
+        """
+        with self._entering(dataset, RELEASE) as found:
+            yield found
+
+    @contextmanager
+    def _entering(self, dataset: str, kind: str) -> Iterator[tuple[list[Entry], list[Entry]]]:
+        """Give the entries of a kind, and enter those that the block adds."""
         with self._alone(dataset) as (earlier, new):
-            tables: list[Entry] = []
-            yield [entry for entry in earlier if entry["kind"] == TABLE], tables
-            new += [_entry(dataset, TABLE, content) for content in tables]
+            added: list[Entry] = []
+            yield [entry for entry in earlier if entry["kind"] == kind], added
+            new += [_entry(dataset, kind, content) for content in added]
 
     @contextmanager
     def _alone(self, dataset: str) -> Iterator[tuple[list[Entry], list[Entry]]]:
@@ -238,7 +266,7 @@ class Ledger:
             if new:
                 with held(), self._writing():
                     stop_if_told()
-                    _append(path, whole, new)
+                    append(path, whole, [json.dumps(entry, allow_nan=False) for entry in new])
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -312,40 +340,6 @@ class Ledger:
                 do="take the file from a backup: without the entry too much would be spent",
             ) from None
         return entry
-
-
-def _append(path: Path, whole: int, entries: Sequence[Entry]) -> None:
-    """Add lines after the last whole one, all of them or nothing."""
-    line = b"".join(json.dumps(entry, allow_nan=False).encode() + b"\n" for entry in entries)
-    is_new = not path.exists()
-    opened = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        os.ftruncate(opened, whole)
-        if whole:
-            os.lseek(opened, whole - 1, os.SEEK_SET)
-            if os.read(opened, 1) != b"\n":
-                line = b"\n" + line  # somebody's editor has left the last end out
-        try:
-            os.lseek(opened, whole, os.SEEK_SET)
-            if os.write(opened, line) != len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(opened)
-        except OSError:
-            os.ftruncate(opened, whole)
-            raise
-    finally:
-        os.close(opened)
-    if is_new and os.name != "nt":
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """See to it that also the name of a new file outlives the machine."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _entry(dataset: str, kind: str, content: Entry) -> Entry:

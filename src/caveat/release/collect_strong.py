@@ -37,8 +37,9 @@ from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked import GroupModel
+from caveat.table import Table
 
-__all__ = ["SAMPLE", "allot", "collect_strong"]
+__all__ = ["MOST_MEMBERS", "MOST_WORK", "PATHS", "SAMPLE", "allot", "collect_strong", "unit_of"]
 
 VULNERABLE = 20
 """Of so many records beside the sample the worst is looked for."""
@@ -124,6 +125,13 @@ def allot(costs: Sequence[float], wanted: int, work: float) -> list[int]:
     return numbers
 
 
+def unit_of(plan: Plan, fitted: Table) -> int:
+    """Return what one world costs in one tree."""
+    if is_guarded(plan):
+        return PATHS
+    return fitted.n_rows * (1 if can_update(Worlds(fitted, plan, [], 0)) else FROM_SCRATCH)
+
+
 @dataclass
 class _Run:
     """One scenario while it is carried out."""
@@ -141,11 +149,7 @@ class _Run:
         self.remarks: list[str] = []
         fitted = self.material.fitted
         self.order = np.random.default_rng(self.seed).permutation(fitted.n_rows)
-        if is_guarded(self.plan):
-            self.unit = PATHS
-        else:
-            updated = can_update(Worlds(fitted, self.plan, [], 0))
-            self.unit = fitted.n_rows * (1 if updated else FROM_SCRATCH)
+        self.unit = unit_of(self.plan, fitted)
         steps = [step for step in self.material.copies[0].steps if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
         drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]

@@ -37,6 +37,7 @@ from caveat.release.content import (
     measures_used,
     software,
 )
+from caveat.release.earlier import TOGETHER, check_ledger, entered
 from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, read_original, synthesise
 from caveat.release.outcome import Outcome
@@ -119,6 +120,7 @@ class Release:
             Whether a table is synthesised that is too small to hide anybody.
         """
         _check_part(only, synthetic)
+        check_ledger(self.spec)
         target = Path(folder) if folder is not None else self.spec.output.folder
         read = [*self.spec.inputs, *(synthetic or ())]
         with (
@@ -132,7 +134,8 @@ class Release:
             run = made(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
             run.workers, run.kept = workers, kept
             content = run.audit(synthetic) if only else run.whole(anyway)
-            run.write(content, caught, date or dt.date.today().isoformat())
+            with entered(run, content, target):
+                run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         return Outcome(target, content)
@@ -171,6 +174,7 @@ def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         weights[title_of(scenario)] = seconds[scenario.attacker]
     weights["utility"] = 15.0
+    weights |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
         weights["map"] = 4.0 * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
     return weights | {"write": 5.0}

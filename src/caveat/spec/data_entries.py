@@ -128,11 +128,12 @@ PRIVACY_LIMIT = Group(
 )
 PRIVACY = Group(
     {
-        "ledger": Key(FILLED, "The file that spending is written to, beside the specification "
-                      "unless absolute.", "ledger.jsonl"),
-        "dataset": Key(FILLED, "The name of the data: releases with the same name share a budget.",
+        "ledger": Key(FILLED, "The file that spending and releases are written to, beside the "
+                      "specification unless absolute.", "ledger.jsonl"),
+        "dataset": Key(FILLED, "The name of the data: releases with the same name share a budget, "
+                       "and are attacked together.",
                        otherwise="the name of the file"),
-        "limit": Key(PRIVACY_LIMIT, "What all of them may cost together; a run that would cost "
-                     "more is refused.", otherwise="the cost of one release"),
+        "limit": Key(PRIVACY_LIMIT, "What all guarantees may cost together; a run that would "
+                     "cost more is refused.", otherwise="the cost of one release"),
     }
 )  # fmt: skip

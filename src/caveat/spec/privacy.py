@@ -44,11 +44,11 @@ def check_promise(document: Document) -> None:
     with document.at("protect"):
         refuse_second_source(synthesis, content.get("protect", ()))
     if not is_private(synthesis):
-        if "privacy" in content:
+        if "limit" in content.get("privacy", {}):
             document.fail(
-                ("privacy",),
-                "a budget is for a guarantee, and none is asked for",
-                "add epsilon to [synthesis], or leave [privacy] out",
+                ("privacy", "limit"),
+                "privacy.limit: a budget is for a guarantee, and none is asked for",
+                "add epsilon to [synthesis], or leave the limit out",
             )
         return
     for section in ("groups", "tables"):

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 from caveat.errors import Mistakes
 from caveat.expressions import Expression
+from caveat.privacy import Budget
 from caveat.protect.pipeline import check_steps
 from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import PARTS, Document
 from caveat.spec.limits import read_limits
-from caveat.spec.privacy import check_promise, refuse_fits, with_budget
+from caveat.spec.privacy import budget_of, check_promise, refuse_fits, with_budget
 from caveat.spec.release_rows import Rows, population_of, read_rows
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
@@ -38,17 +39,9 @@ from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
 
 __all__ = [
-    "DataSpec",
-    "Document",
-    "MapSpec",
-    "OutputSpec",
-    "ReleasePart",
-    "ReleaseSpec",
-    "ScenarioSpec",
-    "UtilitySpec",
-    "read_parts",
-    "read_tune",
-]
+    "DataSpec", "Document", "MapSpec", "OutputSpec", "ReleasePart", "ReleaseSpec", "ScenarioSpec",
+    "UtilitySpec", "read_parts", "read_tune",
+]  # fmt: skip
 
 Access = Literal["public", "registered", "secure"]
 
@@ -301,9 +294,14 @@ class ReleaseSpec:
     def inputs(self) -> tuple[Path, ...]:
         """Every file that is read, a ledger too: none of them is ever replaced."""
         several = tuple(table.path for table in self.tables)
-        budget = self.options.get("budget")
+        budget = self.options.get("budget") or self.ledger
         ledger = () if budget is None else (Path(budget.ledger),)
         return (self.path, *self.data.files, *several, *margin_files(self.document), *ledger)
+
+    @property
+    def ledger(self) -> Budget | None:
+        """The ledger that releases are entered in, and the name of the data; None without one."""
+        return budget_of(self.document) if "privacy" in self.document.content else None
 
     @property
     def options(self) -> Mapping[str, Any]:

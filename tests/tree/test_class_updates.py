@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.tree._update_classes import split_classes
+from caveat.tree._class_updates import split_classes
 
 N = 90
 
@@ -66,7 +66,7 @@ def test_each_change_is_that_of_a_node_searched_again(
                 [[-1, -1]],
             ]
         )
-        feature, cut, left, _, same, risks = split_classes(
+        feature, cut, _, _, same, risks = split_classes(
             codes, features, np.arange(N), classes, added, added_classes, changes, rules, n_classes
         )
         before = searched(codes, features, classes, rules, n_classes)

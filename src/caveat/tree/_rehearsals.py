@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from caveat.compiling import Rehearsal, share
+from caveat.tree._class_updates import split_classes
 from caveat.tree._control import Control
 from caveat.tree._grow import grow
 from caveat.tree._growing import grow_classes, grow_numbers
@@ -21,7 +22,6 @@ from caveat.tree._pruning import finish
 from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
 from caveat.tree._response import whole_values
 from caveat.tree._update import split_numbers
-from caveat.tree._update_classes import split_classes
 from caveat.tree.adjacent import Changes, Training, adjacent_likelihoods, whole_logarithms
 
 __all__ = ["share_kernels"]

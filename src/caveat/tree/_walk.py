@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caveat.tree._class_updates import split_classes
 from caveat.tree._control import Control
 from caveat.tree._predictors import Predictors
 from caveat.tree._regrow import again_classes, again_numbers, change_leaf, join
 from caveat.tree._response import NO_VALUES, encode_response, risk_of, whole_values
 from caveat.tree._update import split_numbers
-from caveat.tree._update_classes import split_classes
 from caveat.tree._workspace import make_workspace
 
 __all__ = ["Changes", "Floats", "Ints", "Likelihoods", "Training", "Walk"]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.compiling import announce
+from caveat.tree._class_updates import split_classes
 from caveat.tree._predictors import Predictors
 from caveat.tree._regrow import again_classes, again_numbers
 from caveat.tree._response import whole_values
 from caveat.tree._update import split_numbers
-from caveat.tree._update_classes import split_classes
 from caveat.tree._walk import Changes, Ints, Likelihoods, Training, Walk
 
 __all__ = ["Changes", "Likelihoods", "Training", "adjacent_likelihoods", "whole_logarithms"]

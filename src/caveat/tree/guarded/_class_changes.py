@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from caveat.compiling import inner, kernel
-from caveat.tree.guarded._grow import candidate_counts, part_rows, workspace_of
+from caveat.tree.guarded._counting import candidate_counts, workspace_of
+from caveat.tree.guarded._grow import part_rows
 from caveat.tree.guarded._structure_changes import NEGLIGIBLE, is_left, rank_candidates
 
 __all__ = ["class_changes"]

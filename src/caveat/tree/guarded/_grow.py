@@ -12,10 +12,9 @@ import math
 import numpy as np
 
 from caveat.compiling import inner, kernel
+from caveat.tree.guarded._counting import candidate_counts, workspace_of
 
-__all__ = [
-    "candidate_counts", "gain_of", "goes_left", "log_split", "predictor_of", "walk", "workspace_of",
-]  # fmt: skip
+__all__ = ["gain_of", "goes_left", "log_split", "part_rows", "predictor_of", "walk"]
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -43,54 +42,6 @@ def log_split(n, smallest, softness):
     """Return the log probability that a node of n records is split."""
     x = (n - smallest) / softness
     return -math.log1p(math.exp(-x)) if x > -700.0 else x
-
-
-@inner
-def count_codes(p, records, begin, end, n_codes, cells, sizes):
-    """Count for each code of a predictor the weight of every class, and the records."""
-    codes, scores, weights, order = records
-    for code in range(n_codes):
-        sizes[code] = 0
-        for k in range(cells.shape[1]):
-            cells[code, k] = 0.0
-    for i in range(begin, end):
-        row = order[i]
-        cells[codes[p, row], scores[row]] += weights[row]
-        sizes[codes[p, row]] += 1
-
-
-@inner
-def add_code(s, code, cells, sizes, left, left_n):
-    """Let the records with a code go left in a candidate."""
-    left_n[s] += sizes[code]
-    for k in range(cells.shape[1]):
-        left[s, k] += cells[code, k]
-
-
-@inner
-def candidate_counts(records, begin, end, splits, workspace, left, left_n, total):
-    """Count for every candidate the weight of each class, and the records, that go left."""
-    ordered, n_levels, first, sides, side_at = splits
-    _, scores, weights, order = records
-    cells, sizes = workspace
-    total[:] = 0.0
-    for i in range(begin, end):
-        total[scores[order[i]]] += weights[order[i]]
-    left[:] = 0.0
-    left_n[:] = 0
-    for p in range(len(ordered)):
-        count_codes(p, records, begin, end, n_levels[p], cells, sizes)
-        for s in range(first[p], first[p + 1]):
-            if ordered[p]:
-                if s > first[p]:
-                    left_n[s] = left_n[s - 1]
-                    left[s] = left[s - 1]
-                add_code(s, s - first[p], cells, sizes, left, left_n)
-                continue
-            at = side_at[p] + (s - first[p]) * n_levels[p]
-            for code in range(n_levels[p]):
-                if sides[at + code] == 1 and sizes[code] > 0:
-                    add_code(s, code, cells, sizes, left, left_n)
 
 
 @inner
@@ -143,15 +94,6 @@ def longer(array):
 
 
 @inner
-def workspace_of(n_levels, n_scores):
-    """Return room for the counts by code."""
-    widest = 1
-    for p in range(len(n_levels)):
-        widest = max(widest, n_levels[p])
-    return np.empty((widest, n_scores)), np.empty(widest, np.int64)
-
-
-@inner
 def chosen_by(u, gains, best, temperature, mass):
     """Return the candidate that a uniform number falls on."""
     rest = u * mass
@@ -195,8 +137,9 @@ def part_rows(chosen, records, begin, end, splits, spare):
 def walk(records, splits, n_scores, settings, key, given):
     """Draw a structure, or follow the given one; return its nodes, and its log probability.
 
-    ``records`` are codes, classes, weights and an order of the rows, which is changed; ``splits``
-    the candidates; ``settings`` temperature, smallest, softness, least (records of a child), depth.
+    ``records`` are codes, classes, weights (none if all are one), an order of the rows, which is
+    changed, and the codes as `pack_codes` packs them; ``splits`` the candidates; ``settings``
+    temperature, smallest, softness, least (records of a child), depth.
     ``given`` has the candidates of the nodes in their order, -1 at leaves; empty if they are to be
     drawn. A node has a candidate, a left child, a parent, a depth, and rows from one place of the
     order to another.

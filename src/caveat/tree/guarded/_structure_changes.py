@@ -13,14 +13,8 @@ import math
 import numpy as np
 
 from caveat.compiling import inner, kernel
-from caveat.tree.guarded._grow import (
-    candidate_counts,
-    gain_of,
-    goes_left,
-    log_split,
-    part_rows,
-    workspace_of,
-)
+from caveat.tree.guarded._counting import candidate_counts, workspace_of
+from caveat.tree.guarded._grow import gain_of, goes_left, log_split, part_rows
 
 __all__ = ["NEGLIGIBLE", "is_left", "rank_candidates", "structure_changes"]
 

@@ -147,8 +147,7 @@ def _structure(tree: GuardedTree, sample: Sample, moves: Moves) -> Floats:
     changes = np.zeros(moves.n_worlds)
     if not found.n or not moved.n:
         return changes
-    nodes, order, _ = walked(sample, found, tree.guard, tree.response, 0, tree.candidate)
-    records = sample.codes, classes[sample.response], sample.weights, order
+    nodes, records, _ = walked(sample, found, tree.guard, tree.response, 0, tree.candidate)
     of = np.repeat(np.arange(len(found.n_levels)), np.diff(found.first))
     given = records, nodes, found.arrays, of, tree.response.n_scores, tree.guard.numbers
     response = classes[moved.response]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.compiling import kernel
 from caveat.discreet import without_values
+from caveat.tree.guarded._counting import pack_codes
 from caveat.tree.guarded._grow import goes_left, predictor_of, walk
 from caveat.tree.guarded.candidates import Candidates
 from caveat.tree.guarded.hierarchy import back_off, count_nodes, draw_codes, halves, log_shares
@@ -294,16 +295,22 @@ def walked(
     response: Response,
     key: int,
     given: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], float]:
-    """Return the nodes of a structure, the rows in their order, and the log probability."""
+) -> tuple[NDArray[np.int64], tuple[Any, ...], float]:
+    """Return the nodes of a structure, the records that the kernels take, and the log probability.
+
+    These are codes, classes, weights (none if all are one), the rows in the order of the nodes, and
+    the packed codes.
+    """
     # As short as they can be: there is one of each for every record, and for every thread.
     order = np.arange(sample.n, dtype=np.uint32)
     scores = response.scores.astype(np.uint8)[sample.response]
-    records = sample.codes, scores, sample.weights, order
+    packed = pack_codes(sample.codes, found.n_levels, scores)
+    weights = sample.weights[:0] if (sample.weights == 1.0).all() else sample.weights
+    records = sample.codes, scores, weights, order, packed
     nodes, logs = walk(
         records, found.arrays, response.n_scores, guard.numbers, np.uint64(key), given
     )
-    return nodes, order, float(logs)
+    return nodes, records, float(logs)
 
 
 def _counted(
@@ -315,12 +322,14 @@ def _counted(
     key: int,
     given: NDArray[np.int32],
 ) -> GuardedTree:
-    nodes, order, logs = walked(sample, found, guard, response, key, given)
+    nodes, records, logs = walked(sample, found, guard, response, key, given)
     candidate, children, parent, depth = (
         np.ascontiguousarray(nodes[:, i]).astype(np.int32) for i in range(4)
     )
     short = place.astype(np.uint16)  # at most MOST_LEVELS of them
-    counts = count_nodes(short[sample.response], sample.weights, order, nodes, response.n_codes)
+    counts = count_nodes(
+        short[sample.response], sample.weights, records[3], nodes, response.n_codes
+    )
     if response.is_ranked:
         logs += log_ranking(response.count(sample), place)
     return GuardedTree(

@@ -80,19 +80,14 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
     base, base_cut, base_risk = (-1, 0.0, 0.0), -1, 0.0
     same, risks = np.zeros(n_changes, np.bool_), np.empty(n_changes)
     for item in range(-1, n_changes):
-        gone = come = -1
-        if item >= 0:
-            gone, come = changes[item, 0], changes[item, 1]
+        gone, come = (changes[item, 0], changes[item, 1]) if item >= 0 else (-1, -1)
+        gone_y = int(classes[gone]) if gone >= 0 else 0
+        come_y = int(added_classes[come]) if come >= 0 else 0
+        row = (gone, gone_y, come, come_y)
         size = len(rows) - (gone >= 0) + (come >= 0)
-        gone_y = come_y = 0
-        if gone >= 0:
-            gone_y = int(classes[gone])
-            counts[gone_y] -= 1
-        if come >= 0:
-            come_y = int(added_classes[come])
-            counts[come_y] += 1
+        move(counts, row, 1)
         k, squares, largest = list_classes(counts, kept, totals)
-        row, node = (gone, gone_y, come, come_y), (size, k, squares)
+        node = (size, k, squares)
         verdict = OPEN
         if item >= 0:
             risks[item] = float(size - largest)
@@ -112,11 +107,18 @@ def split_classes(codes, features, rows, classes, added, added_classes, changes,
                 copy(own, mine)
             else:
                 same[item] = same_split(feature, cut, own, base[0], base_cut, mine, features)
-        if gone >= 0:
-            counts[gone_y] += 1
-        if come >= 0:
-            counts[come_y] -= 1
+        move(counts, row, -1)
     return base[0], base_cut, mine, base_risk, same, risks
+
+
+@inner
+def move(counts, row, step):
+    """Take the row that goes out of the counts of the classes and put the other in, or back."""
+    gone, gone_y, come, come_y = row
+    if gone >= 0:
+        counts[gone_y] -= step
+    if come >= 0:
+        counts[come_y] += step
 
 
 @inner

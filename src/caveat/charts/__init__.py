@@ -8,9 +8,11 @@ one of two ways: ``on_page`` makes it part of the report's page, as wide as the 
 from caveat.charts.bars import distribution, distributions, histogram, propensity_scores, scores
 from caveat.charts.lines import (
     ATTACKERS_KEY,
+    CERTAINTY_KEY,
     FOREST_KEY,
     PROMISED_KEY,
     attackers,
+    certainty,
     coefficients,
     promised,
 )
@@ -21,6 +23,7 @@ from caveat.charts.style import COLOURS, CONFIG, SIDES_KEY, Key, Rows
 
 __all__ = [
     "ATTACKERS_KEY",
+    "CERTAINTY_KEY",
     "COLOURS",
     "CONFIG",
     "FOREST_KEY",
@@ -32,6 +35,7 @@ __all__ = [
     "Rows",
     "associations",
     "attackers",
+    "certainty",
     "coefficients",
     "distribution",
     "distributions",

@@ -1,6 +1,7 @@
 """What a board decided about a release: a small file beside the evidence that it was made on.
 
-The report prints it, and says so if it was made on other evidence. Names and conditions stay inside.
+The report prints it, and says so if it was made on other evidence. Names and conditions stay
+inside.
 """
 
 from __future__ import annotations
@@ -164,7 +165,8 @@ def _check(content: Any, where: str) -> None:
         if name not in content:
             raise CaveatError(f"{name} is missing", where=where, do=_do(name))
         wrong = not Draft202012Validator(kind).is_valid(content[name])
-        if wrong or (kind is _DAY or name == "next_review") and not _is_day(content[name]):
+        is_day = name in ("date", "next_review")
+        if wrong or (is_day and not _is_day(content[name])):
             raise CaveatError(f"{name} is not as it should be", where=where, do=_do(name))
 
 

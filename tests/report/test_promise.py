@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.report.sample import small
 
-from caveat.evidence import check, external
+from caveat.evidence import Decision, check, evidence_sha256, external
 from caveat.report import markdown, render
 from caveat.report.findings import findings
 from caveat.report.numbers import NBSP
@@ -147,3 +147,20 @@ def test_columns_that_are_not_made_from_tables_are_named() -> None:
 def test_what_is_external_stays_as_it_is(make: Any) -> None:
     once = external(make())
     assert external(once) == once
+
+
+def test_page_one_of_a_promise_says_so_and_tells_no_decision() -> None:
+    content = promised()
+    made = Decision(evidence_sha256(content), "release", ["A. Chair"], "2026-11-17")
+    first = markdown(content, version="external", decision=made).split("## 2.")[0]
+    assert "**Differential privacy is promised: ε = 1, δ = 10⁻⁹.**" in first
+    assert "board" not in first
+    assert "2026-11-17" not in first
+    inside = markdown(content, decision=made).split("## 2.")[0]
+    assert "2 of 4 limits are not met" in inside
+    assert "☒ Release" in inside
+
+
+def test_page_one_says_what_columns_are_drawn_from() -> None:
+    assert "Of the released columns all are drawn from cleared tables." in markdown(cleared())
+    assert "all are drawn from models." in markdown(cleared(sex="cart"))

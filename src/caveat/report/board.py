@@ -22,6 +22,7 @@ from caveat.report.reading import (
     has_plain_trees,
     is_probability_or_share,
     is_risk,
+    other_columns,
     risks,
     scenarios,
     shown,
@@ -43,6 +44,7 @@ NOT_COPIED = {
     "constant": "the same in all rows",
     "key": "fresh keys",
 }
+TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
 OF_CERTAINTY = ("strongWorst", "posterior", "strongShare", "membershipShare")
 Measured = Mapping[str, Any]
 
@@ -65,8 +67,11 @@ def board_section(evidence: Evidence, decision: Decision | None, external: bool)
     if limits:
         blocks.append(_limits(evidence, limits))
     blocks += [] if is_withheld(evidence) else _picture(evidence)
-    blocks += _published(decision) if external else [_box(decision, evidence)]
-    return Section("decision", "The decision", blocks)
+    if not external:
+        return Section("decision", "The decision", [*blocks, _box(decision, evidence)])
+    # A decision rests on measurements, which a promise does not cover.
+    blocks += [] if is_withheld(evidence) else _published(decision)
+    return Section("decision", "What the evidence says", blocks)
 
 
 def limits_of(evidence: Evidence) -> list[Limit]:
@@ -140,9 +145,15 @@ def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
     drawn = f"{len(released) - others:,} of {len(released):,}" if others else "all"
     yield (
         "Copied or not protected",
-        f"No column. Of the released columns {drawn} are drawn from models"
+        f"No column. Of the released columns {drawn} are drawn from {_source(evidence)}"
         + (f" ({'; '.join(told)})." if told else "."),
     )
+
+
+def _source(evidence: Evidence) -> str:
+    """Return what columns are drawn from."""
+    tables = [words for name, words in TABLES.items() if name in evidence]
+    return tables[0] if tables and not other_columns(evidence) else "models"
 
 
 def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:

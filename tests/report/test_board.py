@@ -78,11 +78,17 @@ def test_limits_are_words_first_and_what_is_not_met_comes_first():
     assert rows[0].startswith("| What is limited | Met? | Found | Limit | Attacker")
     assert rows[2] == (
         "| People whose “marital” the attacker knows almost surely (strongShare, the worst of 2 "
-        "results) | Not met | 12.7 % | at most 5.0 % | who knows everything else | "
+        "results) | Not met | 12.7 % | at most 5.0 % | who knows everything else [1] | "
     )
     assert [row.split(" | ")[1] for row in rows[2:6]] == [
         "Not met", "Not met", "Met", "Met",
     ]  # fmt: skip
+
+
+def test_the_limits_say_what_the_attackers_know():
+    text = first(small())
+    assert "[1] She knows how the release was made, and everybody else's record in full." in text
+    assert "[2] What she knows of a person (the keys): sex, age and region." in text
 
 
 def test_what_is_copied_comes_first():

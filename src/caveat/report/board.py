@@ -11,9 +11,20 @@ from typing import Any
 
 from caveat import charts
 from caveat.evidence import DECISIONS, Decision, evidence_sha256
-from caveat.report.blocks import Block, Box, Field, Figure, Grid, Headline, Line, Section, cell
+from caveat.report.blocks import (
+    Block,
+    Box,
+    Field,
+    Figure,
+    Grid,
+    Headline,
+    Line,
+    Notes,
+    Section,
+    cell,
+)
 from caveat.report.map import map_figure
-from caveat.report.numbers import limit_text, number, percent, tiny, verdict
+from caveat.report.numbers import NBSP, limit_text, number, percent, tiny, verdict
 from caveat.report.promise import is_withheld
 from caveat.report.reading import (
     Evidence,
@@ -203,17 +214,20 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 def _limits(evidence: Evidence, limits: Sequence[Limit]) -> Grid:
     order = {"not met": 0, "not measured": 1, "met": 2}
-    rows = []
+    rows, notes = [], Notes()
     for limit in sorted(limits, key=lambda one: order[one.verdict]):
         m, name = limit.worst, measure_name(limit.worst)
         small = name if limit.results == 1 else f"{name}, the worst of {limit.results:,} results"
         rows.append(
             [
                 cell(upper(phrase(evidence, m)), None, small),
-                cell(limit.verdict.capitalize(), order[limit.verdict]),
+                cell(limit.verdict.capitalize().replace(" ", NBSP), order[limit.verdict]),
                 cell(number(m.get("value"), m["measure"], limit.unit), m.get("value")),
                 cell(limit_text(m["limit"], m["measure"], limit.unit)),
-                cell("Utility" if limit.where == "utility" else limit.where),
+                cell(
+                    "Utility" if limit.where == "utility" else limit.where,
+                    marks=notes.mark(_knows(evidence, limit.where)),
+                ),
             ]
         )
     return Grid(
@@ -221,7 +235,21 @@ def _limits(evidence: Evidence, limits: Sequence[Limit]) -> Grid:
         [Field("What is limited", wide=True), Field("Met?"), Field("Found", numeric=True),
          Field("Limit"), Field("Attacker")],
         rows,
+        notes=notes.texts,
     )  # fmt: skip
+
+
+def _knows(evidence: Evidence, where: str) -> str:
+    """Say what an attacker knows of the person she is after."""
+    scenario = next((s for s in scenarios(evidence) if s["name"] == where), None)
+    if scenario is None:
+        return ""
+    if scenario["attacker"] in ("strong", "simulated"):
+        return "She knows how the release was made, and everybody else's record in full."
+    if not scenario["keys"]:
+        return ""
+    keys = and_list([called(evidence, name) for name in scenario["keys"]], most=12)
+    return f"What she knows of a person (the keys): {keys}."
 
 
 def _picture(evidence: Evidence) -> list[Block]:

@@ -44,7 +44,7 @@ ELSEWHERE = {
     "protect": "_space record values",
     "release": "at_risk collect_audit collect_groups collect_map collect_ordinary collect_strong "
     "collect_utility collected steps",
-    "report": "account analyst attacker blocks disagreement map reading records",
+    "report": "account analyst attacker blocks disagreement map reading",
     "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",
     "spec": "_kinds against_data analyses answers attackers document question scenarios settings "

@@ -9,9 +9,11 @@ from tests.charts.specs import marks, rows_of, spec_of, values
 
 from caveat.charts import (
     ATTACKERS_KEY,
+    CERTAINTY_KEY,
     FOREST_KEY,
     PROMISED_KEY,
     attackers,
+    certainty,
     coefficients,
     promised,
 )
@@ -36,6 +38,16 @@ def test_every_attacker_has_a_line() -> None:
         f"isValid(datum.{field})" for field in ("limit", "baseline", "low", "control", "value")
     ]
     assert [sign for sign, _, _ in ATTACKERS_KEY] == ["dot", "tick", "diamond", "bar"]
+
+
+def test_certainty_is_drawn_before_and_after() -> None:
+    row = {"label": "people", "before": 10.0, "after": 60.0, "limit": None, "text": "10 % → 60 %"}
+    spec = spec_of(certainty([row, {**row, "limit": 5.0}]))
+    assert marks(spec) == ["rule", "tick", "rule", "point", "circle", "text", "text"]
+    assert [r["limit"] for r in rows_of(spec, "label")] == [None, 5.0]
+    assert values(spec, "filter") == ["isValid(datum.limit)"]
+    assert spec["height"] == 96
+    assert [sign for sign, _, _ in CERTAINTY_KEY] == ["diamond", "dot", "bar"]
 
 
 def term(name: str, gap: float, half: float) -> dict[str, Any]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+
 import pytest
 from tests.report.sample import SAMPLE
 from typer.testing import CliRunner
 
 from caveat.cli import app
 from caveat.errors import CaveatError
+from caveat.evidence import DECISION, Decision, evidence_sha256, read, write_decision
+from caveat.evidence.manifest import MANIFEST, is_listed
 
 run = CliRunner().invoke
 
@@ -50,3 +55,56 @@ def test_what_is_no_evidence_is_refused(tmp_path):
     assert isinstance(result.exception, CaveatError)
     assert "no evidence of a release" in str(result.exception)
     assert list(tmp_path.iterdir()) == [other]
+
+
+def folder_of_a_release(tmp_path):
+    """A folder as a run leaves it: the evidence, a report, and the list of both."""
+    for name, content in (("evidence.json", SAMPLE.read_bytes()), ("report.html", b"of the run")):
+        (tmp_path / name).write_bytes(content)
+    files = [
+        {"name": name, "sha256": sha256((tmp_path / name).read_bytes()).hexdigest(), "bytes": 0,
+         "confidential": True}
+        for name in ("evidence.json", "report.html")
+    ]  # fmt: skip
+    (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "files": files}))
+    return tmp_path
+
+
+def test_the_folder_of_a_release_is_enough(tmp_path):
+    here = folder_of_a_release(tmp_path)
+    result = run(app, ["report", str(here)])
+    assert result.exit_code == 0, result.output
+    assert (here / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    assert is_listed(here / "report.html")
+    # Written again and again: nothing is lost.
+    assert run(app, ["report", str(here)]).exit_code == 0
+    assert run(app, ["report", str(here), "--markdown"]).exit_code == 0
+
+
+def test_a_report_that_somebody_has_changed_is_kept(tmp_path):
+    here = folder_of_a_release(tmp_path)
+    (here / "report.html").write_text("my remarks")
+    result = run(app, ["report", str(here)])
+    assert isinstance(result.exception, CaveatError)
+    assert (here / "report.html").read_text() == "my remarks"
+    assert run(app, ["report", str(here), "--force"]).exit_code == 0
+
+
+def test_a_folder_without_evidence_is_refused(tmp_path):
+    result = run(app, ["report", str(tmp_path)])
+    assert isinstance(result.exception, CaveatError)
+    assert "the folder has no evidence.json" in str(result.exception)
+
+
+def test_the_decision_beside_the_evidence_is_printed(tmp_path):
+    here = folder_of_a_release(tmp_path)
+    sha = evidence_sha256(read(here / "evidence.json"))
+    write_decision(here / DECISION, Decision(sha, "refuse", ["A. Chair"], "2026-11-17"))
+    assert run(app, ["report", str(here), "--markdown"]).exit_code == 0
+    text = (here / "report.md").read_text("utf-8")
+    assert "☒ Refuse" in text
+    assert "A. Chair" in text
+    (here / DECISION).write_text('{"decision": "perhaps"}')
+    result = run(app, ["report", str(here), "--markdown", "--force"])
+    assert isinstance(result.exception, CaveatError)
+    assert "format is missing" in str(result.exception)

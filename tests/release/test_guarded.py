@@ -82,7 +82,7 @@ def test_outsiders_are_told_which_ranges_are_assumed_but_not_the_ranges(content)
 
 def test_the_report_says_in_words_what_the_guard_does(content) -> None:
     text = markdown(content)
-    first = text.split("## 2.")[0]
+    first = text.split("## A.")[0]
     assert "**What the guard does**: The trees are guarded: their splits are drawn by" in first
     assert "every value is possible everywhere, and small groups borrow from larger ones" in first
     assert "even given the splits that were drawn" in first
@@ -106,7 +106,7 @@ def test_where_plain_trees_show_people_the_report_names_the_guard(content) -> No
         if m["measure"] == "strongWorst":
             m["value"] = 100.0
     plain["release"]["private_numbers"] = [{"column": "height", "original": 0.3, "released": 0.2}]
-    first = markdown(plain).split("## 2.")[0]
+    first = markdown(plain).split("## A.")[0]
     assert "What the guard does" not in first
     assert 'Rounding, smoothing or guarded trees (method = "guarded") would hide them' in first
     assert 'guarded ones (method = "guarded") are made to hide them from her' in first

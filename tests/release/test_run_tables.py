@@ -146,7 +146,7 @@ def test_the_reports_say_which_rows_a_number_is_about(tables_outcome: Outcome) -
         assert "**Rows**: those of visits, with the columns of what they belong to" in page
         assert "strongShare per row of visits" in page
         assert "**Unit**: one row of patients: all its rows leave or change together" in page
-        assert "S\\_pMSE two-way (visits)" in page
+        assert "How far tables of two variables are off (1 is expected), of visits" in page
     assert "### Rows that belong together: visits" in text
     assert "Rows that belong together" not in public
     shown = external(dict(tables_outcome.evidence))

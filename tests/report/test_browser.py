@@ -23,7 +23,7 @@ pytestmark = [
 ]
 VERSIONS = ("internal", "external")
 # A4 less the margins of the style sheet, at 96 pixels per inch.
-PAPER = ((210 - 30) / 25.4 * 96, (297 - 34) / 25.4 * 96)
+PAPER = ((210 - 28) / 25.4 * 96, (297 - 29) / 25.4 * 96)
 
 CONTRAST = r"""
 const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
@@ -132,7 +132,7 @@ def test_hovering_shows_the_setting(browser, pages):
 
 def column(browser, place):
     return browser.run(
-        """const table = document.querySelector("#records table");
+        """const table = document.querySelector("#records details table");
         const cells = Array.from(table.tBodies[0].rows, (row) => row.cells[arguments[0]]);
         return cells.map((cell) => Number(cell.dataset.sort))""",
         place,
@@ -144,8 +144,10 @@ def test_tables_are_sorted_by_click_and_by_keyboard(browser, pages):
     from selenium.webdriver.common.keys import Keys
 
     browser.open(pages / "internal.html")
-    first, second = browser.driver.find_elements(By.CSS_SELECTOR, "#records thead button")[:2]
-    headings = browser.driver.find_elements(By.CSS_SELECTOR, "#records thead th")
+    folded = browser.driver.find_element(By.CSS_SELECTOR, "#records details")
+    folded.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
+    first, second = folded.find_elements(By.CSS_SELECTOR, "thead button")[:2]
+    headings = folded.find_elements(By.CSS_SELECTOR, "thead th")
     before = column(browser, 0)
     assert before == sorted(before)
     second.click()
@@ -161,6 +163,51 @@ def test_tables_are_sorted_by_click_and_by_keyboard(browser, pages):
     # Where the keyboard is can be seen.
     outline = browser.run("return getComputedStyle(document.activeElement).outlineWidth")
     assert outline == "3px"
+
+
+def test_rows_are_filtered_by_words_and_all_come_back(browser, pages):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(pages / "internal.html")
+    folded = browser.driver.find_element(By.CSS_SELECTOR, "#records details")
+    folded.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
+    field = folded.find_element(By.CSS_SELECTOR, "input[type=search]")
+    said = folded.find_element(By.CSS_SELECTOR, "[role=status]")
+    rows = folded.find_elements(By.CSS_SELECTOR, "tbody tr")
+    assert field.get_attribute("aria-label").startswith("Show only rows with these words: The rows")
+    # Every second record is the only donor of something; all are unique.
+    field.send_keys("DONOR unique")
+    assert sum(row.is_displayed() for row in rows) == 25
+    assert said.text == "25 of 50 rows"
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys(Keys.DELETE)
+    assert sum(row.is_displayed() for row in rows) == 50
+    assert said.text == ""
+    # A table that is taken in at a glance has no such field.
+    assert not browser.driver.find_elements(By.CSS_SELECTOR, "#decision input")
+
+
+def test_without_scripts_nothing_is_asked_for(pages):
+    text = (pages / "internal.html").read_text("utf-8").split("<script")[0]
+    assert "<input" not in text
+    assert text.count("<table") > 5
+
+
+def test_the_first_page_is_one_sheet_and_the_annex_begins_a_new_one(browser, pages, pictures):
+    browser.open(pages / "small.html")
+    browser.command("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.size(*PAPER)
+    try:
+        bottom, breaks = browser.run(
+            """const box = document.querySelector(".box").getBoundingClientRect();
+            const annex = document.querySelector("section.annex");
+            return [box.bottom + scrollY, getComputedStyle(annex).breakBefore]"""
+        )
+    finally:
+        browser.command("Emulation.setEmulatedMedia", {"media": ""})
+    assert bottom <= PAPER[1]
+    assert breaks == "page"
 
 
 def test_what_has_no_value_is_sorted_last(browser, pages):

@@ -123,7 +123,7 @@ def found_in(text: str) -> set[str]:
 def test_the_markers_are_in_the_evidence(outcome):
     seen = found_in(json.dumps(outcome.evidence))
     assert {
-        "MARKERFILE", "MARKERLEVEL", "MARKERRARE", "MARKERDROPPED", "MARKERRULE",
+        "MARKERFILE", "MARKERLEVEL", "MARKERRARE", "MARKERDROPPED", "MARKERRULE", "MARKERLABEL",
         *NUMBERS[1:],
     } <= seen  # fmt: skip
 
@@ -131,7 +131,7 @@ def test_the_markers_are_in_the_evidence(outcome):
 @pytest.mark.parametrize("name", ["report.html", "report.md"])
 def test_the_internal_report_shows_them(outcome, name):
     text = (outcome.folder / name).read_text("utf-8")
-    assert {"MARKERFILE", "MARKERLEVEL", "MARKERDROPPED"} <= found_in(text)
+    assert {"MARKERFILE", "MARKERLEVEL", "MARKERDROPPED", "MARKERLABEL"} <= found_in(text)
     assert "Who is at risk" in text
 
 

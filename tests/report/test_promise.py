@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.report.sample import small
 
-from caveat.evidence import check, external
+from caveat.evidence import Decision, check, evidence_sha256, external
 from caveat.report import markdown, render
-from caveat.report.findings import decision
+from caveat.report.findings import findings
 from caveat.report.numbers import NBSP
 from caveat.report.promise import TITLE, promise_section
 
@@ -81,13 +81,13 @@ def test_the_external_version_has_the_promise_and_no_measurement() -> None:
     gone = ("LEDGERNAME", "0.400", "0.250", "771", "What the attacker can do", "What analysts",
             "2,000 original", "strongWorst", "Who is at risk")  # fmt: skip
     assert [word for word in gone if word in text] == []
-    assert [lead for lead, _ in decision(external(promised()))] == [
+    assert [lead for lead, _ in findings(external(promised()))] == [
         "What is released", "What is promised", "What was measured", "What this does not cover",
     ]  # fmt: skip
 
 
 def test_page_one_says_that_measurements_stay_inside() -> None:
-    lines = dict(decision(promised()))
+    lines = dict(findings(promised()))
     assert lines["What is promised"] == (
         "Differential privacy with ε = 1 and δ = 10⁻⁹ for one record, for the synthetic tables and "
         "the noisy tables behind them. The measurements on these pages are not covered by it and "
@@ -121,7 +121,7 @@ def test_another_run_makes_another_release() -> None:
 
 def test_cleared_tables_promise_nothing_and_are_the_only_source() -> None:
     content = cleared()
-    assert dict(decision(content))["What is promised"] == (
+    assert dict(findings(content))["What is promised"] == (
         "Nothing. The release was made from 1 cleared table and from nothing else; what is given "
         "away is measured, not bounded."
     )
@@ -137,7 +137,7 @@ def test_cleared_tables_promise_nothing_and_are_the_only_source() -> None:
 
 def test_columns_that_are_not_made_from_tables_are_named() -> None:
     content = cleared(age="cart")
-    assert dict(decision(content))["What is promised"].startswith(
+    assert dict(findings(content))["What is promised"].startswith(
         "Nothing. age was made from records, all others from 1 cleared table; "
     )
     assert "age was not: the tables say nothing about what these give away." in text_of(content)
@@ -147,3 +147,20 @@ def test_columns_that_are_not_made_from_tables_are_named() -> None:
 def test_what_is_external_stays_as_it_is(make: Any) -> None:
     once = external(make())
     assert external(once) == once
+
+
+def test_page_one_of_a_promise_says_so_and_tells_no_decision() -> None:
+    content = promised()
+    made = Decision(evidence_sha256(content), "release", ["A. Chair"], "2026-11-17")
+    first = markdown(content, version="external", decision=made).split("## 2.")[0]
+    assert "**Differential privacy is promised: ε = 1, δ = 10⁻⁹.**" in first
+    assert "board" not in first
+    assert "2026-11-17" not in first
+    inside = markdown(content, decision=made).split("## 2.")[0]
+    assert "2 of 4 limits are not met" in inside
+    assert "☒ Release" in inside
+
+
+def test_page_one_says_what_columns_are_drawn_from() -> None:
+    assert "Of the released columns all are drawn from cleared tables." in markdown(cleared())
+    assert "all are drawn from models." in markdown(cleared(sex="cart"))

@@ -15,9 +15,11 @@ from caveat.charts.bars import (
 )
 from caveat.charts.lines import (
     ATTACKERS_KEY,
+    CERTAINTY_KEY,
     FOREST_KEY,
     PROMISED_KEY,
     attackers,
+    certainty,
     coefficients,
     promised,
 )
@@ -28,6 +30,7 @@ from caveat.charts.style import COLOURS, CONFIG, SIDES_KEY, Key, Rows
 
 __all__ = [
     "ATTACKERS_KEY",
+    "CERTAINTY_KEY",
     "COLOURS",
     "CONFIG",
     "FOREST_KEY",
@@ -39,6 +42,7 @@ __all__ = [
     "Rows",
     "associations",
     "attackers",
+    "certainty",
     "coefficients",
     "distribution",
     "distributions",

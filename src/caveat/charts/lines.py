@@ -24,9 +24,11 @@ from caveat.charts.style import (
 
 __all__ = [
     "ATTACKERS_KEY",
+    "CERTAINTY_KEY",
     "FOREST_KEY",
     "PROMISED_KEY",
     "attackers",
+    "certainty",
     "coefficients",
     "promised",
 ]
@@ -37,6 +39,11 @@ ATTACKERS_KEY: Key = (
     ("tick", GREY, "baseline: without the release"),
     ("diamond", INK, "control: people not in the data"),
     ("bar", COLOURS[1], "your limit"),
+)
+CERTAINTY_KEY: Key = (
+    ("diamond", GREY, "before the release"),
+    ("dot", COLOURS[0], "after it"),
+    ("bar", COLOURS[1], "limit"),
 )
 PROMISED_KEY: Key = (("bar", COLOURS[1], "promise"), ("dot", COLOURS[0], "measurement"))
 FOREST_KEY: Key = (("dot", COLOURS[0], SIDES[0]), ("filled-diamond", COLOURS[1], SIDES[1]))
@@ -106,6 +113,41 @@ def attackers(rows: Rows) -> Any:
         .mark_circle(color=COLOURS[0], size=85, opacity=1)
         .encode(x=at("value"), tooltip=tips),
         *_above(base, "label", "value_text", 70, fontWeight="bold"),
+    ]
+    return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(rows))
+
+
+def certainty(rows: Rows) -> Any:
+    """Draw how sure an attacker is before and after a release, in per cent.
+
+    Parameters
+    ----------
+    rows
+        For each line its ``label``, ``before`` and ``after``, the ``limit`` or None, and as
+        ``text`` what was and what is.
+    """
+    axis, y = _lines("per cent of those examined, or of certainty", len(rows))
+    base = draw([{"place": i, **row} for i, row in enumerate(rows)]).encode(y=y)
+    tips = [alt.Tooltip("label:N", title="what"), alt.Tooltip("text:N", title="before → after")]
+
+    def at(field: str) -> Any:
+        return alt.X(f"{field}:Q", scale=alt.Scale(domain=[0, 100]), axis=axis)
+
+    layers = [
+        base.mark_rule(color="#e3e6e9", strokeWidth=1).encode(
+            x=alt.value(0), x2=alt.value("width")
+        ),
+        base.transform_filter("isValid(datum.limit)")
+        .mark_tick(color=COLOURS[1], thickness=4, size=20, orient="vertical")
+        .encode(x=at("limit")),
+        base.mark_rule(color=COLOURS[0], strokeWidth=4, opacity=0.35).encode(
+            x=at("before"), x2="after:Q"
+        ),
+        base.mark_point(
+            shape="diamond", filled=True, fill="white", stroke=GREY, size=70, opacity=1
+        ).encode(x=at("before"), tooltip=tips),
+        base.mark_circle(color=COLOURS[0], size=85, opacity=1).encode(x=at("after"), tooltip=tips),
+        *_above(base, "label", "text", 120, fontWeight="bold"),
     ]
     return alt.layer(*layers).properties(width=WIDTH, height=ROW * len(rows))
 

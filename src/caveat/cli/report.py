@@ -9,14 +9,18 @@ from typing import Annotated
 import typer
 
 from caveat.cli import console
-from caveat.evidence import read
+from caveat.errors import CaveatError
+from caveat.evidence import decision_beside, read
+from caveat.evidence.manifest import is_listed, list_again
 from caveat.table.atomic import check_output, write_text
 
 __all__ = ["report"]
 
+EVIDENCE = "evidence.json"
+
 
 def report(
-    evidence: Annotated[Path, typer.Argument(help="The evidence.json of a release.")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or its evidence.json.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where to write it [report.html beside the evidence]."),
@@ -30,24 +34,50 @@ def report(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Write the report that a review board reads."""
+    """Write the report that a review board reads.
+
+    A decision.json beside the evidence fills the box for the decision. In the folder of a release
+    the report of the run is written again, unless somebody has changed it.
+    """
+    evidence = _evidence(release)
     target = out or evidence.parent / _name(external, markdown)
-    check_output(target, force=force, inputs=[evidence])
+    # What the run, or this command, has left there can be made again.
+    again = out is None and release.is_dir() and is_listed(target)
+    check_output(target, force=force or again, inputs=[evidence])
     content = read(evidence)
+    decision = decision_beside(evidence)
     # The charts' library takes long to load, and the evidence may be refused before.
     from caveat.report import markdown as as_markdown
     from caveat.report import render
 
     write = as_markdown if markdown else render
     text = write(
-        content, version="external" if external else "internal", date=date.today().isoformat()
+        content,
+        version="external" if external else "internal",
+        date=date.today().isoformat(),
+        decision=decision,
     )
-    write_text(target, text, force=force)
+    write_text(target, text, force=force or again)
+    if again:
+        list_again(target)
     console.out.print(str(target), markup=False, soft_wrap=True)
     if not external:
         console.remark(
             "confidential: it shows what the data show; --external writes what may leave"
         )
+
+
+def _evidence(release: Path) -> Path:
+    """Return the evidence file of a folder, or the file that was named."""
+    if not release.is_dir():
+        return release
+    if not (release / EVIDENCE).is_file():
+        raise CaveatError(
+            f"the folder has no {EVIDENCE}",
+            where=str(release),
+            do="name the folder that caveat run has written",
+        )
+    return release / EVIDENCE
 
 
 def _name(external: bool, markdown: bool) -> str:

@@ -1,16 +1,34 @@
 """The evidence of a release: a versioned document, its schema, and what of it may leave."""
 
+from caveat.evidence.decision import (
+    DECISION,
+    DECISIONS,
+    Decision,
+    decision_beside,
+    decision_schema,
+    evidence_sha256,
+    read_decision,
+    write_decision,
+)
 from caveat.evidence.external import FEWEST, external, withheld
 from caveat.evidence.file import FORMAT, check, read, schema, text_of, write
 
 __all__ = [
+    "DECISION",
+    "DECISIONS",
     "FEWEST",
     "FORMAT",
+    "Decision",
     "check",
+    "decision_beside",
+    "decision_schema",
+    "evidence_sha256",
     "external",
     "read",
+    "read_decision",
     "schema",
     "text_of",
     "withheld",
     "write",
+    "write_decision",
 ]

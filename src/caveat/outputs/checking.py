@@ -10,13 +10,13 @@ from typing import Any
 
 from caveat.documents import parse
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import MANIFEST
 from caveat.outputs.cell_numbers import written_decimal
 from caveat.outputs.differencing import Counts, band_findings, differencing_findings
 from caveat.outputs.finding import Checked, Finding
 from caveat.outputs.notes import without_notes
 from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.own import (
-    MANIFEST,
     check_evidence,
     evidence_findings,
     part_of_run,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.evidence import check, external, read, withheld
+from caveat.evidence.manifest import MANIFEST, is_listed, listed
 from caveat.outputs.finding import Finding
 from caveat.outputs.statbarns import Rules, Verdict
 
@@ -24,7 +23,6 @@ __all__ = [
 ]
 
 PAGE = re.compile(r'<body class="(internal|external)">')
-MANIFEST = "manifest.json"
 MARKDOWN = re.compile(r"^Disclosure report, (internal|external) version", re.MULTILINE)
 
 
@@ -110,25 +108,8 @@ def report_findings(path: Path, version: str, rules: Rules) -> Iterator[Finding]
 
 def _belongs(report: Path, evidence: Path) -> bool:
     """Whether a run has written both, by the checksums in its manifest."""
-    listed = _listed(report.parent)
-    return all(_is_listed(file, listed) for file in (report, evidence))
-
-
-def _listed(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return what a manifest says about the files of a folder; nothing if there is none."""
-    try:
-        content = parse((folder / MANIFEST).read_bytes())
-        return {str(entry["name"]): dict(entry) for entry in content["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def _is_listed(file: Path, listed: dict[str, dict[str, Any]]) -> bool:
-    try:
-        checksum = sha256(file.read_bytes()).hexdigest()
-    except OSError:
-        return False
-    return listed.get(file.name, {}).get("sha256") == checksum
+    entries = listed(report.parent)
+    return all(is_listed(file, entries) for file in (report, evidence))
 
 
 def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
@@ -141,17 +122,17 @@ def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
     is_table
         Whether it can be read as a table.
     """
-    listed = _listed(path.parent)
-    if path.name == MANIFEST and listed:
+    entries = listed(path.parent)
+    if path.name == MANIFEST and entries:
         return "manifest", Finding(
             "confidential",
             Verdict.REVIEW,
             "it is the list of the files of a folder, those for the inside among them",
             "leave it inside; it says which files may leave",
         )
-    if "evidence.json" not in listed or not _is_listed(path, listed):
+    if "evidence.json" not in entries or not is_listed(path, entries):
         return None
-    if listed[path.name].get("confidential") is not False:
+    if entries[path.name].get("confidential") is not False:
         return "file of a run", Finding(
             "confidential",
             Verdict.REFUSE,

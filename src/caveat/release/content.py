@@ -28,7 +28,7 @@ from caveat.synthesis.methods.guarded import Guarded, guard_of
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.synthesis.public import assumed_public
-from caveat.table import Table
+from caveat.table import Column, Table
 from caveat.table.identifying import CODES, Judgement
 from caveat.table.private import PrivateNumbers, share_alone
 from caveat.tree.guarded import structure_bound
@@ -42,6 +42,7 @@ __all__ = [
     "described_release",
     "described_scenario",
     "described_synthesis",
+    "labels_of",
     "measures_used",
     "named",
     "private_numbers",
@@ -74,6 +75,7 @@ def described_release(
         "rows": [table.n_rows for table in material.releases],
         "columns": list(columns),
         "not_released": [name for name in material.original if name not in columns],
+        **labels_of({name: material.original[name] for name in material.original}),
         "original_rows": material.original.n_rows,
         "fitted_rows": None if unknown else material.fitted.n_rows,
         "control_rows": 0 if control is None else control.n_rows,
@@ -83,6 +85,12 @@ def described_release(
         "identifying": _identifying(material, judged),
         "private_numbers": private_numbers(material, material.columns()),
     }
+
+
+def labels_of(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return what columns are called in words, if any has such a label."""
+    labels = {name: column.label for name, column in columns.items() if column.label}
+    return {"labels": labels} if labels else {}
 
 
 def described_purpose(release: ReleasePart) -> dict[str, Any]:

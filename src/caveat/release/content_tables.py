@@ -10,6 +10,7 @@ from caveat.release.content import (
     described_inputs,
     described_plan,
     described_purpose,
+    labels_of,
     named,
     private_numbers,
 )
@@ -50,6 +51,14 @@ def described_tables(
         "rows": rows,
         "columns": [*keys, *(name for name in data if name in out)],
         "not_released": [name for name in data if name not in out],
+        **labels_of(
+            {
+                called: material.original.tables[name][column]
+                for name, own in joined.own.items()
+                for called, column in own.items()
+                if column in material.original.tables[name]
+            }
+        ),
         "original_rows": material.original.tables[root].n_rows,
         "fitted_rows": fitted,
         "control_rows": held_out,

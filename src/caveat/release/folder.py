@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from caveat.documents import parse
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import MANIFEST, listed
 from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
@@ -28,7 +28,6 @@ from caveat.table.partitions import PART, parts_of
 
 __all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
-MANIFEST = "manifest.json"
 LOCK = ".lock"
 
 
@@ -43,7 +42,7 @@ def sha256_of(path: Path) -> str:
 
 def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
     """Write the list of the files of a folder: checksum, size, and whether it may leave."""
-    listed = [
+    files = [
         {
             "name": name,
             "sha256": sha256_of(folder / name),
@@ -52,7 +51,7 @@ def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
         }
         for name, secret in confidential.items()
     ]
-    text = json.dumps({"format": 1, "files": listed}, indent=1, ensure_ascii=False)
+    text = json.dumps({"format": 1, "files": files}, indent=1, ensure_ascii=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
@@ -174,11 +173,8 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
 def _known(folder: Path) -> set[str]:
     """Return the names of the files that a run has written into a folder."""
     parts = {path.name for path in folder.iterdir() if PART.fullmatch(path.name)}
-    try:
-        content = parse((folder / MANIFEST).read_bytes())
-        return {MANIFEST, *parts, *(str(entry["name"]) for entry in content["files"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        return parts
+    entries = listed(folder)
+    return {MANIFEST, *parts, *entries} if entries else parts
 
 
 def _clear_up(target: Path) -> list[str]:

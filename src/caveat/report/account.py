@@ -1,27 +1,34 @@
-"""What was done and how to repeat it, and the limits of the evidence."""
+"""What was done and how to repeat it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from caveat.report.blocks import Block, Code, Field, Grid, Heading, Items, Section, Text, cell
-from caveat.report.numbers import NBSP, count, percent
-from caveat.report.promise import is_withheld
+from caveat.report.blocks import (
+    Block,
+    Code,
+    Field,
+    Grid,
+    Heading,
+    Items,
+    Notes,
+    Section,
+    Text,
+    cell,
+)
+from caveat.report.numbers import percent
 from caveat.report.reading import (
     Evidence,
-    about,
     and_list,
-    guarded_columns,
     has_plain_trees,
     listed,
     notes_of,
     other_columns,
-    risks,
-    scenarios,
 )
+from caveat.report.wording import called, column_cell, upper
 
-__all__ = ["done_section", "limits_section"]
+__all__ = ["done_section"]
 
 TABLES = {"promise": "noisy", "cleared": "cleared"}
 NOISE = (
@@ -33,12 +40,12 @@ DIAL = ("temperature", "smallest", "backoff", "floor", "depth")
 
 def done_section(evidence: Evidence) -> Section:
     """Return the section on how the release was made."""
-    blocks: list[Block] = [*_plan(evidence["synthesis"], _source(evidence))]
+    blocks: list[Block] = [*_plan(evidence, _source(evidence))]
     plain_trees = has_plain_trees(evidence)
-    blocks += _private(evidence["release"].get("private_numbers", ()), plain_trees)
+    blocks += _private(evidence, plain_trees)
     blocks += _protection(evidence["protection"])
     blocks += _repeat(evidence)
-    return Section("done", "What was done and how to repeat it", blocks)
+    return Section("done", "What was done and how to repeat it", blocks, annex=True)
 
 
 def _source(evidence: Evidence) -> str:
@@ -47,7 +54,8 @@ def _source(evidence: Evidence) -> str:
     return "" if other_columns(evidence) else found
 
 
-def _plan(synthesis: Mapping[str, Any] | None, tables: str) -> Iterator[Block]:
+def _plan(evidence: Evidence, tables: str) -> Iterator[Block]:
+    synthesis = evidence["synthesis"]
     yield Heading("Synthesis", "synthesis")
     if synthesis is None:
         yield Text(
@@ -72,7 +80,7 @@ def _plan(synthesis: Mapping[str, Any] | None, tables: str) -> Iterator[Block]:
     rows = [
         [
             cell(place, place),
-            cell(column["name"]),
+            column_cell(evidence, column["name"]),
             cell(column["method"]),
             *([cell(column.get("leaves", "–"), column.get("leaves"))] if has_leaves else []),
             cell(listed(column["predictors"])),
@@ -92,10 +100,10 @@ def _plan(synthesis: Mapping[str, Any] | None, tables: str) -> Iterator[Block]:
     items += [("Remark", remark) for remark in synthesis["remarks"]]
     if items:
         yield Items(items)
-    yield from _guard(synthesis)
+    yield from _guard(evidence, synthesis)
 
 
-def _guard(synthesis: Mapping[str, Any]) -> Iterator[Block]:
+def _guard(evidence: Evidence, synthesis: Mapping[str, Any]) -> Iterator[Block]:
     guard = synthesis.get("guard")
     if guard is None:
         return
@@ -109,25 +117,39 @@ def _guard(synthesis: Mapping[str, Any]) -> Iterator[Block]:
     )
     yield Grid(
         "The numbers behind the guard, by column",
-        [Field("Column"), Field("Guard"), *(Field(w.capitalize(), numeric=True) for w in DIAL)],
+        [
+            Field("Columns", wide=True),
+            Field("Guard"),
+            *(Field(w.capitalize(), numeric=True) for w in DIAL),
+        ],
         [
             [
-                cell(column["name"]),
-                cell(column["guard"]),
-                *(cell(f"{column[word]:g}", column[word]) for word in DIAL),
+                cell(and_list([called(evidence, name) for name in names], most=200)),
+                cell(words),
+                *(cell(f"{value:g}", value) for value in numbers),
             ]
-            for column in guard["columns"]
+            for (words, *numbers), names in _alike(guard["columns"]).items()
         ],
-        folded=len(guard["columns"]) > 12,
     )
-    items = [("Assumed public", text) for text in synthesis.get("assumed_public", ())]
+    public = synthesis.get("assumed_public", ())
+    items = [("Assumed public", f"{'; '.join(public)}.")] if public else []
     if guard["worst_case"] is not None:
         bound = f"{guard['worst_case']:,.0f}: {guard['worst_case_says']}."
         items.append(("Worst case over all data sets", bound))
     yield Items(items)
 
 
-def _private(columns: Sequence[Mapping[str, Any]], plain_trees: bool) -> Iterator[Block]:
+def _alike(columns: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:
+    """Return the settings of the guard, and the columns that have them."""
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for column in columns:
+        key = (column["guard"], *(column[word] for word in DIAL))
+        found.setdefault(key, []).append(column["name"])
+    return found
+
+
+def _private(evidence: Evidence, plain_trees: bool) -> Iterator[Block]:
+    columns = evidence["release"].get("private_numbers", ())
     if not columns:
         return
     yield Heading("Numbers of single people", "private")
@@ -149,7 +171,7 @@ def _private(columns: Sequence[Mapping[str, Any]], plain_trees: bool) -> Iterato
         ],
         [
             [
-                cell(found["column"]),
+                column_cell(evidence, found["column"]),
                 *(cell(percent(found[side]), found[side]) for side in ("original", "released")),
             ]
             for found in columns
@@ -170,6 +192,7 @@ def _value(value: Any) -> str:
 
 
 def _protection(steps: list[Mapping[str, Any]]) -> Iterator[Block]:
+    notes = Notes()
     yield Heading("Protections", "protections")
     if not steps:
         yield Text("None was applied after the synthesis.")
@@ -187,10 +210,13 @@ def _protection(steps: list[Mapping[str, Any]]) -> Iterator[Block]:
                 cell(place, place),
                 cell(step["name"].replace("_", " ")),
                 cell(_value(step["arguments"]) or "–"),
-                cell(_value(step["counts"]) or "–", None, " ".join(notes_of(step))),
+                cell(
+                    _value(step["counts"]) or "–", None, "", notes.mark(*map(upper, notes_of(step)))
+                ),
             ]
             for place, step in enumerate(steps, start=1)
         ],
+        notes=notes.texts,
     )
 
 
@@ -236,138 +262,3 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
         yield Code(
             f"caveat run {evidence['inputs']['spec']['name']}{'' if made else ' --only audit'}"
         )
-
-
-def limits_section(evidence: Evidence, external: bool) -> Section:
-    """Return what the evidence does not show."""
-    return Section(
-        "limits",
-        "Limits of this evidence",
-        [
-            Items(list(_not_shown(evidence, external))),
-            *([] if is_withheld(evidence) else _undefined(evidence)),
-            *_remarks(evidence),
-        ],
-    )
-
-
-def _not_shown(evidence: Evidence, external: bool) -> Iterator[tuple[str, str]]:
-    if is_withheld(evidence):
-        yield from _of_a_promise()
-    else:
-        yield from _of_measurements(evidence)
-    if external:
-        yield (
-            "This version",
-            "Written for the public: it leaves out single records, distributions and coefficients "
-            "of the original, settings that could hold values, the seed and everything about the "
-            "input. "
-            + (
-                "The number of original records is not told."
-                if is_withheld(evidence)
-                else "Numbers are rounded to four digits."
-            ),
-        )
-
-
-def _of_a_promise() -> Iterator[tuple[str, str]]:
-    yield (
-        "No measurement",
-        "Nothing here was computed from the original records but the noisy tables: neither what an "
-        "attacker finds nor how useful the tables are.",
-    )
-    yield (
-        "Beyond this release",
-        "Other releases from the same data add to what this one costs; who released it keeps an "
-        "account of that.",
-    )
-
-
-def _of_measurements(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    kinds = {s["attacker"] for s in scenarios(evidence)}
-    if "strong" in kinds:
-        yield (
-            "What the strong attacker assumes",
-            "She knows the generator and all other records, but not the seed. Her numbers hold for "
-            "columns that a model draws; columns that are copied or derived are not covered by "
-            "them. Where protections were applied afterwards the number is a bound, simulated, or "
-            "not there; notes beside it say which.",
-        )
-        if guarded_columns(evidence):
-            yield (
-                "What she is and is not where trees are guarded",
-                "She is given the release and the splits that were drawn. That is more than the "
-                "release alone, and on average she does better with it; for a single record what "
-                "follows from the release alone can be more. She is computed on these data, and is "
-                "not the worst case over all data sets. Settings that were chosen by looking at "
-                "all records are a choice from the data too.",
-            )
-    else:
-        yield (
-            "No strong attacker",
-            "The probability of the truth about single records was not computed. The other "
-            "measures can be low while a record is given away.",
-        )
-    if "ordinary" not in kinds:
-        yield (
-            "No ordinary attacks",
-            "Prediction, singling out, linkage and inference were not tried.",
-        )
-    control = evidence["release"]["control_rows"]
-    if control:
-        yield (
-            "Control",
-            f"{control:,} {_of_whom(evidence)} were held out before fitting. The control says how "
-            "the same attacks fare on them; with few of them its own uncertainty is large.",
-        )
-    else:
-        yield (
-            "No control",
-            "No records were held out: what is true of the population cannot be told from what was "
-            "learned from these records.",
-        )
-    yield (
-        "Intervals",
-        f"Intervals are 95{NBSP}% intervals for the records at hand, taken as a sample; they do "
-        "not cover the choice of attackers, keys and targets.",
-    )
-    yield (
-        "Beyond this release",
-        "Other releases from the same data, other files that can be linked, and attackers who know "
-        "other things than named here add to the risk and are not measured.",
-    )
-
-
-def _of_whom(evidence: Evidence) -> str:
-    """Return what is counted where records were held out."""
-    tables = evidence["release"].get("tables")
-    if not tables:
-        return "records"
-    root = next(t["name"] for t in tables if not (t["belongs_to"] or t["lookup"]))
-    return f"rows of {root}, with all that belongs to them,"
-
-
-def _undefined(evidence: Evidence) -> Iterator[Block]:
-    rows = [(scenario["name"], m) for scenario, m in risks(evidence) if m["value"] is None]
-    rows += [("utility", m) for m in evidence["utility"]["measurements"] if m["value"] is None]
-    if not rows:
-        yield Text("All measures that were asked for have a value.")
-        return
-    yield Heading("Values that could not be computed", "undefined")
-    yield Grid(
-        f"{count(len(rows), 'value')} without a number. None counts as low, or as a limit met.",
-        [Field("Where"), Field("Measure"), Field("About"), Field("Reason", wide=True)],
-        [
-            [cell(where), cell(m["measure"]), cell(about(m) or "–"), cell("; ".join(notes_of(m)))]
-            for where, m in rows
-        ],
-    )
-
-
-def _remarks(evidence: Evidence) -> Iterator[Block]:
-    found = [("", text) for text in evidence["remarks"]]
-    found += [(s["name"], text) for s in scenarios(evidence) for text in s["remarks"]]
-    found += [("Utility", text) for text in evidence["utility"]["remarks"]]
-    if found:
-        yield Heading("Remarks of the run", "remarks")
-        yield Items(found)

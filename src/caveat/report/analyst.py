@@ -14,6 +14,7 @@ from caveat.report.blocks import (
     Figure,
     Grid,
     Heading,
+    Notes,
     Section,
     Text,
     cell,
@@ -21,6 +22,7 @@ from caveat.report.blocks import (
 from caveat.report.numbers import count, limit_text, number, percent, plain, verdict
 from caveat.report.reading import Evidence, and_list, entry_of, notes_of, unit_of
 from caveat.report.structure import structure_blocks
+from caveat.report.wording import called, column_cell, measure_name, phrase, upper
 from caveat.units import printed
 
 __all__ = ["analyst_section"]
@@ -30,6 +32,7 @@ MOST_PANELS = 36
 MOST_NAMES = 36
 MOST_PAIRS = 15
 MOST_TERMS = 40
+FEW_PAIRS = 5
 
 
 def analyst_section(evidence: Evidence) -> Section:
@@ -46,48 +49,52 @@ def analyst_section(evidence: Evidence) -> Section:
         blocks.append(_measures(evidence))
     else:
         blocks.append(Text("No measure of utility was computed."))
-    blocks += _variables(utility["variables"])
-    blocks += _pairs(utility)
+    blocks += _variables(evidence)
+    blocks += _pairs(evidence)
     blocks += _models(utility["models"])
     blocks += _rules(utility["rules"])
     for place, structure in enumerate(utility.get("structures", [utility.get("structure")])):
-        blocks += structure_blocks(structure, place)
-    return Section("analyst", "What analysts can do", blocks)
+        blocks += structure_blocks(evidence, structure, place)
+    return Section("analyst", "What analysts can do", blocks, annex=True)
 
 
 def _measures(evidence: Evidence) -> Grid:
-    rows = []
+    rows, notes = [], Notes()
     for m in evidence["utility"]["measurements"]:
         name = m["measure"]
         unit = m["unit"] or unit_of(evidence, name)
-        entry = entry_of(evidence, name)
-        reason = next(iter(notes_of(m)), "") if m["value"] is None else ""
+        blind = entry_of(evidence, name).get("blind_spot", "")
+        reasons = notes_of(m)[:1] if m["value"] is None else []
         limit = limit_text(m["limit"], name, unit)
         rows.append(
             [
-                cell(_of_table(name, m), None, m["model"] or entry.get("says", "")),
-                cell(number(m["value"], name, unit), m["value"], reason),
+                cell(
+                    upper(phrase(evidence, m)),
+                    None,
+                    measure_name(m),
+                    notes.mark(f"Cannot see: {blind}") if blind else "",
+                ),
+                cell(number(m["value"], name, unit), m["value"], "", notes.mark(*reasons)),
                 *(
                     cell(number(m.get(field), name, unit), m.get(field))
                     for field in ("resample", "second_copy", "control", "best")
                 ),
                 cell(limit or "–", None, verdict(m)),
-                cell(entry.get("blind_spot", "")),
             ]
         )
     return Grid(
         "Measures of utility, and the same for tables that are as good as can be",
         [
-            Field("Measure"),
+            Field("What it says", wide=True),
             Field("Release", numeric=True),
             Field("Fresh sample", numeric=True),
             Field("Second copy", numeric=True),
             Field("Held out", numeric=True),
             Field("Identical", numeric=True),
             Field("Limit"),
-            Field("Cannot see", wide=True),
         ],
         rows,
+        notes=notes.texts,
     )
 
 
@@ -101,15 +108,16 @@ def _by_score(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(entries, key=lambda v: (v["S_pMSE"] is None, -(v["S_pMSE"] or 0.0)))
 
 
-def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def _variables(evidence: Evidence) -> Iterator[Block]:
+    variables = evidence["utility"]["variables"]
     if not variables:
         return
     ranked = _by_score(variables)
     yield Heading("Single variables", "variables")
-    table = _variable_table(ranked)
+    table = _variable_table(evidence, ranked)
     drawn = [v for v in ranked if v["groups"]]
     if not drawn:
-        yield from _scores(ranked, table)
+        yield from _scores(evidence, ranked, table)
         return
     shown = {v["name"] for v in drawn[:MOST_PANELS]}
     # In the order of the table, where one looks for a variable by its place.
@@ -123,10 +131,13 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield Figure(
         "chart-distributions",
         f"Distributions in per cent of the rows: {which}",
-        f"Paired bars for {which}. The largest S_pMSE is that of {worst['name']} "
-        f"({number(worst['S_pMSE'], '', 'ratio')}); {_largest_gap(drawn)}. "
+        f"Paired bars for {which}. The largest S_pMSE is that of {called(evidence, worst['name'])} "
+        f"({number(worst['S_pMSE'], '', 'ratio')}); {_largest_gap(evidence, drawn)}. "
         "The table gives the scores of all variables.",
-        [(v["name"], charts.distribution(v["groups"], v["ordered"])) for v in panels],
+        [
+            (called(evidence, v["name"]), charts.distribution(v["groups"], v["ordered"]))
+            for v in panels
+        ],
         table,
         charts.SIDES_KEY,
         layout="grid",
@@ -134,10 +145,14 @@ def _variables(variables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield table
 
 
-def _scores(ranked: Sequence[Mapping[str, Any]], table: Grid) -> Iterator[Block]:
+def _scores(
+    evidence: Evidence, ranked: Sequence[Mapping[str, Any]], table: Grid
+) -> Iterator[Block]:
     """Draw scores where distributions may not be shown."""
     scored = [v for v in ranked if v["S_pMSE"] is not None]
-    rows = [{"name": v["name"], "value": v["S_pMSE"]} for v in scored[:MOST_PANELS]]
+    rows = [
+        {"name": called(evidence, v["name"]), "value": v["S_pMSE"]} for v in scored[:MOST_PANELS]
+    ]
     if rows:
         which = f"the {len(rows)} that fare worst" if len(rows) < len(scored) else "all of them"
         poor = sum(v["S_pMSE"] > 10 for v in scored)
@@ -153,7 +168,7 @@ def _scores(ranked: Sequence[Mapping[str, Any]], table: Grid) -> Iterator[Block]
     yield table
 
 
-def _largest_gap(variables: Sequence[Mapping[str, Any]]) -> str:
+def _largest_gap(evidence: Evidence, variables: Sequence[Mapping[str, Any]]) -> str:
     gaps = [
         (abs(group["original"] - group["synthetic"]), v["name"], group)
         for v in variables
@@ -162,12 +177,12 @@ def _largest_gap(variables: Sequence[Mapping[str, Any]]) -> str:
     gap, name, group = max(gaps, key=lambda found: found[0])
     return (
         f"the largest difference of a bar is {printed(gap, 'share'):.1f} percentage points, "
-        f"in {name}, {group['label']}: {percent(group['original'])} and "
+        f"in {called(evidence, name)}, {group['label']}: {percent(group['original'])} and "
         f"{percent(group['synthetic'])}"
     )
 
 
-def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:
+def _variable_table(evidence: Evidence, ranked: Sequence[Mapping[str, Any]]) -> Grid:
     def score(value: float | None) -> Cell:
         return cell("–" if value is None else plain(value), value)
 
@@ -183,7 +198,7 @@ def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:
         ],
         [
             [
-                cell(v["name"], None, v.get("table", "")),
+                column_cell(evidence, v["name"], v.get("table", "")),
                 cell(v["kind"]),
                 score(v["S_pMSE"]),
                 score(v["in_pairs"]),
@@ -199,7 +214,8 @@ def _variable_table(ranked: Sequence[Mapping[str, Any]]) -> Grid:
     )
 
 
-def _pairs(utility: Mapping[str, Any]) -> Iterator[Block]:
+def _pairs(evidence: Evidence) -> Iterator[Block]:
+    utility = evidence["utility"]
     pairs = [p for p in _by_score(utility["pairs"]) if p["S_pMSE"] is not None]
     if not pairs:
         return
@@ -209,9 +225,13 @@ def _pairs(utility: Mapping[str, Any]) -> Iterator[Block]:
         f"The {count(len(worst), 'two-way table')} that fare worst, of {len(pairs):,}",
         [Field("Variable"), Field("With"), Field("S_pMSE", numeric=True)],
         [
-            [cell(p["names"][0]), cell(p["names"][1]), cell(plain(p["S_pMSE"]), p["S_pMSE"])]
+            [
+                *(column_cell(evidence, name) for name in p["names"]),
+                cell(plain(p["S_pMSE"]), p["S_pMSE"]),
+            ]
             for p in worst
         ],
+        folded=len(worst) > FEW_PAIRS,
     )
     names = _worst_names(utility, pairs)
     inside = {
@@ -223,14 +243,14 @@ def _pairs(utility: Mapping[str, Any]) -> Iterator[Block]:
         if v["name"] in names and v["S_pMSE"] is not None
     }
     poor = sum(p["S_pMSE"] > 10 for p in pairs)
-    first = pairs[0]
+    first = " with ".join(called(evidence, name) for name in pairs[0]["names"])
     cut = f", the {len(names)} variables that fare worst" if len(names) < _n_names(pairs) else ""
     yield Figure(
         "chart-pairs",
         f"S_pMSE of two-way tables{cut}; on the diagonal of single variables. 1 is expected of a "
         "right synthesis, above 10 is poor.",
         f"Heat map of {len(inside):,} two-way tables. {poor} of {len(pairs):,} tables are above "
-        f"10; the worst is {' with '.join(first['names'])} with {plain(first['S_pMSE'])}.",
+        f"10; the worst is {first} with {plain(pairs[0]['S_pMSE'])}.",
         [("", charts.two_way(names, inside, singles))],
         table,
         layout="scroll",

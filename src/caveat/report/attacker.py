@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from caveat import charts
+from caveat.report.blind import blind_blocks
 from caveat.report.blocks import (
     Block,
     Cell,
@@ -14,6 +15,7 @@ from caveat.report.blocks import (
     Grid,
     Heading,
     Items,
+    Notes,
     Remark,
     Section,
     Text,
@@ -23,10 +25,8 @@ from caveat.report.disagreement import disagreements
 from caveat.report.numbers import count, limit_text, percent, span, verdict
 from caveat.report.reading import (
     Evidence,
-    about,
     and_list,
     badness,
-    entry_of,
     guarded_columns,
     is_probability_or_share,
     is_reference,
@@ -35,6 +35,7 @@ from caveat.report.reading import (
     shown,
     unit_of,
 )
+from caveat.report.wording import called, column_cell, measure_name, phrase, upper
 from caveat.units import printed
 
 __all__ = ["attacker_section"]
@@ -102,10 +103,8 @@ def attacker_section(evidence: Evidence) -> Section:
     if found:
         blocks.append(Heading("Where measures disagree, and why", "disagreements"))
         blocks += found
-    if every:
-        blocks.append(Heading("What each measure cannot see", "blind-spots"))
-        blocks.append(_blind_spots(evidence))
-    return Section("attacker", "What the attacker can do", blocks)
+    blocks += blind_blocks(evidence)
+    return Section("attacker", "What the attacker can do", blocks, annex=True)
 
 
 def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Iterator[Block]:
@@ -114,7 +113,7 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
     given = GIVEN if guarded_columns(evidence) else NOBODY_BETTER
     given = NOISY if "promise" in evidence else given
     yield Text(WHO.get(kind, "") + (given if kind == "strong" else ""))
-    yield Items(list(_circumstances(scenario)))
+    yield Items(list(_circumstances(evidence, scenario)))
     measured = [m for m in scenario["measurements"] if not is_reference(evidence, m["measure"])]
     worst = _worst_of_each(evidence, measured)
     if not worst:
@@ -138,7 +137,7 @@ def _scenario(evidence: Evidence, scenario: Mapping[str, Any], name: str) -> Ite
     yield from _checks(scenario)
 
 
-def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _circumstances(evidence: Evidence, scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     given = scenario["circumstances"]
     if scenario.get("table"):
         yield "Rows", f"those of {scenario['table']}, with the columns of what they belong to"
@@ -149,9 +148,10 @@ def _circumstances(scenario: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         runs = f"{given['simulations']:,} on the data, and as many without each record"
         yield "Runs of the generator", runs
     if scenario["attacker"] != "strong" and scenario["keys"]:
-        yield "She knows", and_list(scenario["keys"], most=12)
+        yield "She knows", and_list([called(evidence, k) for k in scenario["keys"]], most=12)
     if scenario["targets"]:
-        yield "She wants to learn", and_list(scenario["targets"], most=12)
+        targets = [called(evidence, name) for name in scenario["targets"]]
+        yield "She wants to learn", and_list(targets, most=12)
     yield from _examined(scenario)
     if given.get("groups"):
         groups = [f"{name} in {n} groups" for name, n in given["groups"].items()]
@@ -208,60 +208,52 @@ def _caption(
     return f"Attacker “{scenario['name']}”: {which}"
 
 
-def _name(m: Measured) -> str:
-    more = m.get("label") and m["label"] not in (m["measure"], about(m))
-    name = f"{m['measure']} ({m['label']})" if more else str(m["measure"])
-    return f"{name} per {m['per']}" if m.get("per") else name
-
-
-def _how(m: Measured) -> str:
-    """Return how a number was found, as the run noted it."""
-    return "; ".join(notes_of(m)) if m["value"] is not None else ""
-
-
-def _compared(evidence: Evidence, m: Measured) -> list[Cell]:
+def _compared(evidence: Evidence, m: Measured, notes: Notes) -> list[Cell]:
+    """Return value, baseline, control and limit; how the value was found is a note."""
     name, unit = m["measure"], unit_of(evidence, m["measure"])
-    reason = next(iter(notes_of(m)), "") if m["value"] is None else ""
-    limit = limit_text(m["limit"], name, unit)
+    interval = span(m["interval"], name, unit)
+    marks = notes.mark(*map(upper, notes_of(m)))
     return [
-        cell(shown(evidence, m), m["value"], span(m["interval"], name, unit) or reason),
+        cell(shown(evidence, m), m["value"], interval, marks),
         *(cell(shown(evidence, m, field), m.get(field)) for field in ("baseline", "control")),
-        cell(limit or "–", None, verdict(m)),
+        cell(limit_text(m["limit"], name, unit) or "–", None, verdict(m)),
     ]
 
 
 def _table(evidence: Evidence, rows: Sequence[Measured], caption: str) -> Grid:
+    notes = Notes()
     return Grid(
         caption,
-        [Field("Measure"), Field("Target"), *COMPARED, Field("Cannot see", wide=True)],
+        [Field("What it says", wide=True), *COMPARED],
         [
             [
-                cell(_name(m), None, entry_of(evidence, m["measure"]).get("says", "")),
-                cell(about(m) or "–", None, _how(m)),
-                *_compared(evidence, m),
-                cell(entry_of(evidence, m["measure"]).get("blind", "")),
+                cell(upper(phrase(evidence, m)), None, measure_name(m)),
+                *_compared(evidence, m, notes),
             ]
             for m in rows
         ],
+        notes=notes.texts,
     )
 
 
 def _all_of_them(evidence: Evidence, rows: Sequence[Measured], name: str) -> Grid:
+    notes = Notes()
     return Grid(
         f"Attacker “{name}”: all {count(len(rows), 'result')}, by target and copy",
         [Field("Measure"), Field("Target"), Field("Copy"), *COMPARED,
          Field("Records", numeric=True), Field("Left out", numeric=True)],
         [
             [
-                cell(_name(m)),
-                cell(about(m) or "–", None, _how(m)),
+                cell(measure_name(m)),
+                column_cell(evidence, m.get("target"), m.get("table") or ""),
                 cell("all" if m.get("copy") is None else m["copy"]),
-                *_compared(evidence, m),
+                *_compared(evidence, m, notes),
                 *(cell("–" if m[n] is None else f"{m[n]:,}", m[n]) for n in ("n", "excluded")),
             ]
             for m in rows
         ],
         folded=True,
+        notes=notes.texts,
     )  # fmt: skip
 
 
@@ -282,7 +274,7 @@ def _chart_rows(evidence: Evidence, rows: Sequence[Measured]) -> list[dict[str, 
         }
         found.append(
             {
-                "label": _name(m) + (f" · {about(m)}" if about(m) else ""),
+                "label": f"{upper(phrase(evidence, m))} · {measure_name(m)}",
                 **{k: None if v is None else _inside(v) for k, v in numbers.items()},
                 "value_text": shown(evidence, m),
                 "interval_text": span(m["interval"], name, unit) or "–",
@@ -302,7 +294,7 @@ def _inside(value: float) -> float:
 def _summary(evidence: Evidence, rows: Sequence[Measured]) -> str:
     parts = []
     for m in rows[:12]:
-        text = f"{_name(m)}{' for ' + about(m) if about(m) else ''} {shown(evidence, m)}"
+        text = f"{upper(phrase(evidence, m))} ({measure_name(m)}) {shown(evidence, m)}"
         for what in ("baseline", "control"):
             if m.get(what) is not None:
                 text += f", {what} {shown(evidence, m, what)}"
@@ -345,30 +337,3 @@ def _checks(scenario: Mapping[str, Any]) -> Iterator[Remark]:
             "If so, name it in the scenario as something that does not count.",
             items,
         )
-
-
-def _blind_spots(evidence: Evidence) -> Grid:
-    used = dict.fromkeys(m["measure"] for s in scenarios(evidence) for m in s["measurements"])
-    rows = []
-    for name in used:
-        entry = entry_of(evidence, name)
-        fails = entry.get("fails", ())
-        rows.append(
-            [
-                cell(name, None, entry.get("says", "")),
-                cell(entry.get("baseline") or "–"),
-                cell(entry.get("blind_spot", "")),
-                cell(f"{len(fails)} of 5", len(fails), "; ".join(fails)),
-            ]
-        )
-    return Grid(
-        "Measures of risk used here: what they are compared with, what they cannot see, and how "
-        "many of five properties they fail on published counter-examples",
-        [
-            Field("Measure"),
-            Field("Baseline", wide=True),
-            Field("Cannot see", wide=True),
-            Field("Fails", wide=True),
-        ],
-        rows,
-    )

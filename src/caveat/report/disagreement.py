@@ -11,6 +11,7 @@ from typing import Any
 from caveat.report.blocks import Remark
 from caveat.report.numbers import probability
 from caveat.report.reading import Evidence, about, and_list, entry_of, is_risk, risks, shown, sure
+from caveat.report.wording import called
 
 __all__ = ["disagreements"]
 
@@ -68,6 +69,12 @@ def _found(m: Measured) -> float:
     return min(float(m["value"]), float(m["value"]) - float(beside or 0.0))
 
 
+def _about(evidence: Evidence, m: Measured) -> str:
+    """Return what a measurement is about, by its label."""
+    parts = (called(evidence, m["target"]) if m.get("target") else m.get("model"), m.get("table"))
+    return ", ".join(str(part) for part in parts if part)
+
+
 def _blind(evidence: Evidence, names: list[str]) -> list[tuple[str, str]]:
     return [(name, entry_of(evidence, name).get("blind_spot", "")) for name in names]
 
@@ -82,7 +89,8 @@ def _certain_but_unseen(evidence: Evidence) -> Iterator[Remark]:
         if not low:
             continue
         yield Remark(
-            f"Nearly certain about {about(strong) or 'a record'}, and other measures do not see it",
+            f"Nearly certain about {_about(evidence, strong) or 'a record'}, and other measures "
+            "do not see it",
             f"{_sure_words(strong)} At the same time "
             f"{and_list([f'{name} is {shown(evidence, m)}' for name, m in low.items()])}. "
             "This is no contradiction: these measures count readings that the released table "
@@ -112,7 +120,7 @@ def _average_hides(evidence: Evidence) -> Iterator[Remark]:
         if gains and max(m["value"] for m in gains) <= NEXT_TO_NOTHING:
             worst = max(gains, key=lambda m: float(m["value"]))
             yield Remark(
-                f"The average for {about(strong)} is calm, the worst record is not",
+                f"The average for {_about(evidence, strong)} is calm, the worst record is not",
                 f"{_sure_words(strong)} On average over all records examined the probability of "
                 f"the truth moves by {shown(evidence, worst)} only. The average describes the "
                 "table, the worst record the person who would complain.",
@@ -125,7 +133,8 @@ def _attack_fails(evidence: Evidence) -> Iterator[Remark]:
         low = _lowest(evidence, about(strong), ("ordinary",))
         if low:
             yield Remark(
-                f"Ordinary attacks on {about(strong) or 'records'} fail, the strong one does not",
+                f"Ordinary attacks on {_about(evidence, strong) or 'records'} fail, the strong one "
+                "does not",
                 f"{_sure_words(strong)} The attacks that were tried find next to nothing beyond "
                 f"what they find about people outside the data: "
                 f"{and_list([_beside(evidence, m) for m in low.values()])}. "

@@ -1,4 +1,4 @@
-"""What the evidence comes to: the decision in short, and where measures disagree and why.
+"""What the evidence comes to, in a few lines.
 
 Every sentence follows from numbers in the evidence by a rule stated here; thresholds have names.
 """
@@ -13,45 +13,40 @@ from caveat.report.promise import is_withheld, promise_lines
 from caveat.report.reading import (
     NOT_DRAWN,
     Evidence,
-    about,
     and_list,
     badness,
-    entry_of,
     guarded_columns,
     has_plain_trees,
     is_risk,
-    limited,
     risks,
     scenarios,
     several,
     shown,
     sure,
 )
+from caveat.report.wording import called, measure_name, phrase, upper
 
-__all__ = ["decision"]
+__all__ = ["findings"]
 
 # From this probability on an attacker is nearly certain; below this share in per cent, or this much
 # above what it is compared with, a measure finds next to nothing.
 NEARLY_CERTAIN = 0.9
 NEXT_TO_NOTHING = 5.0
-# From this share of released values on that belong to one person each, page one says so.
-REMARKABLE = 0.05
 WITHHELD = (
     "What groups of people have in common, and other releases of the same data, each of which adds "
     "to what is promised here. A promise says how little a single record can change; it does not "
     "say that the tables are right, or fit for a purpose."
 )
+EXPECTED = " (1 is expected, above 10 is poor)"
 Measured = Mapping[str, Any]
 
 
-def decision(evidence: Evidence) -> list[tuple[str, str]]:
-    """Return the lines: released, promised, worst finding, limits, utility, not covered.
+def findings(evidence: Evidence) -> list[tuple[str, str]]:
+    """Return the lines: released, promised, worst finding, utility, not covered.
 
-    What leaves as it is in the original comes before everything else. Where measurements are left
-    out only what is released and promised is said.
+    Where measurements are left out only what is released and promised is said.
     """
     told = [
-        *_as_it_is(evidence),
         ("What is released", _released(evidence)),
         *promise_lines(evidence),
     ]
@@ -61,51 +56,9 @@ def decision(evidence: Evidence) -> list[tuple[str, str]]:
         *told,
         *_guard(evidence),
         ("The worst finding", _worst(evidence)),
-        ("The limits you set", _limits(evidence)),
         ("What utility costs", _utility(evidence)),
         ("What this does not cover", _uncovered(evidence)),
     ]
-
-
-def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    kept = evidence["release"].get("identifying", ())
-    if kept:
-        which = and_list([f"{found['column']} ({found['is']})" for found in kept], most=20)
-        decided = (
-            "Somebody decided to keep them."
-            if evidence["release"]["synthesised_by"] == "caveat"
-            else "The tables were made elsewhere: check whether the values are real."
-        )
-        yield (
-            "Real identifying values leave",
-            f"Columns that name people leave with this release: {which}. {decided}",
-        )
-    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
-    copied = [column["name"] for column in columns if column["method"] == "copy"]
-    if copied:
-        yield (
-            "Copied columns",
-            f"{and_list(copied, most=20)}: copied from the original and not protected at all. The "
-            "rows of the release are shuffled as a whole.",
-        )
-    shares = {
-        found["column"]: found["released"]
-        for found in evidence["release"].get("private_numbers", ())
-        if found["released"] >= REMARKABLE
-    }
-    if shares:
-        order = sorted(shares, key=lambda name: -shares[name])
-        which = and_list([f"{name} {percent(shares[name])}" for name in order], most=6)
-        yield (
-            "Numbers of single people",
-            f"Released values that exactly one original record has: {which}. "
-            + (
-                'Rounding, smoothing or guarded trees (method = "guarded")'
-                if has_plain_trees(evidence)
-                else "Rounding or smoothing"
-            )
-            + " would hide them.",
-        )
 
 
 def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -114,7 +67,7 @@ def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
         return
     drawn = [c for c in evidence["synthesis"]["columns"] if c["method"] not in NOT_DRAWN]
     every = len(columns) == len(drawn)
-    which = "" if every else f" of {and_list(columns, most=6)}"
+    which = "" if every else f" of {and_list([called(evidence, c) for c in columns], most=6)}"
     text = (
         f"The trees{which} are guarded: their splits are drawn by chance among good ones, every "
         "value is possible everywhere, and small groups borrow from larger ones, so that no "
@@ -196,7 +149,8 @@ def _worst(evidence: Evidence) -> str:
 
 def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     after, before = sure(strong) or 0.0, sure(strong, "baseline")
-    subject = f"the true {strong['target']}" if strong.get("target") else "the true value"
+    true = f"“{called(evidence, strong['target'])}”" if strong.get("target") else "value"
+    subject = f"the true {true}"
     known, whose = _known(strong.get("per"))
     text = (
         f"An attacker who knows how the table was made and every {known} but one gives "
@@ -208,7 +162,7 @@ def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     ]
     if shares:
         worst = max(shares, key=lambda m: badness(evidence, m))
-        target = f" for {worst['target']}" if worst.get("target") else ""
+        target = f" of “{called(evidence, worst['target'])}”" if worst.get("target") else ""
         share = percent(worst["value"])
         whom = several(worst["per"]) if worst.get("per") else "records"
         text += f" She is nearly certain (0.9 or more){target} for {share} of the {whom} examined"
@@ -250,7 +204,7 @@ def _worst_without_strong(evidence: Evidence) -> str:
     broken = [(s, m) for s, m in measured if m.get("excess")]
     if broken:
         scenario, m = max(broken, key=lambda found: found[1]["excess"])
-        text = f"Furthest above its limit is {_named(evidence, m)} ({scenario['name']})."
+        text = f"Furthest above its limit: {_named(evidence, m)} ({scenario['name']})."
     else:
         scenario, m = max(measured, key=lambda found: _rise(found[1]))
         if _rise(m) <= 0:
@@ -258,10 +212,8 @@ def _worst_without_strong(evidence: Evidence) -> str:
                 "No measure finds more than could be had without the release. That is no "
                 f"all-clear: {_unasked(evidence)}."
             )
-        text = f"Furthest above its baseline is {_named(evidence, m)} ({scenario['name']})."
-    says = entry_of(evidence, m["measure"]).get("says", "")
-    unasked = _unasked(evidence)
-    return f"{text} It counts {says}. {unasked[0].upper()}{unasked[1:]}: the worst may be worse."
+        text = f"Furthest above its baseline: {_named(evidence, m)} ({scenario['name']})."
+    return f"{text} {upper(_unasked(evidence))}: the worst may be worse."
 
 
 def _unasked(evidence: Evidence) -> str:
@@ -277,36 +229,9 @@ def _rise(m: Measured) -> float:
 
 
 def _named(evidence: Evidence, m: Measured) -> str:
-    target = f" for {about(m)}" if about(m) else ""
-    text = f"{m['measure']}{target}: {shown(evidence, m)}"
+    text = f"{phrase(evidence, m)} ({measure_name(m)}): {shown(evidence, m)}"
     if m.get("baseline") is not None:
         text += f", baseline {shown(evidence, m, 'baseline')}"
-    return text
-
-
-def _limits(evidence: Evidence) -> str:
-    entries = limited(evidence)
-    if not entries:
-        return (
-            "None was set. The numbers below have nothing to be held against but their baselines."
-        )
-    met = [e for e in entries if e["verdict"] == "met"]
-    broken = [e for e in entries if e["verdict"] == "not met"]
-    unknown = [e for e in entries if e["verdict"] == "not measured"]
-    compared = count(len(entries), "comparison")
-    text = f"{len(met)} of {compared} with a limit {'is' if len(met) == 1 else 'are'} met"
-    text += f", {len(broken)} not met" if broken else ""
-    text += (
-        f", {len(unknown)} could not be measured, which does not count as met" if unknown else ""
-    )
-    text += "."
-    if broken:
-        worst = sorted(broken, key=lambda e: -e["excess"])
-        named = [
-            " ".join(filter(None, (e["measure"], e["about"], e["value"], f"({e['limit']})")))
-            for e in worst
-        ]
-        text += f" Not met: {and_list(named, most=3)}."
     return text
 
 
@@ -316,11 +241,15 @@ def _utility(evidence: Evidence) -> str:
     scored = [v for v in utility["variables"] if v.get("S_pMSE") is not None]
     if scored:
         worst = max(scored, key=lambda v: v["S_pMSE"])
-        parts.append(f"Worst single variable: {worst['name']} (S_pMSE {plain(worst['S_pMSE'])}).")
+        parts.append(
+            f"Worst single variable: {called(evidence, worst['name'])} "
+            f"(S_pMSE {plain(worst['S_pMSE'])})."
+        )
     pairs = [p for p in utility["pairs"] if p.get("S_pMSE") is not None]
     if pairs:
         pair = max(pairs, key=lambda p: p["S_pMSE"])
-        parts.append(f"Worst pair: {' and '.join(pair['names'])} ({plain(pair['S_pMSE'])}).")
+        both = " and ".join(called(evidence, name) for name in pair["names"])
+        parts.append(f"Worst pair: {both} ({plain(pair['S_pMSE'])}).")
     overlaps = [m["mean_overlap"] for m in utility["models"] if m.get("mean_overlap") is not None]
     if overlaps:
         parts.append(
@@ -342,7 +271,8 @@ def _general(evidence: Evidence) -> str:
         return ""
     name, unit = chosen["measure"], chosen["unit"]
     of_table = f" of {chosen['table']}" if chosen.get("table") else ""
-    text = f"{name}{of_table} is {number(chosen['value'], name, unit)}"
+    says = upper(phrase(evidence, {"measure": name}).removesuffix(EXPECTED))
+    text = f"{says}{of_table} ({name}): {number(chosen['value'], name, unit)}"
     if name == "S_pMSE":
         text += " (1 is expected of a right synthesis, above 10 is poor"
     else:
@@ -374,7 +304,7 @@ def _uncovered(evidence: Evidence) -> str:
     if free and targets:
         text += (
             f"{count(len(free), 'column was', 'columns were')} no attacker's target "
-            f"({and_list(free, most=4)}). "
+            f"({and_list([called(evidence, name) for name in free], most=4)}). "
         )
     undefined = sum(m["value"] is None for _, m in risks(evidence))
     if undefined:

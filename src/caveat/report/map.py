@@ -6,72 +6,93 @@ from collections.abc import Mapping
 from typing import Any
 
 from caveat import charts
-from caveat.report.blocks import Block, Cell, Field, Figure, Grid, Section, Text, cell
+from caveat.report.blocks import Cell, Field, Figure, Grid, Section, Text, cell
 from caveat.report.numbers import count, number
 from caveat.report.reading import Evidence, entry_of
+from caveat.report.wording import phrase
 
-__all__ = ["map_section"]
+__all__ = ["map_figure", "map_section"]
 
 
 CURVES = "lines join the settings of one method, in the order of its dial"
 
 
-def map_section(evidence: Evidence) -> Section:
-    """Return the section with the map of risk and utility."""
+def map_section(evidence: Evidence) -> list[Section]:
+    """Return the section on other settings, if there are any; the picture is on page one."""
     found = evidence["map"]
-    title = "Risk and utility of other settings"
+    if found is None or not found["points"]:
+        return []
+    risk, utility = _called(evidence, found["risk"]), _called(evidence, found["utility"])
+    chosen = any(point["chosen"] for point in found["points"])
+    return [
+        Section(
+            "map",
+            "Risk and utility of other settings",
+            [
+                Text(
+                    f"Other settings were tried on several seeds each: {risk}, against the "
+                    f"attacker “{found['scenario']}”, and {utility}. "
+                    + (
+                        "This release is one of them."
+                        if chosen
+                        else "The setting of this release is not among them."
+                    )
+                ),
+                _map_table(found),
+            ],
+            annex=True,
+        )
+    ]
+
+
+def map_figure(evidence: Evidence) -> Figure | None:
+    """Return the map of risk and utility as a picture; None if there is nothing to draw."""
+    found = evidence["map"]
     points = [] if found is None else found["points"]
     whole = [p for p in points if None not in (p["risk_mean"], p["risk_worst"], p["utility_mean"])]
     if not whole:
-        return Section("map", title, [Text("No map was asked for: other settings were not tried.")])
+        return None
     risk, utility = found["risk"], found["utility"]
     unit, useful = found["risk_unit"], found["utility_unit"]
     limit = ""
     if found["limit"] is not None:
         limit = f" The dashed line is the limit, {number(found['limit'], risk, unit)}."
-    chosen = [p for p in whole if p["chosen"]]
     several = any("method" in p for p in whole)
     joined = CURVES if several else "a line joins the settings that are not beaten"
     direction = entry_of(evidence, utility).get("direction") or "utility"
-    table = _map_table(found)
     summary = f"{count(len(whole), 'setting')}; " + "; ".join(
         f"{p['setting']}: {risk} {number(p['risk_mean'], risk, unit)}, {utility} "
         f"{number(p['utility_mean'], utility, useful)}"
         for p in whole[:12]
     )
-    blocks: list[Block] = [
-        Text(
-            f"Other settings were tried on several seeds each: {risk} against the attacker "
-            f"“{found['scenario']}”, and {utility}. "
-            + (
-                "This release is one of them."
-                if chosen
-                else "The setting of this release is not among them."
+    return Figure(
+        "chart-map",
+        "Risk against utility: this release and its alternatives"
+        if any(p["chosen"] for p in whole)
+        else "Risk against utility of other settings",
+        f"{summary}.",
+        [
+            (
+                "",
+                charts.risk_utility(
+                    whole,
+                    f"{_axis(risk, unit)} (risk)",
+                    f"{_axis(utility, useful)} ({direction})",
+                    found["limit"],
+                    (unit, useful),
+                ),
             )
-        ),
-        Figure(
-            "chart-map",
-            "Risk against utility: dots are means over the releases of a setting, ticks the worst "
-            f"of them; {joined}.{limit} Point at a dot to see its setting.",
-            f"{summary}.",
-            [
-                (
-                    "",
-                    charts.risk_utility(
-                        whole,
-                        f"{_axis(risk, unit)} (risk)",
-                        f"{_axis(utility, useful)} ({direction})",
-                        found["limit"],
-                        (unit, useful),
-                    ),
-                )
-            ],
-            table,
-            charts.map_key(whole) if several else charts.MAP_KEY,
-        ),
-        table,
-    ]
-    return Section("map", title, blocks)
+        ],
+        _map_table(found),
+        charts.map_key(whole) if several else charts.MAP_KEY,
+        reading="Dots are means over the releases of a setting, ticks the worst of them; "
+        f"{joined}.{limit}",
+    )
+
+
+def _called(evidence: Evidence, measure: str) -> str:
+    says = phrase(evidence, {"measure": measure})
+    return f"{says} ({measure})"
 
 
 def _axis(measure: str, unit: str) -> str:

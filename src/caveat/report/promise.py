@@ -69,7 +69,7 @@ def promise_lines(evidence: Evidence) -> Iterator[tuple[str, str]]:
 def promise_section(evidence: Evidence) -> list[Section]:
     """Return the section on promises, if the release promises something or was cleared."""
     if "cleared" in evidence:
-        return [Section("promise", TITLE, list(_cleared(evidence)))]
+        return [Section("promise", TITLE, list(_cleared(evidence)), annex=True)]
     if "promise" not in evidence:
         return []
     promise = evidence["promise"]
@@ -82,7 +82,7 @@ def promise_section(evidence: Evidence) -> list[Section]:
         blocks.append(Text(LEFT_OUT))
     else:
         blocks += _side_by_side(promise, evidence["measured"])
-    return [Section("promise", TITLE, blocks)]
+    return [Section("promise", TITLE, blocks, annex=True)]
 
 
 def _promised(promise: Entry) -> Iterator[tuple[str, str]]:

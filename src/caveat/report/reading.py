@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from caveat.report.numbers import PROBABILITIES, limit_text, number, verdict
+from caveat.report.numbers import PROBABILITIES, number
 
 __all__ = [
     "NOT_DRAWN",
@@ -19,7 +19,6 @@ __all__ = [
     "is_probability_or_share",
     "is_reference",
     "is_risk",
-    "limited",
     "listed",
     "notes_of",
     "other_columns",
@@ -105,31 +104,6 @@ def sure(measurement: Mapping[str, Any], what: str = "value") -> float | None:
     if value is None or measurement["measure"] not in PROBABILITIES:
         return None
     return float(value)
-
-
-def limited(evidence: Evidence) -> list[Mapping[str, Any]]:
-    """Return everything that has a limit: measure, about what, value, limit and verdict."""
-    found: list[Mapping[str, Any]] = []
-    sources = [(s["name"], s["measurements"]) for s in scenarios(evidence)]
-    sources.append(("utility", evidence["utility"].get("measurements", ())))
-    for where, measurements in sources:
-        for m in measurements:
-            if m.get("limit") is None:
-                continue
-            unit = m.get("unit") or unit_of(evidence, m["measure"])
-            found.append(
-                {
-                    "where": where,
-                    "measure": m["measure"],
-                    "about": about(m),
-                    "value": number(m.get("value"), m["measure"], unit),
-                    "limit": limit_text(m["limit"], m["measure"], unit),
-                    "verdict": verdict(m),
-                    "excess": m.get("excess"),
-                    "raw": m.get("value"),
-                }
-            )
-    return found
 
 
 def about(measurement: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -13,16 +14,19 @@ from markupsafe import Markup
 
 from caveat.charts import CONFIG, on_page, scripts
 from caveat.errors import CaveatError
-from caveat.evidence import external
-from caveat.report.account import done_section, limits_section
+from caveat.evidence import Decision, evidence_sha256, external
+from caveat.report.account import done_section
 from caveat.report.analyst import analyst_section
 from caveat.report.attacker import attacker_section
-from caveat.report.blocks import Block, Figure, Heading, Items, Section
-from caveat.report.findings import decision
+from caveat.report.blocks import Block, Figure, Grid, Heading, Items, Section
+from caveat.report.board import board_section
+from caveat.report.findings import findings
 from caveat.report.map import map_section
 from caveat.report.promise import is_withheld, promise_section
 from caveat.report.reading import Evidence
 from caveat.report.records import records_section
+from caveat.report.scope import limits_section
+from caveat.report.standards import standards_section
 
 __all__ = ["Version", "markdown", "page", "render"]
 
@@ -34,7 +38,13 @@ NAMES_ROWS = (
 NO_VALUE = "It holds nothing about single records and no value of the original."
 
 
-def render(evidence: Evidence, *, version: Version = "internal", date: str | None = None) -> str:
+def render(
+    evidence: Evidence,
+    *,
+    version: Version = "internal",
+    date: str | None = None,
+    decision: Decision | None = None,
+) -> str:
     """Return the report as one HTML page that needs nothing else, not even the network.
 
     Parameters
@@ -47,8 +57,12 @@ def render(evidence: Evidence, *, version: Version = "internal", date: str | Non
     date
         The date to print; none is printed otherwise. The same evidence and date give the same
         bytes.
+    decision
+        What the board decided, see :func:`caveat.evidence.decision_beside`; without it there is a
+        box to write into. A decision about other evidence is said to be one. The external version
+        tells what was decided and when, not by whom.
     """
-    content, sections = _sections(evidence, version)
+    content, sections = _sections(evidence, version, decision)
     internal = version == "internal"
     return page(
         content["release"]["title"],
@@ -109,6 +123,7 @@ def page(
             version=version,
             date=date,
             headings=_headings(sections),
+            marks=_marks(sections),
             charts=charts,
             config=CONFIG,
             style=Markup(_file("style.css")),
@@ -118,16 +133,23 @@ def page(
     )
 
 
-def markdown(evidence: Evidence, *, version: Version = "internal", date: str | None = None) -> str:
+def markdown(
+    evidence: Evidence,
+    *,
+    version: Version = "internal",
+    date: str | None = None,
+    decision: Decision | None = None,
+) -> str:
     """Return the report as Markdown: the same content in the same order, tables for charts.
 
     Parameters
     ----------
-    evidence, version, date
+    evidence, version, date, decision
         As for :func:`render`.
     """
-    content, sections = _sections(evidence, version)
-    tabled = [Section(s.id, s.title, _without_charts(s.blocks)) for s in sections]
+    content, sections = _sections(evidence, version, decision)
+    tables = [b for s in sections for b in s.blocks if isinstance(b, Grid)]
+    tabled = [replace(s, blocks=_without_charts(s.blocks, tables)) for s in sections]
     text = (
         _environment(html=False)
         .get_template("report.md.j2")
@@ -136,42 +158,49 @@ def markdown(evidence: Evidence, *, version: Version = "internal", date: str | N
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def _sections(evidence: Evidence, version: str) -> tuple[Evidence, list[Section]]:
+def _sections(
+    evidence: Evidence, version: str, decision: Decision | None
+) -> tuple[Evidence, list[Section]]:
     if version not in ("internal", "external"):
         raise CaveatError(
             f"there is no version {version!r}", where="report", do="use internal or external"
         )
-    content = external(dict(evidence)) if version == "external" else evidence
+    outside = version == "external"
+    content = external(dict(evidence)) if outside else evidence
+    if outside and decision is not None:
+        holds = decision.evidence_sha256 == evidence_sha256(dict(evidence))
+        decision = decision if holds else None
+    measured = not is_withheld(content)
     sections = [
-        Section("decision", "The decision in short", [Items(decision(content), numbered=True)]),
+        board_section(content, decision, outside),
+        Section("short", "In short", [Items(findings(content), numbered=True)]),
+        *([records_section(content)] if measured and not outside else []),
         *promise_section(content),
-        *([] if is_withheld(content) else _measured(content, version)),
+        *([attacker_section(content), analyst_section(content)] if measured else []),
+        *map_section(content),
         done_section(content),
-        limits_section(content, version == "external"),
+        limits_section(content, outside),
     ]
-    return content, sections
+    marks = _marks(sections)
+    called = {s.id: f"{marks[s.id]} {s.title}" for s in sections}
+    return content, [*sections, standards_section(called, outside)]
 
 
-def _measured(content: Evidence, version: str) -> list[Section]:
-    """Return what was measured; a promise does not cover it."""
-    return [
-        attacker_section(content),
-        *([records_section(content)] if version == "internal" else []),
-        analyst_section(content),
-        map_section(content),
-    ]
-
-
-def _without_charts(blocks: Any) -> list[Block]:
-    """Put the table of a figure in its place, unless it follows anyway."""
+def _without_charts(blocks: Any, tables: Sequence[Grid]) -> list[Block]:
+    """Put the table of a figure in its place, unless the report has it anyway."""
     found: list[Block] = []
-    tables = {id(block) for block in blocks}
     for block in blocks:
         if not isinstance(block, Figure):
             found.append(block)
-        elif id(block.table) not in tables:
+        elif block.table not in tables:
             found.append(block.table)
     return found
+
+
+def _marks(sections: Sequence[Section]) -> dict[str, str]:
+    """Return the numbers of sections, and the letters of annexes."""
+    numbers, letters = iter(range(1, 100)), iter("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return {s.id: next(letters) if s.annex else str(next(numbers)) for s in sections}
 
 
 def _common(
@@ -184,6 +213,7 @@ def _common(
         "version": version,
         "date": date,
         "headings": _headings(sections),
+        "marks": _marks(sections),
     }
 
 

@@ -7,11 +7,15 @@ from typing import Any
 
 from caveat.report.blocks import Block, Cell, Field, Grid, Heading, Text, cell
 from caveat.report.numbers import percent
+from caveat.report.reading import Evidence
+from caveat.report.wording import column_cell
 
 __all__ = ["structure_blocks"]
 
 
-def structure_blocks(structure: Mapping[str, Any] | None, place: int = 0) -> Iterator[Block]:
+def structure_blocks(
+    evidence: Evidence, structure: Mapping[str, Any] | None, place: int = 0
+) -> Iterator[Block]:
     """Return what is known of the groups, if there are any; of several tables at each place."""
     if structure is None:
         return
@@ -42,12 +46,15 @@ def structure_blocks(structure: Mapping[str, Any] | None, place: int = 0) -> Ite
         yield Grid(
             "Groups in which a column has one value, as in every group of the original",
             [Field("Column"), Field("Synthetic groups", numeric=True)],
-            [[cell(c["name"]), _share(c["share"])] for c in structure["one_value"]],
+            [
+                [column_cell(evidence, c["name"]), _share(c["share"])]
+                for c in structure["one_value"]
+            ],
         )
-    yield from _columns(structure)
+    yield from _columns(evidence, structure)
 
 
-def _columns(structure: Mapping[str, Any]) -> Iterator[Block]:
+def _columns(evidence: Evidence, structure: Mapping[str, Any]) -> Iterator[Block]:
     """Return a row for each column that varies within groups."""
     within = {c["name"]: c for c in structure["within"]}
     distance = {c["name"]: c["distance"] for c in structure["compositions"]}
@@ -65,7 +72,7 @@ def _columns(structure: Mapping[str, Any]) -> Iterator[Block]:
         ],
         [
             [
-                cell(name),
+                column_cell(evidence, name),
                 *(_figure(within.get(name, {}).get(side)) for side in ("original", "synthetic")),
                 _share(distance.get(name)),
             ]

@@ -29,6 +29,33 @@
     table.querySelectorAll("thead button").forEach((button) =>
       button.addEventListener("click", () => sort(table, button.closest("th")))));
 
+  // Filtering: tables of some length get a field; only rows with all its words are shown.
+  const FEW = 8;
+  function filter(table, words, said) {
+    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = Array.from(table.tBodies[0].rows);
+    rows.forEach((row) => {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !wanted.every((word) => text.includes(word));
+    });
+    const left = rows.filter((row) => !row.hidden).length;
+    said.textContent = wanted.length ? left + " of " + rows.length + " rows" : "";
+  }
+  document.querySelectorAll("table.sortable").forEach((table) => {
+    if (table.tBodies[0].rows.length < FEW) return;
+    const wrap = table.closest(".wrap");
+    const label = document.createElement("label");
+    const field = document.createElement("input");
+    const said = document.createElement("span");
+    label.className = "filter";
+    field.type = "search";
+    field.setAttribute("aria-label", "Show only rows with these words: " + wrap.getAttribute("aria-label"));
+    said.setAttribute("role", "status");
+    label.append("Only rows with ", field, said);
+    wrap.before(label);
+    field.addEventListener("input", () => filter(table, field.value, said));
+  });
+
   // Charts: all specifications are in the page, nothing is loaded.
   const page = document.documentElement;
   const source = document.getElementById("charts");

@@ -100,6 +100,7 @@ def test_names() -> None:
     assert not Output("a/b", 1, False, False).in_parts
     folder = Output("a/b/", 2, False, False)
     assert folder.in_parts
+    assert folder.files == []
     assert folder.targets == [Path("a/b-1"), Path("a/b-2")]
 
 

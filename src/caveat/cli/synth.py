@@ -110,7 +110,8 @@ def synth(
     output.check([model], inputs)
     if "budget" in reader.synthesis:
         # The ledger need not be there yet; nothing else may take its place.
-        check_outputs([*targets, model, Path(reader.synthesis["budget"].ledger)], force=True)
+        ledger = Path(reader.synthesis["budget"].ledger)
+        check_outputs([*output.files, model, ledger], force=True)
     folder = tables_folder(Path(out), reader.synthesis, force=force, inputs=inputs)
     if reader.tables:
         raise CaveatError(

@@ -53,11 +53,15 @@ class Output:
         """The names of the copies."""
         return targets_of(Path(self.out), self.copies)
 
+    @property
+    def files(self) -> list[Path]:
+        """Those of them that are files."""
+        return [] if self.in_parts else self.targets
+
     def check(self, others: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
         """Refuse targets that no table can be written to, or that something else has."""
         read = [path for path in inputs if path is not None]
-        files = [] if self.in_parts else self.targets
-        check_outputs([*files, *others], force=self.force, inputs=read)
+        check_outputs([*self.files, *others], force=self.force, inputs=read)
         for target in self.targets:
             if not self.in_parts:
                 check_target(target, force=self.force)

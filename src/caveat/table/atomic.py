@@ -88,7 +88,7 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
             do="choose another name; --force never replaces an input",
         )
     check_folder(target.parent, path.parent)
-    around = status(target.parent)
+    around = status(target.parent) if target.suffix.lower() == ".parquet" else None
     if any(same_file(around, other) for other in inputs if other is not None):
         raise CaveatError(
             "the output would lie among the parts of a table that this command reads",

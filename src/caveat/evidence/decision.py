@@ -7,7 +7,6 @@ inside.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -16,7 +15,7 @@ from typing import Any
 
 from caveat.documents import parse
 from caveat.errors import CaveatError
-from caveat.table.atomic import write_text
+from caveat.evidence.file import as_text, write_document
 
 __all__ = [
     "DECISION",
@@ -115,8 +114,7 @@ def evidence_sha256(content: dict[str, Any]) -> str:
 
     It is what ``sha256sum evidence.json`` prints.
     """
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(as_text(content).encode()).hexdigest()
 
 
 def read_decision(path: str | Path) -> Decision:
@@ -144,8 +142,7 @@ def decision_beside(evidence: str | Path) -> Decision | None:
 
 def write_decision(path: str | Path, decision: Decision, *, force: bool = False) -> None:
     """Write a decision to its file, whole or not at all."""
-    text = json.dumps(decision.to_dict(), indent=1, ensure_ascii=False)
-    write_text(path, text + "\n", force=force)
+    write_document(path, decision.to_dict(), force=force)
 
 
 def _check(content: Any, where: str) -> None:

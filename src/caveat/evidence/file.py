@@ -16,7 +16,7 @@ from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.table.atomic import write_text
 
-__all__ = ["FORMAT", "check", "read", "schema", "text_of", "write"]
+__all__ = ["FORMAT", "as_text", "check", "read", "schema", "text_of", "write", "write_document"]
 
 FORMAT = 2
 
@@ -64,7 +64,17 @@ def check(content: Any, where: str = "evidence") -> None:
 def text_of(content: dict[str, Any]) -> str:
     """Return evidence as the text of its file, after a check."""
     check(content)
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return as_text(content)
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """Return a document as the text of its file, without a check."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_document(path: str | Path, document: dict[str, Any], *, force: bool = False) -> None:
+    """Write a document to a file, whole or not at all."""
+    write_text(path, as_text(document), force=force)
 
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:

@@ -13,9 +13,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
 from caveat.errors import CaveatError
-from caveat.evidence.file import as_text, write_document
+from caveat.evidence.file import as_text, read_document, write_document
 
 __all__ = [
     "DECISION",
@@ -119,18 +118,8 @@ def evidence_sha256(content: dict[str, Any]) -> str:
 
 def read_decision(path: str | Path) -> Decision:
     """Read and check the file of a decision."""
-    where = str(path)
-    try:
-        content = parse(Path(path).read_bytes())
-    except FileNotFoundError:
-        raise CaveatError("there is no such file", where=where, do="check the name") from None
-    except OSError as error:
-        raise CaveatError(f"the file cannot be read ({error.strerror})", where=where) from None
-    except ValueError:
-        raise CaveatError(
-            "this is no JSON file", where=where, do="write it as the page on the report says"
-        ) from None
-    _check(content, where)
+    content = read_document(path, "write it as the page on the report says")
+    _check(content, str(path))
     return Decision(**{name: value for name, value in content.items() if name != "format"})
 
 

@@ -16,7 +16,17 @@ from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.table.atomic import write_text
 
-__all__ = ["FORMAT", "as_text", "check", "read", "schema", "text_of", "write", "write_document"]
+__all__ = [
+    "FORMAT",
+    "as_text",
+    "check",
+    "read",
+    "read_document",
+    "schema",
+    "text_of",
+    "write",
+    "write_document",
+]
 
 FORMAT = 2
 
@@ -84,17 +94,20 @@ def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> 
 
 def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file."""
+    content = read_document(path, "give the evidence.json of a release")
+    check(content, str(path))
+    found: dict[str, Any] = content
+    return found
+
+
+def read_document(path: str | Path, do: str) -> Any:
+    """Read a document; what to do if it is none is said by who needs it."""
     where = str(path)
     try:
-        content = parse(Path(path).read_bytes())
+        return parse(Path(path).read_bytes())
     except FileNotFoundError:
         raise CaveatError("there is no such file", where=where, do="check the name") from None
     except OSError as error:
         raise CaveatError(f"the file cannot be read ({error.strerror})", where=where) from None
     except ValueError:
-        raise CaveatError(
-            "this is no JSON file", where=where, do="give the evidence.json of a release"
-        ) from None
-    check(content, where)
-    found: dict[str, Any] = content
-    return found
+        raise CaveatError("this is no JSON file", where=where, do=do) from None

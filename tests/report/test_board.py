@@ -56,6 +56,15 @@ def test_what_could_not_be_measured_is_not_met():
     )
 
 
+def test_what_rests_on_few_records_is_not_told_outside():
+    content = without_limits(small(), lambda m: m["measure"] in ("repU", "S_pMSE two-way"))
+    next(m for m in content["scenarios"][0]["measurements"] if m["measure"] == "repU")["n"] = 9
+    assert headline(content) == "All 2 limits are met; the decision is the board's."
+    outside = first(content, version="external")
+    assert "**1 of 2 limits are met (1 not shown: too few records); the decision" in outside
+    assert "| Not shown | – | at most 10.0 % |" in outside
+
+
 def test_a_limit_is_one_line_whatever_it_is_about():
     """Eight targets are held to one limit on DiSCO: the worst of them is shown."""
     limits = {limit.worst["measure"]: limit for limit in limits_of(large())}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.report.sample import large, small
 
+from caveat.report.numbers import NBSP
 from caveat.report.records import records_section
 
 
@@ -13,9 +14,8 @@ def test_alike_records_are_one_line():
         "25 people alone with their keys",
         "25 people alone with their keys and only donor of its value",
     ]
-    assert groups.rows[0][2].text == "0.280 to > 0.999".replace(" >", " >").replace(
-        "> 0", ">\u00a00"
-    )
+    assert groups.rows[0][2].text == f"0.280 to >{NBSP}0.999"
+    assert groups.rows[0][1].text == "How sure the attacker is of their “bmi”"
 
 
 def test_people_alone_in_their_leaf():
@@ -48,6 +48,16 @@ def test_what_counts_or_not_is_no_probability():
     groups = records_section(content).blocks[1]
     assert groups.rows[0][2].text == "counted"
     assert groups.rows[0][3].text == "–"
+
+
+def test_rows_of_several_tables_are_no_people():
+    content = small()
+    content["records_at_risk"] = [
+        {**content["records_at_risk"][0], "table": "visits", "row": row, "signs": []}
+        for row in (3, 4)
+    ]
+    groups = records_section(content).blocks[1]
+    assert groups.rows[0][0].text == "2 rows of visits without such a sign"
 
 
 def test_nobody_is_listed():

@@ -89,6 +89,9 @@ def test_people_are_counted_in_their_unit():
     assert people(content, "household") == "households"
     content["release"]["unit"] = ""
     assert people(content) == "records"
+    content["release"] |= {"unit": "patient", "tables": []}
+    assert people(content) == "rows"
+    assert people(content, "row of visits") == "rows of visits"
 
 
 def test_every_property_is_worded_as_something_that_is_not_done():

@@ -7,16 +7,14 @@ inside.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
 from caveat.errors import CaveatError
-from caveat.table.atomic import write_text
+from caveat.evidence.file import as_text, read_document, write_document
 
 __all__ = [
     "DECISION",
@@ -115,24 +113,13 @@ def evidence_sha256(content: dict[str, Any]) -> str:
 
     It is what ``sha256sum evidence.json`` prints.
     """
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(as_text(content).encode()).hexdigest()
 
 
 def read_decision(path: str | Path) -> Decision:
     """Read and check the file of a decision."""
-    where = str(path)
-    try:
-        content = parse(Path(path).read_bytes())
-    except FileNotFoundError:
-        raise CaveatError("there is no such file", where=where, do="check the name") from None
-    except OSError as error:
-        raise CaveatError(f"the file cannot be read ({error.strerror})", where=where) from None
-    except ValueError:
-        raise CaveatError(
-            "this is no JSON file", where=where, do="write it as the page on the report says"
-        ) from None
-    _check(content, where)
+    content = read_document(path, "write it as the page on the report says")
+    _check(content, str(path))
     return Decision(**{name: value for name, value in content.items() if name != "format"})
 
 
@@ -144,8 +131,7 @@ def decision_beside(evidence: str | Path) -> Decision | None:
 
 def write_decision(path: str | Path, decision: Decision, *, force: bool = False) -> None:
     """Write a decision to its file, whole or not at all."""
-    text = json.dumps(decision.to_dict(), indent=1, ensure_ascii=False)
-    write_text(path, text + "\n", force=force)
+    write_document(path, decision.to_dict(), force=force)
 
 
 def _check(content: Any, where: str) -> None:

@@ -16,7 +16,17 @@ from caveat.documents import parse
 from caveat.errors import CaveatError
 from caveat.table.atomic import write_text
 
-__all__ = ["FORMAT", "check", "read", "schema", "text_of", "write"]
+__all__ = [
+    "FORMAT",
+    "as_text",
+    "check",
+    "read",
+    "read_document",
+    "schema",
+    "text_of",
+    "write",
+    "write_document",
+]
 
 FORMAT = 2
 
@@ -64,7 +74,17 @@ def check(content: Any, where: str = "evidence") -> None:
 def text_of(content: dict[str, Any]) -> str:
     """Return evidence as the text of its file, after a check."""
     check(content)
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return as_text(content)
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """Return a document as the text of its file, without a check."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_document(path: str | Path, document: dict[str, Any], *, force: bool = False) -> None:
+    """Write a document to a file, whole or not at all."""
+    write_text(path, as_text(document), force=force)
 
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
@@ -74,17 +94,20 @@ def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> 
 
 def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file."""
+    content = read_document(path, "give the evidence.json of a release")
+    check(content, str(path))
+    found: dict[str, Any] = content
+    return found
+
+
+def read_document(path: str | Path, do: str) -> Any:
+    """Read a document; what to do if it is none is said by who needs it."""
     where = str(path)
     try:
-        content = parse(Path(path).read_bytes())
+        return parse(Path(path).read_bytes())
     except FileNotFoundError:
         raise CaveatError("there is no such file", where=where, do="check the name") from None
     except OSError as error:
         raise CaveatError(f"the file cannot be read ({error.strerror})", where=where) from None
     except ValueError:
-        raise CaveatError(
-            "this is no JSON file", where=where, do="give the evidence.json of a release"
-        ) from None
-    check(content, where)
-    found: dict[str, Any] = content
-    return found
+        raise CaveatError("this is no JSON file", where=where, do=do) from None

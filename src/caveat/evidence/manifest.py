@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from caveat.documents import parse
-from caveat.table.atomic import write_text
+from caveat.evidence.file import write_document
 
 __all__ = ["MANIFEST", "is_listed", "list_again", "listed"]
 
@@ -50,5 +49,4 @@ def list_again(file: Path) -> None:
     content = file.read_bytes()
     entries[file.name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
     document = {"format": 1, "files": list(entries.values())}
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    write_text(file.parent / MANIFEST, text, force=True)
+    write_document(file.parent / MANIFEST, document, force=True)

@@ -55,6 +55,8 @@ NOT_COPIED = {
     "constant": "the same in all rows",
     "key": "fresh keys",
 }
+# From the worst; a limit is what its worst result is.
+VERDICTS = ("not met", "not measured", "not shown", "met")
 TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
 OF_CERTAINTY = ("strongWorst", "posterior", "strongShare", "membershipShare")
 Measured = Mapping[str, Any]
@@ -102,10 +104,16 @@ def limits_of(evidence: Evidence) -> list[Limit]:
 def _limit(evidence: Evidence, where: str, results: Sequence[Measured]) -> Limit:
     """Return a limit: broken by one result it is broken, without one it is not known to be met."""
     unit = results[0].get("unit") or unit_of(evidence, results[0]["measure"])
-    verdicts = {verdict(m) for m in results}
-    said = next(v for v in ("not met", "not measured", "met") if v in verdicts)
-    worst = max((m for m in results if verdict(m) == said), key=lambda m: badness(evidence, m))
+    verdicts = {_verdict(m) for m in results}
+    said = next(v for v in VERDICTS if v in verdicts)
+    worst = max((m for m in results if _verdict(m) == said), key=lambda m: badness(evidence, m))
     return Limit(where, worst, unit, said, len(results))
+
+
+def _verdict(m: Measured) -> str:
+    """Return how a result stands to its limit; what rests on few records is not told outside."""
+    few = any(note["code"] == "below-threshold" for note in m["notes"])
+    return "not shown" if few else verdict(m)
 
 
 def headline(evidence: Evidence) -> str:
@@ -121,11 +129,18 @@ def headline(evidence: Evidence) -> str:
         return "No limit was set: whether this is ready for release is for the board to say."
     broken = sum(limit.verdict == "not met" for limit in limits)
     unknown = sum(limit.verdict == "not measured" for limit in limits)
+    hidden = sum(limit.verdict == "not shown" for limit in limits)
     n = len(limits)
+    rest = f" ({hidden:,} not shown: too few records)" if hidden else ""
     the_only = "The limit that was set"
+    if hidden == n:
+        return "How the limits compare is not shown: too few records."
     if not broken and not unknown:
-        met = f"{the_only} is met" if n == 1 else f"All {n:,} limits are met"
-        return f"{met}; the decision is the board's."
+        met = (
+            f"All {n:,} limits are met" if not hidden else f"{n - hidden:,} of {n:,} limits are met"
+        )
+        met = f"{the_only} is met" if n == 1 else met
+        return f"{met}{rest}; the decision is the board's."
     parts = []
     if broken:
         which = the_only if n == 1 else f"{broken:,} of {n:,} limits"
@@ -133,7 +148,7 @@ def headline(evidence: Evidence) -> str:
     if unknown:
         which = the_only if n == 1 else f"{unknown:,}" + ("" if broken else f" of {n:,} limits")
         parts.append(f"{which} could not be measured")
-    return f"{' and '.join(parts)}: as specified, not ready for release."
+    return f"{' and '.join(parts)}{rest}: as specified, not ready for release."
 
 
 def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -213,7 +228,7 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def _limits(evidence: Evidence, limits: Sequence[Limit]) -> Grid:
-    order = {"not met": 0, "not measured": 1, "met": 2}
+    order = {words: place for place, words in enumerate(VERDICTS)}
     rows, notes = [], Notes()
     for limit in sorted(limits, key=lambda one: order[one.verdict]):
         m, name = limit.worst, measure_name(limit.worst)

@@ -73,14 +73,14 @@ def _signs(record: Record) -> tuple[str, ...]:
 def _group(evidence: Evidence, alike: Sequence[Record]) -> list[Cell]:
     first = alike[0]
     signs = and_list([SIGNS.get(sign, sign) for sign in _signs(first)]) or "without such a sign"
-    whose = people(evidence)
-    who = f"1 {evidence['release']['unit'] or 'record'}" if len(alike) == 1 else None
+    table = first.get("table")
+    unit = f"row of {table}" if table else evidence["release"]["unit"] or "record"
+    who = f"1 {unit}" if len(alike) == 1 else f"{len(alike):,} {people(evidence, unit)}"
+    m = {"measure": first["measure"], "target": first["target"], "per": unit}
     return [
-        cell(f"{who or f'{len(alike):,} {whose}'} {signs}", -len(alike)),
+        cell(f"{who} {signs}", -len(alike)),
         cell(
-            upper(phrase(evidence, first)),
-            None,
-            ", ".join(filter(None, (first["measure"], first["scenario"], first.get("table")))),
+            upper(phrase(evidence, m, each=True)), None, f"{first['measure']}, {first['scenario']}"
         ),
         _span([record["value"] for record in alike])
         if first["measure"] in PROBABILITIES

@@ -45,6 +45,8 @@ SAYS = {
     "S_pMSE three-way": "how far tables of three variables are off (1 is expected)",
     "CI overlap": "how far confidence intervals overlap (1 is the same)",
 }
+# The same of each of several records.
+OF_EACH = dict.fromkeys(("strongWorst", "posterior"), "how sure the attacker is of their {target}")
 # The five properties of a measure, as something that it does not do.
 DOES_NOT = {
     "finds certain disclosure": "find certain disclosure",
@@ -73,8 +75,9 @@ def column_cell(evidence: Evidence, name: str | None, small: str = "") -> Cell:
 
 
 def people(evidence: Evidence, per: str | None = None) -> str:
-    """Return who is counted, in the plural."""
-    unit = per or evidence["release"]["unit"] or "record"
+    """Return who is counted, in the plural; of several tables rows, unless the number says whom."""
+    several_tables = "tables" in evidence["release"]
+    unit = per or ("row" if several_tables else evidence["release"]["unit"]) or "record"
     return "people" if unit == "person" else several(unit)
 
 
@@ -85,9 +88,10 @@ def measure_name(m: Measured) -> str:
     return f"{name} per {m['per']}" if m.get("per") else name
 
 
-def phrase(evidence: Evidence, m: Measured) -> str:
-    """Return what a measurement says, about its target, in words."""
-    says = SAYS.get(m["measure"])
+def phrase(evidence: Evidence, m: Measured, *, each: bool = False) -> str:
+    """Return what a measurement says, about its target, in words; of single records of each."""
+    says = OF_EACH.get(m["measure"]) if each else None
+    says = says or SAYS.get(m["measure"])
     subject = _subject(evidence, m)
     if says is None:
         says = str(entry_of(evidence, m["measure"]).get("says") or m["measure"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table, read
 from caveat.table.files import read_into
+from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
     from caveat.spec.spec import Document
@@ -132,6 +133,9 @@ def check_file(specification: Path) -> None:
 
 def seen_from(specification: Path, file: Path) -> str:
     """Return how a specification names a file: seen from its own folder, where that is possible."""
+    source = source_of(file)
+    if source is not None and not source.is_file:
+        return shown(file)
     try:
         return Path(os.path.relpath(file, specification.parent)).as_posix()
     except ValueError:  # another drive

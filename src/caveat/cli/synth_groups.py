@@ -12,6 +12,8 @@ from caveat.errors import CaveatError
 from caveat.table import Table, write
 from caveat.table.linked import Linked
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.several import write_several
+from caveat.table.source import source_of
 
 if TYPE_CHECKING:
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
@@ -23,6 +25,9 @@ def targets_of(out: Path, copies: int) -> list[Path]:
     """Return the names of the copies: the one that was given, or with numbers."""
     if copies == 1:
         return [out]
+    source = source_of(out)
+    if source is not None and source.part:
+        return [Path(source.with_part(f"{source.part}_{k}")) for k in range(1, copies + 1)]
     stem, dot, ending = out.name.partition(".")
     return [out.with_name(f"{stem}-{k}{dot}{ending}") for k in range(1, copies + 1)]
 
@@ -138,12 +143,9 @@ def _write_folder(
         console.notes(),
         release_folder(target, force=force, inputs=reader.inputs) as (draft, left),
     ):
-        names = {}
-        for table in reader.tables:
-            name = Path(table.file).name
-            write(drawn.tables[table.name].compact(), draft / name, escape_formulas=escape_formulas)
-            names[name] = False
-        write_manifest(draft, names)
+        tables = {one.file_name: drawn.tables[one.name].compact() for one in reader.tables}
+        files = write_several(tables, draft, escape_formulas=escape_formulas)
+        write_manifest(draft, dict.fromkeys(files, False))
     for remark in left:
         console.remark(f"note: {remark}")
 

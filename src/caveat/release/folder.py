@@ -24,6 +24,7 @@ from caveat.errors import CaveatError
 from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
+from caveat.table.source import file_of
 
 __all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
@@ -157,11 +158,11 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
     """Refuse a folder with a file that the run reads, by whatever path it is named."""
     itself, here = status(target), [status(target / name) for name in _held(target)]
     for path in inputs:
-        around = Path(path).resolve().parents
+        around = file_of(path).resolve().parents
         inside = any(same_file(itself, folder) for folder in around)
         if inside or any(same_file(found, path) for found in here):
             raise CaveatError(
-                f"the folder holds a file that this run reads: {Path(path).name}",
+                f"the folder holds a file that this run reads: {file_of(path).name}",
                 where=str(target),
                 do="choose another folder; --force never replaces an input",
             )

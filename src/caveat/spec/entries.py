@@ -32,7 +32,7 @@ from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TAB
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
 from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
-from caveat.table.files import writable
+from caveat.table.formats import writable
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = [

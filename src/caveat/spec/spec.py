@@ -26,6 +26,7 @@ from caveat.spec.tables import (
     read_groups,
     read_linked,
     read_tables,
+    refuse_password,
     refuse_with_tables,
 )
 from caveat.spec.tuning import TuneSpec
@@ -34,6 +35,7 @@ from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
+from caveat.table.source import seen_in
 
 __all__ = [
     "DataSpec",
@@ -380,8 +382,9 @@ def _data(document: Document) -> DataSpec | None:
     if "path" not in given:
         return None
     name, folder = given.pop("path"), document.path.parent
-    synthetic = tuple(folder / other for other in given.pop("synthetic", ()))
-    return DataSpec(folder / name, name, synthetic=synthetic, **given)
+    refuse_password(document, ("data", "path"), name)
+    synthetic = tuple(seen_in(folder, other) for other in given.pop("synthetic", ()))
+    return DataSpec(seen_in(folder, name), name, synthetic=synthetic, **given)
 
 
 def _several(document: Document, tables: Sequence[TableSpec]) -> DataSpec:

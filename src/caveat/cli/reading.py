@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from caveat.spec.spec import Document
     from caveat.spec.tables import TableSpec
     from caveat.table.code_files import CodeFiles
+    from caveat.table.file_form import TextForm
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
@@ -102,6 +103,12 @@ class Reader:
         from caveat.spec.spec import read_rows
 
         return read_rows(self.document)
+
+    def text_form(self, path: Path) -> TextForm:
+        """Return the form of a text file, so that others are written in it."""
+        from caveat.table.file_form import form_of
+
+        return form_of(path, self.schema, **self.form)
 
     def original(self, path: Path, work: CodeFiles | None = None) -> Table:
         """Read the confidential table (into code files); it has every declared column."""

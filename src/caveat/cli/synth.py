@@ -12,7 +12,7 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader
-from caveat.cli.synth_groups import synth_tables, targets_of, write_groups
+from caveat.cli.synth_groups import Written, synth_tables, targets_of, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
@@ -78,6 +78,13 @@ def synth(
             "--escape-formulas", help="Put ' before text in CSV that a spreadsheet would compute."
         ),
     ] = False,
+    as_read: Annotated[
+        bool,
+        typer.Option(
+            "--as-read",
+            help="Write text as it came in: delimiter, decimal sign, encoding, thousands, dates.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
@@ -92,7 +99,8 @@ def synth(
     if reader is not None and reader.tables:
         _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work)
         wanted = reader.rows if rows is None else rows
-        synth_tables(reader, targets_of(out, copies), wanted, options, escape_formulas, force)
+        written = Written(escape_formulas, force, as_read=as_read)
+        synth_tables(reader, targets_of(out, copies), wanted, options, written)
         return
     targets = targets_of(out, copies)
     check_outputs([*targets, model], force=force, inputs=[file, spec])
@@ -112,6 +120,8 @@ def synth(
             where=str(spec),
             do=f"use caveat synth {spec} --out FOLDER",
         )
+    form = reader.text_form(file) if as_read else None
+    written = Written(escape_formulas, force, form, as_read)
     told = _groups(groups, reader)
     wanted = reader.rows if rows is None else rows
     if told is not None:
@@ -132,12 +142,12 @@ def synth(
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     if isinstance(fitted, GroupModel):
-        write_groups(fitted, table, targets, wanted, threads, escape_formulas, force)
+        write_groups(fitted, table, targets, wanted, threads, written)
         return
     write_source(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
     n = _number(fitted, table, wanted)
     here = store if cluster is None else None
-    _write_copies(fitted, table, targets, n, here, escape_formulas, force)
+    _write_copies(fitted, table, targets, n, here, written)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 
@@ -147,8 +157,7 @@ def _write_copies(
     targets: list[Path],
     n: int,
     store: Store | None,
-    escape_formulas: bool,
-    force: bool,
+    written: Written,
 ) -> None:
     """Draw the copies and write them, block by block."""
     from caveat.synthesis.column_model import ON_A_GRID
@@ -164,7 +173,7 @@ def _write_copies(
             draw = blocks_of if store is None else store.blocks
             blocks = draw(fitted, n, copy)
             watched = _watched(blocks, private, bar, task)
-            write_blocks(watched, target, force=force, escape_formulas=escape_formulas)
+            write_blocks(watched, target, **written.options)
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")

@@ -368,13 +368,13 @@ class Run:
 
     def write_tables(self) -> dict[str, bool]:
         """Write the tables that were made here; return their names, none of them confidential."""
-        escape = self.spec.output.escape_formulas
+        escape, kept = self.spec.output.escape_formulas, self.spec.text_form
         confidential = {}
         for copy, table in enumerate(self.material.releases, 1):
             for form in self.spec.output.formats:
                 name = f"synthetic-{copy}.{form}"
                 # A level that only the dictionary knows would tell that somebody has it.
-                write(table.compact(), self.draft / name, escape_formulas=escape)
+                write(table.compact(), self.draft / name, escape_formulas=escape, form=kept)
                 self.list_file(self.draft / name, name, copy, table)
                 confidential[name] = False
         tables = write_source(self.material.model, self.draft, escape_formulas=escape)

@@ -27,6 +27,8 @@ from caveat.release.run import Run, title_of
 from caveat.seeds import child_seed
 from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
+from caveat.spec.tables import forms_of
+from caveat.table.file_form import TextForm
 from caveat.table.files import check_target
 from caveat.table.identifying import Judgement, judge
 from caveat.table.linked import Linked
@@ -162,6 +164,11 @@ class TablesRun(Run):
             return [file]
         return [f"{name_of(file)}.{form}" for form in self.spec.output.formats]
 
+    def _forms(self) -> dict[str, TextForm]:
+        """Return the forms of text files that are written as they came in."""
+        wanted = self.spec.output.as_read
+        return forms_of(self.spec.tables, self.spec.data.form) if wanted else {}
+
     def _prepare_folders(self) -> None:
         """Make the folders of the copies; refuse names of files before any work is done."""
         for copy in range(1, self.spec.release.copies + 1):
@@ -187,7 +194,10 @@ class TablesRun(Run):
             tables = {one.name: linked.tables[one.name].compact() for one in self.spec.tables}
             named = {file: tables[name] for name in tables for file in self._files(name)}
             escape = self.spec.output.escape_formulas
-            for file in write_several(named, self.draft / folder, escape_formulas=escape):
+            written = write_several(
+                named, self.draft / folder, escape_formulas=escape, forms=self._forms()
+            )
+            for file in written:
                 confidential[f"{folder}/{file}"] = False
             for name, table in tables.items():
                 for file in self._files(name):

@@ -341,6 +341,8 @@ OUTPUT = Group(
                        "of their files unless others are named.", ("csv",)),
         "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
                        "Which reports are written.", REPORTS),
+        "as_read": Key(FLAG, "Whether text files are written in the form of the original: "
+                       "delimiter, decimal sign, encoding, thousands, dates.", False),
         "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "
                                "(= + - @ at its beginning) gets an apostrophe before it.", False),
     },

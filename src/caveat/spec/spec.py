@@ -17,6 +17,7 @@ from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import Document
 from caveat.spec.limits import read_limits
+from caveat.spec.output import OutputSpec, read_output
 from caveat.spec.privacy import check_promise, refuse_fits, with_budget
 from caveat.spec.rules import columns_of
 from caveat.spec.scenarios import ScenarioSpec, read_scenarios
@@ -33,6 +34,7 @@ from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
+from caveat.table.file_form import TextForm, form_of
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
 from caveat.table.source import seen_in
@@ -134,28 +136,6 @@ class DataSpec:
 
 
 @dataclass(frozen=True)
-class OutputSpec:
-    """The ``[output]`` part: what is written.
-
-    Parameters
-    ----------
-    folder
-        The folder of the release.
-    formats
-        File formats of the synthetic tables: extensions without the dot.
-    reports
-        Which reports are written.
-    escape_formulas
-        Whether text that a spreadsheet would compute gets an apostrophe before it.
-    """
-
-    folder: Path
-    formats: tuple[str, ...] = ("csv",)
-    reports: tuple[str, ...] = ("internal", "external")
-    escape_formulas: bool = False
-
-
-@dataclass(frozen=True)
 class ReleaseSpec:
     """A whole specification, checked but for what needs the data.
 
@@ -244,7 +224,7 @@ class ReleaseSpec:
             scenarios=scenarios,
             utility=read_utility(document, copies=release.copies),
             map=read_map(document, scenarios),
-            output=_output(document),
+            output=read_output(document),
             document=document,
             tables=tables,
         )
@@ -288,6 +268,14 @@ class ReleaseSpec:
     def read_linked(self) -> Linked:
         """Read the confidential tables of ``[tables]``, checked: every child has its parent."""
         return read_linked(self.document, self.tables, self.data.form)
+
+    @property
+    def text_form(self) -> TextForm | None:
+        """The form of the text files that are written; None for the usual one."""
+        if not self.output.as_read:
+            return None
+        with self.document.at("output", "as_read"):
+            return form_of(self.data.path, self.schema, **self.data.form)
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -390,11 +378,3 @@ def _data(document: Document) -> DataSpec | None:
 def _several(document: Document, tables: Sequence[TableSpec]) -> DataSpec:
     """Return the ``[data]`` part where ``[tables]`` names the files."""
     return DataSpec(tables[0].path, tables[0].file, **document.content.get("data", {}))
-
-
-def _output(document: Document) -> OutputSpec:
-    given = dict(document.content.get("output", {}))
-    folder = document.path.parent / given.pop("folder", "release")
-    escape = given.pop("escape_formulas", False)
-    lists = {key: tuple(dict.fromkeys(names)) for key, names in given.items()}
-    return OutputSpec(folder, **lists, escape_formulas=escape)

@@ -10,12 +10,15 @@ from typing import Any
 from caveat.errors import CaveatError, hint
 from caveat.spec.document import Document
 from caveat.table import Schema, read
+from caveat.table.file_form import TextForm, form_of
+from caveat.table.formats import is_text
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked
 from caveat.table.source import hide_password, name_of, seen_in, source_of
 
 __all__ = [
     "TableSpec",
+    "forms_of",
     "margin_files",
     "read_groups",
     "read_linked",
@@ -126,6 +129,15 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
         refuse_password(document, (*entry, "file"), given["file"])
         found.append(TableSpec(name, path, given["file"], schema=schema, **rest))
     return tuple(found)
+
+
+def forms_of(tables: tuple[TableSpec, ...], form: Mapping[str, str]) -> dict[str, TextForm]:
+    """Return the forms of the tables that are text, by the name of the file in a release."""
+    return {
+        table.file_name: form_of(table.path, table.schema, **form)
+        for table in tables
+        if is_text(table.path)
+    }
 
 
 def refuse_password(document: Document, entry: tuple[str, ...], name: str) -> None:

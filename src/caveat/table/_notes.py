@@ -36,7 +36,10 @@ TYPES = {
     Kind.DATE: "M",
     Kind.DATETIME: "M",
 }
-TEXT_FORMS = r"text:(decimals=\d{1,3}|point|lower|upper|title|%Y-%m-%d[T ]%H:%M(:%S(\.\d)?)?)"
+TEXT_FORMS = (
+    r"text:((decimals=\d{1,3}|point)?(;[.,'\u0020\u00a0\u202f]?[.,])?|lower|upper|title"
+    r"|%Y-%m-%d[T ]%H:%M(:%S(\.\d)?)?|(%d[./]%m|%m/%d)[./]%Y( %H:%M(:%S)?)?)"
+)
 Note = Mapping[str, Any]
 
 

@@ -13,6 +13,7 @@ from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output
 from caveat.table.code_files import CodeFiles
 from caveat.table.column import Column
+from caveat.table.file_form import TextForm
 from caveat.table.formats import DATABASE, FORMATS, has_labels, readable, suffix_of, writable
 from caveat.table.input_checks import check_input, check_signs, in_file, unreadable
 from caveat.table.schema import Schema
@@ -198,7 +199,12 @@ def _read_by_format(
 
 
 def write(
-    table: Table, path: str | Path, *, force: bool = False, escape_formulas: bool = False
+    table: Table,
+    path: str | Path,
+    *,
+    force: bool = False,
+    escape_formulas: bool = False,
+    form: TextForm | None = None,
 ) -> None:
     """Write a table to a file, whole or not at all.
 
@@ -215,6 +221,8 @@ def write(
         Whether an apostrophe is put before text in delimited files that a spreadsheet would compute
         (it begins with = + - @, tab or a line end). Without it there is a warning; numbers are
         never touched.
+    form
+        Of delimited text: how it is written, see :func:`caveat.table.file_form.form_of`.
     """
     path = without_password(path)
     suffix = check_target(path, force=force)
@@ -228,7 +236,7 @@ def write(
         with atomic_output(path, force=force) as draft:
             save(draft)
     else:
-        _write_text([table], path, suffix, force, escape_formulas)
+        _write_text([table], path, suffix, force, escape_formulas, form)
 
 
 def _write_part(table: Table, source: Source, force: bool) -> None:
@@ -251,6 +259,7 @@ def write_blocks(
     *,
     force: bool = False,
     escape_formulas: bool = False,
+    form: TextForm | None = None,
 ) -> None:
     """Write a table that comes in blocks of rows, and need not fit into memory.
 
@@ -263,7 +272,7 @@ def write_blocks(
         database.
     force
         Whether a file that exists may be replaced.
-    escape_formulas
+    escape_formulas, form
         As in :func:`write`.
     """
     path = without_password(path)
@@ -276,7 +285,8 @@ def write_blocks(
         if sum(part.n_rows for part in held) > ROWS_IN_MEMORY:
             break
     else:
-        write(concat(held).compact(), path, force=force, escape_formulas=escape_formulas)
+        whole = concat(held).compact()
+        write(whole, path, force=force, escape_formulas=escape_formulas, form=form)
         return
     streamed = (block.compact() for block in chain(held, rest))
     if suffix == ".parquet":
@@ -289,7 +299,7 @@ def write_blocks(
 
         write_database(source, chain(held, rest), force=force)
     elif suffix not in FORMATS:
-        _write_text(streamed, path, suffix, force, escape_formulas)
+        _write_text(streamed, path, suffix, force, escape_formulas, form)
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
@@ -299,13 +309,18 @@ def write_blocks(
 
 
 def _write_text(
-    blocks: Iterable[Table], path: Path, suffix: str, force: bool, escape_formulas: bool
+    blocks: Iterable[Table],
+    path: Path,
+    suffix: str,
+    force: bool,
+    escape_formulas: bool,
+    form: TextForm | None,
 ) -> None:
     from caveat.table._text_write import write_text
 
-    delimiter = "," if suffix.startswith(".csv") else "\t"
+    form = form or TextForm("," if suffix.startswith(".csv") else "\t")
     with atomic_output(path, force=force) as draft:
-        computed = write_text(blocks, draft, delimiter, escape_formulas=escape_formulas)
+        computed = write_text(blocks, draft, form, escape_formulas=escape_formulas)
     _warn_of_formulas(path, computed)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from caveat.errors import CaveatError
 from caveat.table.atomic import atomic_output
+from caveat.table.file_form import TextForm
 from caveat.table.files import check_target, write
 from caveat.table.input_checks import check_input, in_file
 from caveat.table.source import source_of
@@ -40,7 +42,11 @@ def parts_of(path: Path) -> list[Path]:
 
 
 def write_several(
-    tables: Mapping[str, Table], folder: Path, *, escape_formulas: bool = False
+    tables: Mapping[str, Table],
+    folder: Path,
+    *,
+    escape_formulas: bool = False,
+    forms: Mapping[str, TextForm] = MappingProxyType({}),
 ) -> list[str]:
     """Write tables into a new folder; return the names of its files.
 
@@ -52,6 +58,8 @@ def write_several(
         Where they go; none of the files may be there.
     escape_formulas
         As in :func:`caveat.table.write`.
+    forms
+        How text files are written, by their names.
     """
     books: dict[str, dict[str, Table]] = {}
     files: dict[str, None] = {}
@@ -61,7 +69,8 @@ def write_several(
         if source is not None and source.sort == "excel" and source.part:
             books.setdefault(source.place, {})[source.part] = table
         else:
-            write(table, folder / name, escape_formulas=escape_formulas)
+            form = forms.get(name)
+            write(table, folder / name, escape_formulas=escape_formulas, form=form)
     for name, sheets in books.items():
         from caveat.table._excel import prepare_sheets
 

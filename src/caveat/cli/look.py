@@ -271,10 +271,12 @@ def _missing(column: ColumnProfile) -> str:
 def _values(column: ColumnProfile, width: int) -> str:
     """Return the range, or as many of the commonest levels as fit."""
     if column.low is not None:
-        return f"{shown(column.low)} … {shown(column.high)}"
+        named = [(value, column.labels.get(value)) for value in (column.low, column.high)]
+        return " … ".join(shown(v) + (f" ({shown(label)})" if label else "") for v, label in named)
     parts: list[str] = []
     for value, count in column.top:
-        part = f"{shown(value)} {percent(count / column.rows)}"
+        label = f" ({shown(column.labels[value])})" if value in column.labels else ""
+        part = f"{shown(value)}{label} {percent(count / column.rows)}"
         if parts and len(", ".join([*parts, part])) > width:
             break
         parts.append(part)

@@ -12,7 +12,13 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader
-from caveat.cli.synth_groups import Written, synth_tables, targets_of, write_groups
+from caveat.cli.synth_groups import (
+    Written,
+    synth_tables,
+    targets_of,
+    write_description,
+    write_groups,
+)
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
@@ -78,6 +84,10 @@ def synth(
             "--escape-formulas", help="Put ' before text in CSV that a spreadsheet would compute."
         ),
     ] = False,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="Describe the columns here, for recipients: .csv, .html or .xml (DDI)."),
+    ] = None,
     as_read: Annotated[
         bool,
         typer.Option(
@@ -97,13 +107,14 @@ def synth(
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work)
+        _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work,
+                    dictionary=dictionary)  # fmt: skip
         wanted = reader.rows if rows is None else rows
         written = Written(escape_formulas, force, as_read=as_read)
         synth_tables(reader, targets_of(out, copies), wanted, options, written)
         return
     targets = targets_of(out, copies)
-    check_outputs([*targets, model], force=force, inputs=[file, spec])
+    check_outputs([*targets, model, dictionary], force=force, inputs=[file, spec])
     for target in targets:
         check_target(target, force=force)
     reader = reader or Reader.of(spec)
@@ -143,11 +154,13 @@ def synth(
         console.remark(f"model: {model} ({NOTICE})")
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, wanted, threads, written)
+        write_description(fitted, targets, reader, dictionary, written)
         return
     write_source(fitted, folder, escape_formulas, force=force, inputs=[file, *reader.inputs])
     n = _number(fitted, table, wanted)
     here = store if cluster is None else None
     _write_copies(fitted, table, targets, n, here, written)
+    write_description(fitted, targets, reader, dictionary, written)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,9 +18,10 @@ from caveat.table.several import write_several
 from caveat.table.source import source_of
 
 if TYPE_CHECKING:
+    from caveat.synthesis import Model
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
-__all__ = ["Written", "synth_tables", "targets_of", "write_groups"]
+__all__ = ["Written", "synth_tables", "targets_of", "write_description", "write_groups"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,30 @@ def write_groups(
         f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
         f"fresh {key}, seed {fitted.seed}: {', '.join(map(str, targets))}"
     )
+
+
+def write_description(
+    fitted: Model | GroupModel,
+    targets: Sequence[Path],
+    reader: Reader,
+    path: Path | None,
+    written: Written,
+) -> None:
+    """Describe the columns of the copies that were written, if somebody wants it."""
+    if path is None:
+        return
+    from caveat.release.data_dictionary import described, write_dictionary
+
+    # Read again: what is described is what was written.
+    reader_of = replace(reader, form=reader.form if written.as_read else {})
+    releases = [reader_of.release(target) for target in targets]
+    done = {name: entry.settings.method for name, entry in fitted.plan.columns.items()}
+    if reader.groups is not None:
+        done[reader.groups.key] = "key"
+    variables = described(releases, done)
+    files = {"": [target.name for target in targets]}
+    write_dictionary(variables, path, title=targets[0].name, files=files, force=written.force)
+    console.remark(f"written: {path}")
 
 
 def _unguarded(plan: LinkedPlan, names: Sequence[str]) -> list[str]:

@@ -22,6 +22,7 @@ from caveat.release.content_tables import (
     described_plan_of_tables,
     described_tables,
 )
+from caveat.release.data_dictionary import described_tables_of, write_dictionaries
 from caveat.release.material_tables import TablesMaterial, synthesise_tables
 from caveat.release.run import Run, title_of
 from caveat.seeds import child_seed
@@ -204,4 +205,6 @@ class TablesRun(Run):
                     path = file_of(f"{folder}/{file}")
                     self.list_file(self.draft / path, str(path), copy, table)
                     self.files[-1]["table"] = name
+        variables, title = described_tables_of(self.tables), self.spec.release.title
+        confidential |= write_dictionaries(variables, self.draft, title, self.files)
         return confidential

@@ -28,6 +28,7 @@ from caveat.table.code_files import CodeFiles
 from caveat.table.files import check_target, write_blocks
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.source import shown
 from caveat.table.workplace import workplace
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def synth(
     here = store if cluster is None else None
     _write_copies(fitted, table, targets, n, here, written)
     write_description(fitted, targets, reader, dictionary, written)
-    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
+    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
 
 
 def _write_copies(

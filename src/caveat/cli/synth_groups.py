@@ -15,7 +15,7 @@ from caveat.table.file_form import TextForm
 from caveat.table.linked import Linked
 from caveat.table.private import PrivateNumbers, remark_on
 from caveat.table.several import write_several
-from caveat.table.source import source_of
+from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
     from caveat.synthesis import Model
@@ -77,7 +77,7 @@ def write_groups(
     key = fitted.groups.key
     console.remark(
         f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
-        f"fresh {key}, seed {fitted.seed}: {', '.join(map(str, targets))}"
+        f"fresh {key}, seed {fitted.seed}: {', '.join(map(shown, targets))}"
     )
 
 

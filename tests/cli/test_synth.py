@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -109,7 +110,7 @@ def test_a_resumed_fit_ends_with_the_same_model(folder: Path) -> None:
         (["nowhere.csv", "-o", "x.csv"], "nowhere.csv: there is no such file"),
         (["survey.csv", "-o", "survey.csv"], "survey.csv: the output exists already"),
         (["survey.csv", "-o", "no/x.csv"], "no: there is no such folder"),
-        (["survey.csv", "-o", "x.xlsx"], "x.xlsx: the extension is not known"),
+        (["survey.csv", "-o", "x.docx"], "x.docx: the extension is not known"),
         (["survey.csv", "-o", "x.csv", "--resume"], "--resume needs a place to keep columns"),
         (["survey.csv", "-o", "x.csv", "--resume", "--model", "m"], "--resume needs the seed"),
         (["survey.csv", "-o", "x.csv", "--spec", "no.toml"], "no.toml: there is no such file"),
@@ -246,3 +247,79 @@ def test_a_working_folder_must_be_there(folder: Path) -> None:
     code, said = run("synth", "survey.csv", "--out", "out.csv", "--work", "nowhere")
     assert code == 2
     assert "there is no such folder" in said
+
+
+GERMAN = """[data]
+path = "de.csv"
+encoding = "latin-1"
+[columns.sex]
+label = "Geschlecht"
+recode = { "M" = "m", "m " = "m" }
+"""
+
+
+@pytest.fixture
+def german(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file as it leaves a German office."""
+    lines = ["sex;gehalt;seit;ort"]
+    for i in range(240):
+        amount = f"{800 + i * 13.5:,.2f}".translate(str.maketrans(",.", ".,"))
+        day = f"{i % 5 + 13}.01.20{i % 4:02d}"
+        lines.append(f"{('m', 'w', 'M', 'm ')[i % 4]};{amount};{day};{('Köln', 'Bonn')[i % 2]}")
+    (tmp_path / "de.csv").write_bytes(("\n".join(lines) + "\n").encode("latin-1"))
+    (tmp_path / "de.toml").write_text(GERMAN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_text_is_written_as_it_came_in_and_described(german: Path) -> None:
+    invoke("synth", "de.toml", "-o", "out.csv", "--as-read", "--seed", "1",
+           "--dictionary", "columns.csv")  # fmt: skip
+    lines = (german / "out.csv").read_bytes().decode("latin-1").splitlines()
+    assert lines[0] == "sex;gehalt;seit;ort"
+    sexes, amounts, days, towns = zip(*(line.split(";") for line in lines[1:]), strict=True)
+    assert set(sexes) == {"m", "w"}
+    assert all(re.fullmatch(r"\d{1,3}(\.\d{3})?,\d\d", amount) for amount in amounts)
+    assert any("." in amount for amount in amounts)
+    assert all(re.fullmatch(r"\d\d\.\d\d\.20\d\d", day) for day in days)
+    assert set(towns) == {"Köln", "Bonn"}
+    told = read(german / "columns.csv")
+    assert told["column"].values.tolist() == ["sex"] * 3 + ["gehalt", "seit"] + ["ort"] * 3
+    assert told["label"].values[0] == "Geschlecht"
+    assert told["kind"].values[[0, 3, 4]].tolist() == ["category", "numeric", "date"]
+    invoke("synth", "de.toml", "-o", "plain.csv", "--seed", "1")
+    plain = (german / "plain.csv").read_text("utf-8").splitlines()
+    assert plain[0] == "sex,gehalt,seit,ort"
+    assert re.fullmatch(r"[mw],\d+\.\d\d,20\d\d-\d\d-\d\d,(Köln|Bonn)", plain[1])
+
+
+def test_a_table_of_a_database_goes_in_and_out(folder: Path) -> None:
+    write(read("survey.csv"), "survey.sqlite#people")
+    invoke("synth", "survey.sqlite#people", "-o", "survey.sqlite#synthetic", "--copies", "2",
+           "--seed", "1")  # fmt: skip
+    assert read("survey.sqlite#synthetic_2").n_rows == 400
+    assert read("survey.sqlite#people") == read("survey.csv").compact()
+    code, printed = run("synth", "survey.sqlite#people", "-o", "survey.sqlite#people", "--force")
+    assert (code, "a table that this command reads" in printed) == (2, True)
+    code, printed = run("synth", "survey.csv", "-o", "survey.sqlite#people")
+    assert (code, "the table exists already" in printed) == (2, True)
+
+
+def test_a_password_in_an_address_is_never_printed(folder: Path) -> None:
+    address = "postgresql://ann:geheim@localhost:1/survey#people"
+    for arguments in (
+        ("look", address),
+        ("synth", address, "-o", "x.csv"),
+        ("synth", "survey.csv", f"--out={address}"),
+    ):
+        code, printed = run(*arguments)
+        assert code == 2
+        assert "geheim" not in printed
+        assert "postgresql://ann@localhost:1/survey" in printed
+    (folder / "bad.toml").write_text(f'[data]\npath = "{address}"\n')
+    code, printed = run("synth", "bad.toml", "-o", "x.csv")
+    assert (code, "bad.toml, line 2: data.path: the address holds a password" in printed) == (
+        2,
+        True,
+    )
+    assert "geheim" not in printed

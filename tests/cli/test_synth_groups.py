@@ -15,6 +15,7 @@ from caveat.cli import app
 from caveat.datasets import households, patients
 from caveat.errors import CaveatError
 from caveat.table import Table, read, write
+from caveat.table.several import write_several
 
 TABLES = """\
 [tables.patients]
@@ -306,3 +307,24 @@ def test_a_kept_model_of_groups_is_attacked_group_by_group(folder: Path) -> None
     found = invoke("attack", "strong", *both, "--target", "tenure").output
     assert "groups " in found
     assert "cannot be attacked alone" in refused("attack", "strong", *both, "--record", "3")
+
+
+def test_sheets_of_a_workbook_are_linked_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fastexcel")
+    monkeypatch.chdir(tmp_path)
+    tables = {f"clinic.xlsx#{name}": table for name, table in patients(120, seed=3).items()}
+    write_several(tables, tmp_path)
+    done = CliRunner().invoke(app, ["look", "clinic.xlsx", "--out", "release.toml"])
+    assert done.exit_code == 0, done.output
+    assert 'file = "clinic.xlsx#visits"' in (tmp_path / "release.toml").read_text()
+    done = CliRunner().invoke(app, ["synth", "release.toml", "-o", "out", "--seed", "1"])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "clinic.xlsx",
+        "manifest.json",
+    ]
+    parents = read("out/clinic.xlsx#patients")
+    children = read("out/clinic.xlsx#visits")
+    assert set(children["patient"].values) <= set(parents["patient"].values)

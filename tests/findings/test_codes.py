@@ -114,3 +114,23 @@ def test_an_added_negative_code_is_always_found(values, code):
 @given(st.integers(-50, 50), st.integers(2, 120))
 def test_consecutive_values_are_never_likely_codes(low, n):
     assert "likely" not in codes(whole(low, low + n)).values()
+
+
+def test_spellings_that_differ_in_case_or_blanks() -> None:
+    from caveat.findings import look
+
+    profile = look({"sex": ["m"] * 30 + ["M"] * 8 + ["m "] * 2 + ["f"] * 30, "n": list(range(70))})
+    (found,) = profile.about("spellings")
+    assert found.suggestion == {"recode": {"M": "m", "m ": "m"}}
+    assert found.rows == 40
+    assert 'recode = { "M" = "m", "m " = "m" }' in found.message
+
+
+def test_999_among_words() -> None:
+    from caveat.findings import look
+
+    answers = ["yes"] * 30 + ["no"] * 20 + ["999"] * 5
+    profile = look({"x": answers, "y": ["a", "b", "c", "d", "3"] * 11})
+    (found,) = profile.about("missing-code")
+    assert (found.columns, found.suggestion) == (("x",), {"missing": ["999"]})
+    assert str(found.strength) == "possible"

@@ -55,6 +55,7 @@ def test_the_folder_holds_what_the_manifest_says(outcome):
     files = files_of(outcome.folder)
     manifest = json.loads(files.pop("manifest.json"))
     assert set(files) == {
+        "dictionary.csv", "dictionary.html", "dictionary.xml",
         "evidence.json", "release.toml", "report-external.html", "report-external.md",
         "report.html", "report.md", "synthetic-1.csv", "synthetic-1.parquet",
     }  # fmt: skip
@@ -63,7 +64,8 @@ def test_the_folder_holds_what_the_manifest_says(outcome):
         content = files[entry["name"]]
         assert entry["sha256"] == hashlib.sha256(content).hexdigest()
         assert entry["bytes"] == len(content)
-        public = entry["name"].startswith("synthetic") or "external" in entry["name"]
+        public = entry["name"].startswith(("synthetic", "dictionary"))
+        public = public or "external" in entry["name"]
         assert entry["confidential"] is not public
     spec = outcome.folder.parent / "release.toml"
     assert files["release.toml"] == spec.read_bytes()

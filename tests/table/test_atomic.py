@@ -17,7 +17,7 @@ from caveat.synthesis import Synthesizer, save
 from caveat.table import Table, read, write
 from caveat.table.atomic import atomic_output, check_output, check_outputs, make_folder, write_text
 from caveat.table.drafts import PREFIX, file_draft
-from caveat.table.files import writable
+from caveat.table.formats import writable
 
 TABLE = Table.from_frame({"a": list(range(60)), "b": ["x", "y", "z"] * 20})
 

@@ -52,7 +52,7 @@ BAD = {
     "image called xpt": ("x.xpt", PNG, "x.xpt: not a file of the format xpt"),
     "image called gz": ("x.csv.gz", PNG, "x.csv.gz: not a gzip file, or a damaged one"),
     "image called zst": ("x.csv.zst", PNG, "x.csv.zst: not a zstd file, or a damaged one"),
-    "unknown extension": ("x.xlsx", b"abc", r"the extension is not known; use one of \.csv, \.tsv"),
+    "unknown extension": ("x.docx", b"abc", r"the extension is not known; use one of \.csv, \.tsv"),
     "no extension": ("data", b"a,b\n", "the extension is not known"),
 }  # fmt: skip
 

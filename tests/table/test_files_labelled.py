@@ -333,3 +333,24 @@ def test_the_time_of_writing_is_not_in_the_file(tmp_path, suffix):
     head = path.read_bytes()[:400]
     assert b"01 Jan 20" in head if suffix == "dta" else b"01 Jan 0000:00:00" in head
     assert read(path)["age"].values.tolist() == [31, 47]
+
+
+def test_the_measurement_level_of_spss_is_the_kind_and_stays(tmp_path) -> None:
+    levels = {"plz": "nominal", "grade": "ordinal", "income": "scale", "likert": "scale"}
+    frame = pd.DataFrame(
+        {"plz": [10.0, 20.0, 10.0], "grade": [1.0, 3.0, 2.0], "income": [5.0, 7.5, 9.0],
+         "likert": [1.0, 2.0, 1.0]}
+    )  # fmt: skip
+    labels = {"likert": {1: "no", 2: "yes"}}
+    pyreadstat.write_sav(
+        frame, tmp_path / "a.sav", variable_measure=levels, variable_value_labels=labels
+    )
+    table = read(tmp_path / "a.sav")
+    kinds = {name: str(table[name].kind) for name in table}
+    assert kinds == {
+        "plz": "category", "grade": "ordered", "income": "numeric", "likert": "category",
+    }  # fmt: skip
+    write(table, tmp_path / "b.sav")
+    _, meta = pyreadstat.read_sav(tmp_path / "b.sav")
+    assert meta.variable_measure == levels
+    assert read(tmp_path / "b.sav") == table

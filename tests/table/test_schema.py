@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.table import Kind, Missing, Schema, Table
+from caveat.table import ColumnSchema, Kind, Missing, Schema, Table
 
 SURVEY = Table.from_frame(
     {
@@ -99,3 +99,17 @@ def test_integers_declared_as_categories_keep_their_numbers() -> None:
         Table.from_frame({"x": [3, 1, 3]})
     )["x"]
     assert (column.kind, column.levels.tolist()) == (Kind.CATEGORY, [1, 3])
+
+
+def test_spellings_are_read_as_one_level() -> None:
+    table = Table.from_frame({"sex": ["m", "M", "f", "m ", None], "n": [1, 9, 2, 9, 1]})
+    schema = Schema(
+        {
+            "sex": ColumnSchema(recode={"M": "m", "m ": "m"}, missing={"x": ""}),
+            "n": ColumnSchema(recode={"9": 2}),
+        }
+    )
+    read = schema.apply(table)
+    assert read["sex"].values.tolist() == ["m", "m", "f", "m", None]
+    assert read["sex"].levels.tolist() == ["f", "m"]
+    assert read["n"].values.tolist() == [1, 2, 2, 2, 1]

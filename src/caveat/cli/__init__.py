@@ -59,7 +59,12 @@ def _run() -> None:
             stream.reconfigure(errors="backslashreplace")
     from caveat.cli import app, console
     from caveat.errors import CaveatError
+    from caveat.table.source import hide_password
 
+    # No message, log or file can show a password that is not there.
+    sys.argv[1:] = [
+        before + equals + hide_password(text) for before, equals, text in map(_option, sys.argv[1:])
+    ]
     try:
         for argument in sys.argv[1:]:
             if not argument.isascii() and _is_odd(argument):
@@ -93,6 +98,12 @@ def _check_here() -> None:
         raise CaveatError("the current folder is gone", do="change to another one") from None
 
 
+def _option(argument: str) -> tuple[str, str, str]:
+    """Return the name of an option, if its value stands behind it, and the value."""
+    name, equals, value = argument.partition("=")
+    return (name, equals, value) if name.startswith("--") and equals else ("", "", argument)
+
+
 def _is_odd(argument: str) -> bool:
     try:
         argument.encode()
@@ -103,7 +114,12 @@ def _is_odd(argument: str) -> bool:
 
 def _last_words(error: BaseException) -> str:
     notes = getattr(error, "__notes__", None)
-    there = [str(path) for path in stopping.WRITTEN if os.path.lexists(path)]
+    # A table on a server is not on this disk.
+    there = [
+        str(path)
+        for path in stopping.WRITTEN
+        if os.path.lexists(path) or str(path).startswith("postgresql:")
+    ]
     if notes:
         return f"interrupted; {notes[0]}"
     if there:

@@ -17,7 +17,7 @@ from caveat.cli.reading import seen_from
 from caveat.errors import CaveatError, hint
 from caveat.table import Table, read
 from caveat.table.atomic import check_output, write_text
-from caveat.table.files import readable
+from caveat.table.formats import readable
 
 if TYPE_CHECKING:
     from caveat.findings import Profile

@@ -31,7 +31,10 @@ from caveat.findings.profile import (
 )
 from caveat.table import Schema, Table
 from caveat.table.atomic import check_outputs, write_text
-from caveat.table.files import has_labels
+from caveat.table.formats import has_labels
+from caveat.table.several import parts_of
+from caveat.table.source import name_of
+from caveat.table.source import shown as shown_path
 
 if TYPE_CHECKING:
     from caveat.findings.links import Links
@@ -51,7 +54,8 @@ def look(
     file: Annotated[
         list[Path],
         typer.Argument(
-            help="The data: CSV, Parquet, SPSS, Stata, SAS … Of several files also what links them."
+            help="The data: CSV, Excel (FILE#SHEET), Parquet, SPSS, Stata, SAS, a table of a "
+            "database (FILE#TABLE) … Of several files, sheets or tables also what links them."
         ),
     ],
     schema: Annotated[
@@ -82,6 +86,7 @@ def look(
     check_outputs([json_path, out], force=force, inputs=[*file, schema, codebook])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
+    file = [part for path in file for part in parts_of(path)]
     if len(file) == 1:
         found, text = _look_at_one(file[0], reader, codebook, out, quiet=json_to == "-")
     elif codebook:
@@ -121,7 +126,7 @@ def _look_at_one(
     declared |= {name for name, domain in domains.items() if domain.is_whole}
     needed = [name for name in released(profile) if name not in declared]
     if not quiet:
-        show(profile, str(path))
+        show(profile, shown_path(path))
         _show_domains(held, needed, path)
     about = {"needed": needed}
     if held is not None:
@@ -175,7 +180,7 @@ def _look_at_several(
     files: Sequence[Path], reader: Reader, out: Path | None, *, quiet: bool
 ) -> tuple[dict[str, Any], str]:
     """Look at files that belong together; return the report and the starter specification."""
-    named = {path.name.partition(".")[0]: path for path in files}
+    named = {name_of(path): path for path in files}
     if len(named) < len(files):
         raise CaveatError("two files are called the same", do="name each of them once")
     tables = {name: reader.release(path) for name, path in named.items()}
@@ -187,7 +192,7 @@ def _look_at_several(
     links = find_links(tables)
     if not quiet:
         for name, profile in profiles.items():
-            show(profile, str(named[name]))
+            show(profile, shown_path(named[name]))
             console.out.print()
         _show_links(links)
     found = {
@@ -266,10 +271,12 @@ def _missing(column: ColumnProfile) -> str:
 def _values(column: ColumnProfile, width: int) -> str:
     """Return the range, or as many of the commonest levels as fit."""
     if column.low is not None:
-        return f"{shown(column.low)} … {shown(column.high)}"
+        named = [(value, column.labels.get(value)) for value in (column.low, column.high)]
+        return " … ".join(shown(v) + (f" ({shown(label)})" if label else "") for v, label in named)
     parts: list[str] = []
     for value, count in column.top:
-        part = f"{shown(value)} {percent(count / column.rows)}"
+        label = f" ({shown(column.labels[value])})" if value in column.labels else ""
+        part = f"{shown(value)}{label} {percent(count / column.rows)}"
         if parts and len(", ".join([*parts, part])) > width:
             break
         parts.append(part)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table
 from caveat.table.files import read_into
+from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
     from caveat.spec.spec import Document
     from caveat.spec.tables import TableSpec
     from caveat.table.code_files import CodeFiles
+    from caveat.table.file_form import TextForm
     from caveat.table.grouping import Groups
     from caveat.table.linked import Linked
 
@@ -105,6 +107,12 @@ class Reader:
 
         return read_rows(self.document)
 
+    def text_form(self, path: Path) -> TextForm:
+        """Return the form of a text file, so that others are written in it."""
+        from caveat.table.file_form import form_of
+
+        return form_of(path, self.schema, **self.form)
+
     def original(self, path: Path, work: CodeFiles | None = None) -> Table:
         """Read the confidential table (into code files); it has every declared column."""
         return self._read(path, partial=False, work=work)
@@ -141,6 +149,9 @@ def check_file(specification: Path, *sections: str) -> None:
 
 def seen_from(specification: Path, file: Path) -> str:
     """Return how a specification names a file: seen from its own folder, where that is possible."""
+    source = source_of(file)
+    if source is not None and not source.is_file:
+        return shown(file)
     try:
         return Path(os.path.relpath(file, specification.parent)).as_posix()
     except ValueError:  # another drive

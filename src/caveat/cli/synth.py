@@ -12,7 +12,7 @@ from rich.progress import Progress, TaskID
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.reading import Reader
-from caveat.cli.synth_groups import synth_tables, write_groups
+from caveat.cli.synth_groups import Written, synth_tables, write_description, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
@@ -22,6 +22,7 @@ from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
 from caveat.table.grouping import Groups
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.source import shown
 from caveat.table.workplace import workplace
 
 if TYPE_CHECKING:
@@ -84,6 +85,17 @@ def synth(
             "--escape-formulas", help="Put ' before text in CSV that a spreadsheet would compute."
         ),
     ] = False,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="Describe the columns here, for recipients: .csv, .html or .xml (DDI)."),
+    ] = None,
+    as_read: Annotated[
+        bool,
+        typer.Option(
+            "--as-read",
+            help="Write text as it came in: delimiter, decimal sign, encoding, thousands, dates.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
@@ -91,23 +103,25 @@ def synth(
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
     options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
-    output = Output(out, copies, force, escape_formulas)
+    output = Output(out, copies, force)
     targets = output.targets
     if file.suffix == ".toml":
         reader, file = _named(file, spec)
     else:
         reader = None
     if reader is not None and reader.tables:
-        _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work)
+        _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work,
+                    dictionary=dictionary)  # fmt: skip
         wanted = reader.rows if rows is None else rows
-        synth_tables(reader, targets, wanted, options, escape_formulas, force)
+        written = Written(escape_formulas, force, as_read=as_read)
+        synth_tables(reader, targets, wanted, options, written)
         return
-    output.check([model], [file, spec])
+    output.check([model, dictionary], [file, spec])
     reader = reader or Reader.of(spec)
     if resume:
         _check_resume(model, seed, reader)
     inputs = [file, *reader.inputs]
-    output.check([model], inputs)
+    output.check([model, dictionary], inputs)
     if "budget" in reader.synthesis:
         # The ledger need not be there yet; nothing else may take its place.
         ledger = Path(reader.synthesis["budget"].ledger)
@@ -119,6 +133,8 @@ def synth(
             where=str(spec),
             do=f"use caveat synth {spec} --out FOLDER/",
         )
+    form = reader.text_form(file) if as_read else None
+    written = Written(escape_formulas, force, form, as_read)
     told = _groups(groups, reader)
     wanted = reader.rows if rows is None else rows
     if told is not None:
@@ -140,13 +156,15 @@ def synth(
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     if isinstance(fitted, GroupModel):
-        write_groups(fitted, table, targets, wanted, threads, escape_formulas, force)
+        write_groups(fitted, table, targets, wanted, threads, written)
+        write_description(fitted, targets, reader, dictionary, written)
         return
     write_source(fitted, folder, escape_formulas, force=force, inputs=inputs)
     n = _number(fitted, table, wanted)
     here = store if cluster is None else None
-    _write_copies(fitted, table, output, n, here, inputs)
-    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(str, targets))}")
+    _write_copies(fitted, table, output, n, here, inputs, written)
+    write_description(fitted, targets, reader, dictionary, written)
+    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
 
 
 def _write_copies(
@@ -156,6 +174,7 @@ def _write_copies(
     n: int,
     store: Store | None,
     inputs: list[Path],
+    written: Written,
 ) -> None:
     """Draw the copies and write them, block by block."""
     from caveat.synthesis.column_model import ON_A_GRID
@@ -178,7 +197,7 @@ def _write_copies(
                     drawn = store.blocks(fitted, n, copy)
                 return _watched(drawn, private, bar, task)
 
-            output.write(blocks, target, inputs)
+            output.write(blocks, target, inputs, written.options)
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,19 +11,45 @@ from caveat.cli import console
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.table import Table, write
+from caveat.table.file_form import TextForm
 from caveat.table.linked import Linked
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.several import write_several
+from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
+    from caveat.synthesis import Model
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
-__all__ = ["synth_tables", "targets_of", "write_groups"]
+__all__ = ["Written", "synth_tables", "targets_of", "write_description", "write_groups"]
+
+
+@dataclass(frozen=True)
+class Written:
+    """How the synthetic tables are written."""
+
+    escape_formulas: bool
+    force: bool
+    form: TextForm | None = None
+    as_read: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of :func:`caveat.table.write`."""
+        return {
+            "escape_formulas": self.escape_formulas,
+            "force": self.force,
+            "form": self.form,
+        }
 
 
 def targets_of(out: Path, copies: int) -> list[Path]:
     """Return the names of the copies: the one that was given, or with numbers."""
     if copies == 1:
         return [out]
+    source = source_of(out)
+    if source is not None and source.part:
+        return [Path(source.with_part(f"{source.part}_{k}")) for k in range(1, copies + 1)]
     stem, dot, ending = out.name.partition(".")
     return [out.with_name(f"{stem}-{k}{dot}{ending}") for k in range(1, copies + 1)]
 
@@ -33,8 +60,7 @@ def write_groups(
     targets: Sequence[Path],
     groups: int | Literal["population"] | None,
     threads: int | None,
-    escape_formulas: bool,
-    force: bool,
+    written: Written,
 ) -> None:
     """Draw copies of a table with groups and write each of them."""
     private = PrivateNumbers(table, _unguarded(fitted.plan, fitted.names))
@@ -44,15 +70,39 @@ def write_groups(
             fitted.tables(groups, len(targets), threads), targets, strict=True
         ):
             private.add(drawn)
-            write(drawn.compact(), target, force=force, escape_formulas=escape_formulas)
+            write(drawn.compact(), target, **written.options)
             lengths.append(drawn.n_rows)
     _say_private(private)
     number = fitted.population if groups == "population" else groups or fitted.n_groups
     key = fitted.groups.key
     console.remark(
         f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
-        f"fresh {key}, seed {fitted.seed}: {', '.join(map(str, targets))}"
+        f"fresh {key}, seed {fitted.seed}: {', '.join(map(shown, targets))}"
     )
+
+
+def write_description(
+    fitted: Model | GroupModel,
+    targets: Sequence[Path],
+    reader: Reader,
+    path: Path | None,
+    written: Written,
+) -> None:
+    """Describe the columns of the copies that were written, if somebody wants it."""
+    if path is None:
+        return
+    from caveat.release.data_dictionary import described, write_dictionary
+
+    # Read again: what is described is what was written.
+    reader_of = replace(reader, form=reader.form if written.as_read else {})
+    releases = [reader_of.release(target) for target in targets]
+    done = {name: entry.settings.method for name, entry in fitted.plan.columns.items()}
+    if reader.groups is not None:
+        done[reader.groups.key] = "key"
+    variables = described(releases, done)
+    files = {"": [target.name for target in targets]}
+    write_dictionary(variables, path, title=targets[0].name, files=files, force=written.force)
+    console.remark(f"written: {path}")
 
 
 def _unguarded(plan: LinkedPlan, names: Sequence[str]) -> list[str]:
@@ -72,15 +122,14 @@ def synth_tables(
     targets: Sequence[Path],
     rows: int | Literal["population"] | None,
     options: Mapping[str, Any],
-    escape_formulas: bool,
-    force: bool,
+    written: Written,
 ) -> None:
     """Synthesise the tables of a specification; each copy is a folder with files of their names."""
     from caveat.release.folder import check_target
 
     assert reader.document is not None
     for target in targets:
-        check_target(target, force=force, inputs=reader.inputs)
+        check_target(target, force=written.force, inputs=reader.inputs)
     linked = reader.linked()
     from caveat.synthesis import Synthesizer
 
@@ -101,7 +150,7 @@ def synth_tables(
     for drawn, target in zip(
         fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
     ):
-        _write_folder(reader, drawn, target, escape_formulas, force)
+        _write_folder(reader, drawn, target, written)
         for name, count in private.items():
             count.add(drawn.tables[name])
     for name, count in private.items():
@@ -129,21 +178,18 @@ def _rows(
     return {tops[0]: rows}
 
 
-def _write_folder(
-    reader: Reader, drawn: Linked, target: Path, escape_formulas: bool, force: bool
-) -> None:
+def _write_folder(reader: Reader, drawn: Linked, target: Path, written: Written) -> None:
     from caveat.release.folder import release_folder, write_manifest
+    from caveat.spec.tables import forms_of
 
     with (
         console.notes(),
-        release_folder(target, force=force, inputs=reader.inputs) as (draft, left),
+        release_folder(target, force=written.force, inputs=reader.inputs) as (draft, left),
     ):
-        names = {}
-        for table in reader.tables:
-            name = Path(table.file).name
-            write(drawn.tables[table.name].compact(), draft / name, escape_formulas=escape_formulas)
-            names[name] = False
-        write_manifest(draft, names)
+        tables = {one.file_name: drawn.tables[one.name].compact() for one in reader.tables}
+        forms = forms_of(reader.tables, reader.form) if written.as_read else {}
+        files = write_several(tables, draft, escape_formulas=written.escape_formulas, forms=forms)
+        write_manifest(draft, dict.fromkeys(files, False))
     for remark in left:
         console.remark(f"note: {remark}")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from caveat.cli import console
 from caveat.cli.synth_groups import targets_of
@@ -13,6 +14,7 @@ from caveat.table import Table
 from caveat.table.atomic import check_outputs
 from caveat.table.files import check_target, write_blocks
 from caveat.table.partitions import write_parts
+from caveat.table.source import without_password
 
 __all__ = ["Output"]
 
@@ -34,14 +36,11 @@ class Output:
         Number of copies.
     force
         Whether what exists may be replaced.
-    escape_formulas
-        As for :func:`caveat.table.files.write_blocks`.
     """
 
     out: str
     copies: int
     force: bool
-    escape_formulas: bool
 
     @property
     def in_parts(self) -> bool:
@@ -51,7 +50,7 @@ class Output:
     @property
     def targets(self) -> list[Path]:
         """The names of the copies."""
-        return targets_of(Path(self.out), self.copies)
+        return targets_of(without_password(self.out), self.copies)
 
     @property
     def files(self) -> list[Path]:
@@ -70,12 +69,12 @@ class Output:
 
             check_folder(target, force=self.force, inputs=read)
 
-    def write(self, blocks: Blocks, target: Path, inputs: Iterable[Path]) -> None:
+    def write(
+        self, blocks: Blocks, target: Path, inputs: Iterable[Path], how: Mapping[str, Any]
+    ) -> None:
         """Write one copy; workers write the parts that they draw into the folder themselves."""
         if not self.in_parts:
-            write_blocks(
-                blocks(None), target, force=self.force, escape_formulas=self.escape_formulas
-            )
+            write_blocks(blocks(None), target, **how)
             return
         from caveat.release.folder import release_folder
 

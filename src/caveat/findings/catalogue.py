@@ -59,6 +59,12 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "date-as-text": Entry(
             _KINDS, "dates stored as text or numbers", "Declare the kind date and the format."
         ),
+        "local-form": Entry(
+            _KINDS,
+            "numbers and dates in a local form",
+            "Nothing if they are; declare the kind category if they are only names. --as-read "
+            "writes them so again.",
+        ),
         "few-numbers": Entry(
             _KINDS,
             "few different whole numbers",
@@ -167,6 +173,11 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             _LEVELS,
             "factors with many levels",
             "Put it late in the visit sequence, merge levels, or declare an order or numbers.",
+        ),
+        "spellings": Entry(
+            _LEVELS,
+            "levels that differ in case or blanks only",
+            "Read them as one: recode in [columns] says which.",
         ),
         "rare-levels": Entry(
             _LEVELS,

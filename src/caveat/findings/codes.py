@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from caveat.findings.profile import Strength, shown
 
-__all__ = ["CodeCandidate", "find_codes"]
+__all__ = ["CodeCandidate", "find_codes", "is_code_like"]
 
 # More distinct negative values than this are ordinary values.
 MAX_NEGATIVE_CODES = 6
@@ -89,7 +89,7 @@ def _negative_codes(levels: Numbers, counts: Counts, known: Set[float]) -> list[
     ordinary = levels[n:]
     if not 0 < n <= MAX_NEGATIVE_CODES or len(ordinary) < 2:
         return []
-    if not all(_is_code_like(-value) for value in levels[:n]):
+    if not all(is_code_like(-value) for value in levels[:n]):
         return []
     strength = _negative_strength(levels, counts, n)
     if strength is None and set(levels[:n].tolist()) <= known:
@@ -116,7 +116,7 @@ def _negative_strength(levels: Numbers, counts: Counts, n: int) -> Strength | No
     return Strength.POSSIBLE if high >= 3 * n - 1 else None
 
 
-def _is_code_like(value: float) -> bool:
+def is_code_like(value: float) -> bool:
     """Whether a positive number is one that people choose as a code: 8, 77, 99, 998, 9999."""
     if value in range(1, 10):
         return True
@@ -132,7 +132,7 @@ def _end_codes(levels: Numbers, counts: Counts) -> list[CodeCandidate]:
     """Find codes at the upper end; the caller mirrors the levels for the lower end."""
     for n in range(1, min(MAX_END_CODES, len(levels) - 2) + 1):
         first = len(levels) - n
-        if levels[first] <= 0 or not _is_code_like(float(levels[first])):
+        if levels[first] <= 0 or not is_code_like(float(levels[first])):
             return []
         if set(shown(float(levels[-1])).replace(".", "")) - set("789") or not _has_nines(
             levels[-n:]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from caveat.errors import CaveatError
-from caveat.findings.codes import CodeCandidate, find_codes
+from caveat.findings.codes import CodeCandidate, find_codes, is_code_like
 from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
+from caveat.table._local import LOCAL_DATES, number_form
 from caveat.table.column import Column, Kind
 from caveat.table.schema import ColumnSchema, Schema
 from caveat.table.table import Table
@@ -27,6 +30,9 @@ __all__ = ["LONG_FACTOR", "find_codes_and_kinds"]
 LONG_FACTOR = 20
 # Letters that stand alone among numbers are codes if they are no longer than this.
 SHORT_TOKEN = 3
+# More numbers than this among words are no codes.
+MOST_CODES = 3
+_NUMBER = re.compile(r"-?\d{1,6}")
 
 
 def find_codes_and_kinds(table: Table) -> tuple[list[Finding], Table]:
@@ -84,11 +90,31 @@ def _look_at(column: Column, name: str, known: frozenset[float]) -> list[Finding
         return [
             Finding("all-missing", (name,), "every cell is missing.", rows=len(column), share=1)
         ]
+    local = _local_form(column, name)
     if column.kind in (Kind.NUMERIC, Kind.INTEGER):
-        return _numeric(column, name, known)
+        return [*local, *_numeric(column, name, known)]
+    if local:
+        return local
     if column.levels.dtype != object or column.kind is Kind.ORDERED:
         return []
     return _text(column, name, known)
+
+
+def _local_form(column: Column, name: str) -> list[Finding]:
+    """Say that numbers or dates were written in a form of their own."""
+    style = column.storage.removeprefix("text:")
+    rows = int((~column.is_missing).sum())
+    form = number_form(column.storage)
+    if form is not None:
+        mark = repr(form.thousands) if form.thousands in (".", ",", "'") else "a blank"
+        sign = "a decimal comma" if form.decimal == "," else "a decimal point"
+        between = f"{mark} between thousands and " if form.thousands else ""
+        message = f"read as numbers, written with {between}{sign}."
+    elif style in LOCAL_DATES:
+        message = f"read as dates, written as {style}."
+    else:
+        return []
+    return [Finding("local-form", (name,), message, rows=rows, share=rows / len(column))]
 
 
 def _numeric(column: Column, name: str, known: frozenset[float]) -> list[Finding]:
@@ -135,7 +161,7 @@ def _code_action(column: Column, candidate: CodeCandidate) -> str:
 
 
 def _text(column: Column, name: str, known: frozenset[float]) -> list[Finding]:
-    found = _signs(column, name)
+    found = [*_signs(column, name), *_spellings(column, name)]
     reading = read_numbers(column.levels)
     if reading is not None and reading.style != "padded":
         return _numbers_as_text(column, name, reading, found, known)
@@ -149,7 +175,57 @@ def _text(column: Column, name: str, known: frozenset[float]) -> list[Finding]:
                 f"every value reads as a {dates.kind} written as {formats}: the order is open."
             )
         found.append(_date_finding(column, name, message, dates.formats, dates.kind))
+    elif reading is None:
+        found += _numbers_among_words(column, name)
     return found
+
+
+def _numbers_among_words(column: Column, name: str) -> list[Finding]:
+    """Find a 999 or a -8 among words."""
+    positions = [i for i, level in enumerate(column.levels.tolist()) if _NUMBER.fullmatch(level)]
+    words = len(column.levels) - len(positions)
+    if not positions or words < 2 or len(positions) > min(MOST_CODES, words):
+        return []
+    values = [float(column.levels[i]) for i in positions]
+    if not all(is_code_like(abs(v)) and (v < 0 or abs(v) >= 77) for v in values):
+        return []
+    why = ", while all other levels are words"
+    return [_token_finding("missing-code", column, name, positions, Strength.POSSIBLE, why)]
+
+
+def _spellings(column: Column, name: str) -> list[Finding]:
+    """Find levels that are one but for capitals and blanks."""
+    if column.kind not in (Kind.CATEGORY, Kind.ORDERED):
+        return []
+    alike: dict[str, list[int]] = {}
+    for i, level in enumerate(column.levels.tolist()):
+        alike.setdefault(" ".join(level.split()).casefold(), []).append(i)
+    found = []
+    for positions in alike.values():
+        if len(positions) == 1:
+            continue
+        # The commonest spelling is what is meant, of those without blanks around them.
+        padded = {i: str(column.levels[i]) != str(column.levels[i]).strip() for i in positions}
+        best = max(positions, key=lambda i: (not padded[i], column.counts[i]))
+        texts = [column.levels[i] for i in positions]
+        rows = int(column.counts[positions].sum())
+        recode = {column.levels[i]: column.levels[best] for i in positions if i != best}
+        what = listed([f"{shown(text)!r}" for text in texts])
+        line = ", ".join(f"{toml_text(old)} = {toml_text(new)}" for old, new in recode.items())
+        message = (
+            f"{what} differ in case or blanks only, in {plural(rows, 'row')}; in release.toml: "
+            f"recode = {{ {line} }}."
+        )
+        share = rows / len(column)
+        found.append(
+            Finding("spellings", (name,), message, Strength.LIKELY, rows, share, {"recode": recode})
+        )
+    return found
+
+
+def toml_text(text: str) -> str:
+    """Return a text as TOML has it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _date_finding(

@@ -120,6 +120,8 @@ class ColumnProfile:
         Smallest and largest value of a column with an order, else ``None``.
     top
         The commonest levels with their counts.
+    labels
+        What these levels mean, as far as the file says it.
     """
 
     name: str
@@ -131,6 +133,7 @@ class ColumnProfile:
     low: Any
     high: Any
     top: tuple[tuple[Any, int], ...]
+    labels: Mapping[Any, str] = field(default_factory=dict)
 
     __repr__ = without_values
 
@@ -150,7 +153,11 @@ class ColumnProfile:
             "missing": dict(self.missing),
             "low": self.low,
             "high": self.high,
-            "top": [{"value": value, "rows": count} for value, count in self.top],
+            "top": [
+                {"value": value, "rows": count}
+                | ({"label": self.labels[value]} if value in self.labels else {})
+                for value, count in self.top
+            ],
         }
 
 
@@ -235,6 +242,17 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
         plain(column, used[0]) if ordered else None,
         plain(column, used[-1]) if ordered else None,
         tuple((plain(column, i), int(counts[i])) for i in top),
+        {
+            plain(column, i): label
+            for i in top
+            if (
+                label := column.value_labels.get(
+                    column.levels[i].item()
+                    if isinstance(column.levels[i], np.generic)
+                    else column.levels[i]
+                )
+            )
+        },
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.outputs.shown import Shown, legend
+from caveat.table.extras import load_extra
 
 __all__ = ["check_excel", "sheet_names", "write_workbook"]
 
@@ -22,14 +23,7 @@ ABOVE = 2  # rows above the table: its title, and one that is empty
 
 def check_excel() -> Any:
     """Return the package that writes workbooks; refuse if it is not there."""
-    try:
-        import xlsxwriter
-    except ImportError:
-        raise CaveatError(
-            "a workbook needs the package XlsxWriter, which is not installed",
-            do="run: pip install 'caveat[excel]'",
-        ) from None
-    return xlsxwriter
+    return load_extra("xlsxwriter", "XlsxWriter", "excel", "a workbook")
 
 
 def write_workbook(path: Path, tables: Sequence[Shown]) -> None:

@@ -29,8 +29,10 @@ from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.synthesis.public import assumed_public
 from caveat.table import Column, Table
+from caveat.table.dictionary import content_hash
 from caveat.table.identifying import CODES, Judgement
 from caveat.table.private import PrivateNumbers, share_alone
+from caveat.table.source import file_of, source_of
 from caveat.tree.guarded import structure_bound
 
 __all__ = [
@@ -160,10 +162,16 @@ def described_inputs(spec: ReleaseSpec, original: Table) -> dict[str, Any]:
 
 
 def described_file(path: Path, table: Table) -> dict[str, Any]:
-    """Return name, checksum and size of a data file."""
+    """Return name, checksum and size of a data file.
+
+    A table on a server has no bytes to be hashed: its checksum is that of what was read.
+    """
+    source = source_of(path)
+    on_server = source is not None and not source.is_file
+    place = source.place if source and on_server else file_of(path).name
     return {
-        "name": path.name,
-        "sha256": sha256_of(path),
+        "name": place if source is None or not source.part else f"{place}#{source.part}",
+        "sha256": content_hash(table.columns) if on_server else sha256_of(file_of(path)),
         "rows": table.n_rows,
         "columns": len(table.names),
     }

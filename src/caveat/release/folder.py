@@ -25,6 +25,7 @@ from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
 from caveat.table.partitions import PART, parts_of
+from caveat.table.source import file_of
 
 __all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
@@ -160,11 +161,11 @@ def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:
     """Refuse a folder with a file that the run reads, by whatever path it is named."""
     itself, here = status(target), [status(target / name) for name in _held(target)]
     for path in inputs:
-        whole = Path(path).resolve()  # a table in parts is a folder itself
+        whole = file_of(path).resolve()  # a table in parts is a folder itself
         inside = any(same_file(itself, folder) for folder in (whole, *whole.parents))
         if inside or any(same_file(found, path) for found in here):
             raise CaveatError(
-                f"the folder holds a file that this run reads: {Path(path).name}",
+                f"the folder holds a file that this run reads: {file_of(path).name}",
                 where=str(target),
                 do="choose another folder; --force never replaces an input",
             )

@@ -37,6 +37,7 @@ from caveat.release.content import (
     measures_used,
     software,
 )
+from caveat.release.data_dictionary import described_columns, write_dictionaries
 from caveat.release.earlier import TOGETHER, check_ledger, entered
 from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, read_original, synthesise
@@ -334,8 +335,7 @@ class Run:
         confidential = {} if self.files else self.write_tables()
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
-        # Threads may warn in any order.
-        content["remarks"] += sorted(warned - set(known))
+        content["remarks"] += sorted(warned - set(known))  # threads may warn in any order
         self._text("evidence.json", evidence.text_of(content))
         (self.draft / "release.toml").write_bytes(self.spec.text)
         confidential |= {"evidence.json": True, "release.toml": True}
@@ -346,16 +346,18 @@ class Run:
 
     def write_tables(self) -> dict[str, bool]:
         """Write the tables that were made here; return their names, none of them confidential."""
-        escape = self.spec.output.escape_formulas
-        confidential = {}
+        escape, kept = self.spec.output.escape_formulas, self.spec.text_form
+        confidential, title = {}, self.spec.release.title
         for copy, table in enumerate(self.material.releases, 1):
             for form in self.spec.output.formats:
                 name = f"synthetic-{copy}.{form}"
                 # A level that only the dictionary knows would tell that somebody has it.
-                write(table.compact(), self.draft / name, escape_formulas=escape)
+                write(table.compact(), self.draft / name, escape_formulas=escape, form=kept)
                 self.list_file(self.draft / name, name, copy, table)
                 confidential[name] = False
         tables = write_source(self.material.model, self.draft, escape_formulas=escape)
+        described = described_columns(self.material)
+        confidential |= write_dictionaries(described, self.draft, title, self.files)
         return confidential | dict.fromkeys(tables, False)
 
     def _text(self, name: str, text: str) -> None:

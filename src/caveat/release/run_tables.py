@@ -22,16 +22,20 @@ from caveat.release.content_tables import (
     described_plan_of_tables,
     described_tables,
 )
+from caveat.release.data_dictionary import described_tables_of, write_dictionaries
 from caveat.release.material_tables import TablesMaterial, synthesise_tables
 from caveat.release.run import Run, title_of
 from caveat.seeds import child_seed
 from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.table import write
+from caveat.spec.tables import forms_of
+from caveat.table.file_form import TextForm
 from caveat.table.files import check_target
 from caveat.table.identifying import Judgement, judge
 from caveat.table.linked import Linked
 from caveat.table.members import without_keys
+from caveat.table.several import write_several
+from caveat.table.source import file_of, name_of
 
 __all__ = ["TablesRun"]
 
@@ -156,10 +160,15 @@ class TablesRun(Run):
 
     def _files(self, name: str) -> list[str]:
         """Return the files of a table in the folder of a copy."""
-        file = next(Path(one.file) for one in self.spec.tables if one.name == name)
+        file = next(one.file_name for one in self.spec.tables if one.name == name)
         if "formats" not in self.spec.document.content.get("output", {}):
-            return [file.name]
-        return [f"{file.name.partition('.')[0]}.{form}" for form in self.spec.output.formats]
+            return [file]
+        return [f"{name_of(file)}.{form}" for form in self.spec.output.formats]
+
+    def _forms(self) -> dict[str, TextForm]:
+        """Return the forms of text files that are written as they came in."""
+        wanted = self.spec.output.as_read
+        return forms_of(self.spec.tables, self.spec.data.form) if wanted else {}
 
     def _prepare_folders(self) -> None:
         """Make the folders of the copies; refuse names of files before any work is done."""
@@ -182,13 +191,20 @@ class TablesRun(Run):
         """Write a folder for each copy, with files of the names that the original ones have."""
         confidential = {}
         for copy, linked in enumerate(self.tables.releases, 1):
-            for one in self.spec.tables:
-                table = linked.tables[one.name].compact()
-                for file in self._files(one.name):
-                    name = f"synthetic-{copy}/{file}"
-                    escape = self.spec.output.escape_formulas
-                    write(table, self.draft / name, escape_formulas=escape)
-                    self.list_file(self.draft / name, name, copy, table)
-                    self.files[-1]["table"] = one.name
-                    confidential[name] = False
+            folder = f"synthetic-{copy}"
+            tables = {one.name: linked.tables[one.name].compact() for one in self.spec.tables}
+            named = {file: tables[name] for name in tables for file in self._files(name)}
+            escape = self.spec.output.escape_formulas
+            written = write_several(
+                named, self.draft / folder, escape_formulas=escape, forms=self._forms()
+            )
+            for file in written:
+                confidential[f"{folder}/{file}"] = False
+            for name, table in tables.items():
+                for file in self._files(name):
+                    path = file_of(f"{folder}/{file}")
+                    self.list_file(self.draft / path, str(path), copy, table)
+                    self.files[-1]["table"] = name
+        variables, title = described_tables_of(self.tables), self.spec.release.title
+        confidential |= write_dictionaries(variables, self.draft, title, self.files)
         return confidential

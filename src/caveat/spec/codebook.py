@@ -18,7 +18,8 @@ from caveat.errors import CaveatError
 from caveat.spec.toml import toml_value
 from caveat.synthesis.grid import declared_grid
 from caveat.table import Column, ColumnSchema, Kind, Schema, Table, read
-from caveat.table.files import is_text, read_value_labels
+from caveat.table.files import read_value_labels
+from caveat.table.formats import is_text
 
 __all__ = [
     "Codebook",

@@ -83,6 +83,9 @@ COLUMN = Group(
         "label": Key(TEXT, "What the column is.", otherwise="that of the file"),
         "value_labels": Key(Named(TEXT, "values with what they mean"), "What the values mean.",
                             otherwise="those of the file"),
+        "recode": Key(Named(Plain(), "values with what they are read as"), "Values that are read "
+                      "as another: spellings that mean the same, as in { \"M\" = \"m\" }.",
+                      otherwise="none"),
     },
 )  # fmt: skip
 

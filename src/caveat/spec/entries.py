@@ -32,7 +32,7 @@ from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TAB
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
 from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
-from caveat.table.files import writable
+from caveat.table.formats import writable
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = [
@@ -341,6 +341,8 @@ OUTPUT = Group(
                        "of their files unless others are named.", ("csv",)),
         "reports": Key(Many(Choice(REPORTS, "report"), "reports"),
                        "Which reports are written.", REPORTS),
+        "as_read": Key(FLAG, "Whether text files are written in the form of the original: "
+                       "delimiter, decimal sign, encoding, thousands, dates.", False),
         "escape_formulas": Key(FLAG, "Whether text in CSV and TSV that a spreadsheet would compute "
                                "(= + - @ at its beginning) gets an apostrophe before it.", False),
     },

@@ -19,6 +19,7 @@ from caveat.spec.against_data import check_against
 from caveat.spec.analyses import MapSpec, UtilitySpec, check_tried, read_map, read_utility
 from caveat.spec.document import PARTS, Document
 from caveat.spec.limits import read_limits
+from caveat.spec.output import OutputSpec, read_output
 from caveat.spec.privacy import budget_of, check_promise, refuse_fits, with_budget
 from caveat.spec.release_rows import Rows, population_of, read_rows
 from caveat.spec.rules import columns_of
@@ -29,14 +30,17 @@ from caveat.spec.tables import (
     read_groups,
     read_linked,
     read_tables,
+    refuse_password,
     refuse_with_tables,
 )
 from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
 from caveat.table import Schema, Table, read
+from caveat.table.file_form import TextForm, form_of
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
+from caveat.table.source import seen_in
 
 __all__ = [
     "DataSpec", "Document", "MapSpec", "OutputSpec", "ReleasePart", "ReleaseSpec", "ScenarioSpec",
@@ -121,28 +125,6 @@ class DataSpec:
         """Delimiter, decimal sign and encoding, as far as they are given."""
         given = {"delimiter": self.delimiter, "decimal": self.decimal, "encoding": self.encoding}
         return {key: value for key, value in given.items() if value}
-
-
-@dataclass(frozen=True)
-class OutputSpec:
-    """The ``[output]`` part: what is written.
-
-    Parameters
-    ----------
-    folder
-        The folder of the release.
-    formats
-        File formats of the synthetic tables: extensions without the dot.
-    reports
-        Which reports are written.
-    escape_formulas
-        Whether text that a spreadsheet would compute gets an apostrophe before it.
-    """
-
-    folder: Path
-    formats: tuple[str, ...] = ("csv",)
-    reports: tuple[str, ...] = ("internal", "external")
-    escape_formulas: bool = False
 
 
 @dataclass(frozen=True)
@@ -245,7 +227,7 @@ class ReleaseSpec:
             scenarios=scenarios,
             utility=utility,
             map=found_map,
-            output=_output(document),
+            output=read_output(document),
             document=document,
             tables=tables,
         )
@@ -289,6 +271,14 @@ class ReleaseSpec:
     def read_linked(self) -> Linked:
         """Read the confidential tables of ``[tables]``, checked: every child has its parent."""
         return read_linked(self.document, self.tables, self.data.form)
+
+    @property
+    def text_form(self) -> TextForm | None:
+        """The form of the text files that are written; None for the usual one."""
+        if not self.output.as_read:
+            return None
+        with self.document.at("output", "as_read"):
+            return form_of(self.data.path, self.schema, **self.data.form)
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -371,18 +361,11 @@ def _data(document: Document) -> DataSpec | None:
     if "path" not in given:
         return None
     name, folder = given.pop("path"), document.path.parent
-    synthetic = tuple(folder / other for other in given.pop("synthetic", ()))
-    return DataSpec(folder / name, name, synthetic=synthetic, **given)
+    refuse_password(document, ("data", "path"), name)
+    synthetic = tuple(seen_in(folder, other) for other in given.pop("synthetic", ()))
+    return DataSpec(seen_in(folder, name), name, synthetic=synthetic, **given)
 
 
 def _several(document: Document, tables: Sequence[TableSpec]) -> DataSpec:
     """Return the ``[data]`` part where ``[tables]`` names the files."""
     return DataSpec(tables[0].path, tables[0].file, **document.content.get("data", {}))
-
-
-def _output(document: Document) -> OutputSpec:
-    given = dict(document.content.get("output", {}))
-    folder = document.path.parent / given.pop("folder", "release")
-    escape = given.pop("escape_formulas", False)
-    lists = {key: tuple(dict.fromkeys(names)) for key, names in given.items()}
-    return OutputSpec(folder, **lists, escape_formulas=escape)

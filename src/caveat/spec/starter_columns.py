@@ -29,7 +29,7 @@ def column_blocks(
     possible = {name for f in profile.findings if f.code == "few-numbers" for name in f.columns}
     declared: dict[str, list[Finding]] = {}
     for f in profile.findings:
-        if f.columns and set(f.suggestion) & {"missing", "kind", "formats"}:
+        if f.columns and set(f.suggestion) & {"missing", "kind", "formats", "recode"}:
             declared.setdefault(f.columns[0], []).append(f)
     for column in profile.columns:
         domain, found = domains.get(column.name), declared.get(column.name, [])
@@ -100,6 +100,11 @@ def _properties(
             yield comment("Dates: which comes first, the day or the month?")
             yield comment('kind = "date"')
             yield from (comment(f"format = {toml_value(form)}") for form in f.suggestion["formats"])
+    recode = {old: new for f in found for old, new in f.suggestion.get("recode", {}).items()}
+    if recode:
+        yield comment("Spellings that differ in case or blanks only: one level?")
+        line = ", ".join(f"{toml_value(old)} = {toml_value(new)}" for old, new in recode.items())
+        yield comment(f"recode = {{ {line} }}")
     if may_be_codes:
         yield comment("Few different whole numbers: names of groups?")
         yield comment('kind = "category"')

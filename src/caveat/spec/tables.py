@@ -10,15 +10,20 @@ from typing import Any
 from caveat.errors import CaveatError, hint
 from caveat.spec.document import Document
 from caveat.table import Schema, read
+from caveat.table.file_form import TextForm, form_of
+from caveat.table.formats import is_text
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked
+from caveat.table.source import hide_password, name_of, seen_in, source_of
 
 __all__ = [
     "TableSpec",
+    "forms_of",
     "margin_files",
     "read_groups",
     "read_linked",
     "read_tables",
+    "refuse_password",
     "refuse_with_tables",
 ]
 
@@ -53,6 +58,17 @@ class TableSpec:
     order: str = ""
     lookup: bool = False
     schema: Schema = field(default_factory=Schema)
+
+    @property
+    def file_name(self) -> str:
+        """What its file is called in a release; a sheet or table is named behind its file."""
+        source = source_of(self.file)
+        if source is None:
+            return Path(self.file).name
+        if not source.is_file:  # nothing is written to the server
+            return f"{name_of(self.file)}.csv"
+        part = name_of(self.file) if source.is_query else source.part
+        return f"{Path(source.place).name}{'#' if part else ''}{part}"
 
 
 def read_groups(document: Document) -> Groups | None:
@@ -93,7 +109,7 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
     files: dict[str, str] = {}
     for name, given in content.get("tables", {}).items():
         entry = ("tables", name)
-        file = Path(given["file"]).name
+        file = TableSpec(name, Path(), given["file"]).file_name
         if file in files.values():
             document.fail(
                 (*entry, "file"), f"tables.{name}.file: two files are called so", "rename one"
@@ -109,9 +125,29 @@ def read_tables(document: Document) -> tuple[TableSpec, ...]:
         with document.at(*entry, "columns"):
             schema = Schema.from_mapping({**content.get("columns", {}), **given.get("columns", {})})
         rest = {k: v for k, v in given.items() if k not in ("file", "columns")}
-        path = document.path.parent / given["file"]
+        path = seen_in(document.path.parent, given["file"])
+        refuse_password(document, (*entry, "file"), given["file"])
         found.append(TableSpec(name, path, given["file"], schema=schema, **rest))
     return tuple(found)
+
+
+def forms_of(tables: tuple[TableSpec, ...], form: Mapping[str, str]) -> dict[str, TextForm]:
+    """Return the forms of the tables that are text, by the name of the file in a release."""
+    return {
+        table.file_name: form_of(table.path, table.schema, **form)
+        for table in tables
+        if is_text(table.path)
+    }
+
+
+def refuse_password(document: Document, entry: tuple[str, ...], name: str) -> None:
+    """Refuse an address with a password: a specification goes into every release."""
+    if hide_password(name) != name:
+        document.fail(
+            entry,
+            f"{'.'.join(entry)}: the address holds a password",
+            "take it out; it is found in PGPASSWORD or ~/.pgpass",
+        )
 
 
 def refuse_with_tables(document: Document) -> None:

@@ -23,7 +23,9 @@ from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, 
 from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
 from caveat.spec.lines import Entry
+from caveat.spec.tables import refuse_password
 from caveat.table import read
+from caveat.table.source import seen_in
 
 __all__ = ["METHODS", "TablesSpec"]
 
@@ -179,7 +181,8 @@ class TablesSpec:
                 "what is published already is only protected by hiding cells",
                 'drop it, or use method = "suppress"',
             )
-        path = folder / content["data"]["path"]
+        path = seen_in(folder, content["data"]["path"])
+        refuse_password(document, ("data", "path"), content["data"]["path"])
         return cls(path, tuple(layouts), parents, rules, options, published, tuple(files), document)
 
     @property

@@ -28,7 +28,14 @@ from caveat.table.frames import as_series, encode_arrow_dictionary, refuse_bad_n
 from caveat.table.partitions import UNFINISHED, check_parts, parts_of
 from caveat.table.table import Table
 
-__all__ = ["prepare_columnar", "read_columnar", "write_parquet_blocks", "write_part"]
+__all__ = [
+    "arrow_of",
+    "encode_texts",
+    "prepare_columnar",
+    "read_columnar",
+    "write_parquet_blocks",
+    "write_part",
+]
 
 USUAL = ("int64", "double", "bool", "date32[day]", "null")
 
@@ -195,7 +202,7 @@ def _read_column(source: _Source, position: int) -> Column:
     if pa.types.is_dictionary(dtype):
         column = _encode_dictionary(array, field)
     elif pa.types.is_dictionary(array.type):
-        column = _encode_text(array, name)
+        column = encode_texts(array, name)
     else:
         series = as_series(array, name).rechunk()
         del array  # otherwise the chunks would be held beside their copy
@@ -211,14 +218,14 @@ def _encode_dictionary(array: pa.ChunkedArray, field: pa.Field) -> Column:
     # its Categorical is that of appearance.
     enum = any(key.startswith(b"_PL_ENUM") for key in field.metadata or {})
     if any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or {}) and len(array):
-        return replace(_encode_text(array, field.name), kind=Kind.CATEGORY)
+        return replace(encode_texts(array, field.name), kind=Kind.CATEGORY)
     kind = Kind.ORDERED if field.type.ordered and not enum else Kind.CATEGORY
     if not len(array):
         return Column(np.zeros(0, np.uint8), np.array([], dtype=object), kind)
     return replace(encode_arrow_dictionary(array, field.name), kind=kind, storage="")
 
 
-def _encode_text(array: pa.ChunkedArray, name: str) -> Column:
+def encode_texts(array: pa.ChunkedArray, name: str) -> Column:
     """Encode text that was read as a dictionary in the order of appearance, chunk by chunk."""
     dictionaries = [as_series(pa.chunked_array([c.dictionary]), name) for c in array.chunks]
     words = pl.concat(dictionaries) if dictionaries else pl.Series(dtype=pl.String)
@@ -246,7 +253,7 @@ def prepare_columnar(table: Table, suffix: str) -> Callable[[Path], None]:
 
 def _write(table: Table, suffix: str, path: Path) -> None:
     table = replace(table, columns={name: _released(table[name]) for name in table})
-    arrays = [_arrow(column) for column in table.columns.values()]
+    arrays = [arrow_of(column) for column in table.columns.values()]
     whole = pa.table(arrays, names=list(table)).replace_schema_metadata({KEY: notes_of(table)})
     if suffix == ".parquet":
         pq.write_table(whole, path, compression="zstd", write_page_checksum=True)
@@ -268,7 +275,7 @@ def write_parquet_blocks(blocks: Iterable[Table], path: Path) -> None:
     writer = None
     try:
         for table in blocks:
-            arrays = [_arrow(column) for column in table.columns.values()]
+            arrays = [arrow_of(column) for column in table.columns.values()]
             part = pa.table(arrays, names=list(table))
             if writer is None:
                 writer = pq.ParquetWriter(path, part.schema, compression="zstd")
@@ -283,7 +290,7 @@ def write_part(table: Table, path: Path) -> None:
 
     Categories are plain text: a list of levels would differ from part to part.
     """
-    arrays = [_arrow(column) for column in table.compact().columns.values()]
+    arrays = [arrow_of(column) for column in table.compact().columns.values()]
     plain = [a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for a in arrays]
     made = path.with_name(f"{UNFINISHED}{token_hex(6)}")
     with unwritable(path):
@@ -298,7 +305,7 @@ def _released(column: Column) -> Column:
     )
 
 
-def _arrow(column: Column) -> pa.Array:
+def arrow_of(column: Column) -> pa.Array:
     """Return the cells as others read them: codes that the type cannot hold are empty cells."""
     dtype = column.levels.dtype
     codes = [m.code for m in column.missing if fits(m.code, dtype)]

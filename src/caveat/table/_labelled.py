@@ -26,6 +26,7 @@ __all__ = [
     "EPOCHS",
     "as_times",
     "kind_of_format",
+    "measure_of",
     "program_of",
     "read_labelled",
     "read_value_labels",
@@ -134,11 +135,30 @@ def _encode(cells: pa.Table, position: int, name: str, meta: Any, program: str) 
         numbers, tags = _numbers_and_tags(cells, position)
         kind = kind_of_format(form, program)
         column = _numbers(numbers, tags, name, labels, ranges, kind, program)
-        if column.kind in (Kind.INTEGER, Kind.NUMERIC) and _all_labelled(column):
-            ordinal = meta.variable_measure.get(name) == "ordinal"
-            column = replace(column, kind=Kind.ORDERED if ordinal else Kind.CATEGORY)
+        measure = meta.variable_measure.get(name) if program == "spss" else None
+        if column.kind in (Kind.INTEGER, Kind.NUMERIC):
+            # What SPSS calls nominal names groups; what has a label throughout does too.
+            if measure == "ordinal":
+                column = replace(column, kind=Kind.ORDERED)
+            elif measure == "nominal" or _all_labelled(column):
+                column = replace(column, kind=Kind.CATEGORY)
     label = meta.column_names_to_labels.get(name) or ""
-    return replace(column, label=label, storage=f"{program}:{form}")
+    told = _measure(meta, name, column) if program == "spss" else ""
+    return replace(column, label=label, storage=f"{program}:{form}{told}")
+
+
+def measure_of(column: Column) -> str:
+    """Return the measurement level of a kind, as SPSS calls it."""
+    if column.kind is Kind.ORDERED:
+        return "ordinal"
+    return "scale" if column.kind.is_number else "nominal"
+
+
+def _measure(meta: Any, name: str, column: Column) -> str:
+    """Return the measurement level behind the format, where the kind does not say it."""
+    told = meta.variable_measure.get(name)
+    known = told in ("nominal", "ordinal", "scale") and told != measure_of(column)
+    return f"|{told}" if known else ""
 
 
 def _all_labelled(column: Column) -> bool:

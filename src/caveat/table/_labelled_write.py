@@ -16,7 +16,7 @@ import pyreadstat
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.table._labelled import EPOCHS, as_times, kind_of_format, program_of
+from caveat.table._labelled import EPOCHS, as_times, kind_of_format, measure_of, program_of
 from caveat.table.column import NA_TOKENS, Column, Kind
 from caveat.table.encode import EXACT_INTEGER
 from caveat.table.table import Table
@@ -47,7 +47,6 @@ class _Variable:
     value_labels: dict[Any, str] = field(default_factory=dict)
     missing: list[Any] = field(default_factory=list)
     form: str = ""
-    measure: str = "scale"
 
 
 def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
@@ -72,7 +71,7 @@ def prepare_labelled(table: Table, suffix: str) -> Callable[[Path], None]:
                 _forget_time(path, rb"<timestamp>\x11(.{17})</timestamp>", b"01 Jan 2000 00:00")
                 _check_end(path)
                 return
-            measures = {name: v.measure for name, v in variables.items()}
+            measures = {name: _measure(table[name]) for name in variables}
             pyreadstat.write_sav(
                 frame,
                 path,
@@ -181,7 +180,7 @@ def _text_variable(column: Column, name: str, program: str) -> _Variable:
         what = "more than three missing codes of text, or longer ones than 8 bytes"
         raise _refuse(program, name, what, "join or shorten them")
     cells = pl.Series(entries, dtype=pl.String).gather(column.codes)
-    return _Variable(cells, column.label, labels, declared, measure="nominal")
+    return _Variable(cells, column.label, labels, declared)
 
 
 def _refuse_texts(texts: Sequence[str], name: str, program: str) -> None:
@@ -254,7 +253,6 @@ def _numeric_variable(
         {v if isinstance(v, str) else _whole(v): text for v, text in labels.items()},
         declared,
         _form(column, program),
-        {Kind.ORDERED: "ordinal"}.get(column.kind, "scale" if column.kind.is_number else "nominal"),
     )
 
 
@@ -307,9 +305,15 @@ def _cells(entries: list[Any], column: Column, program: str) -> pl.Series:
     return pl.Series(entries, dtype=dtype).gather(column.codes)
 
 
+def _measure(column: Column) -> str:
+    """Return the measurement level: the one the column came with, or that of its kind."""
+    kept = column.storage.partition("|")[2] if column.storage.startswith("spss:") else ""
+    return kept if kept in ("nominal", "ordinal", "scale") else measure_of(column)
+
+
 def _form(column: Column, program: str) -> str:
     """Return the display format: the one the column came with, or one that shows its kind."""
-    owner, _, form = column.storage.partition(":")
+    owner, _, form = column.storage.partition("|")[0].partition(":")
     time = column.kind if column.levels.dtype.kind == "M" else None
     if owner == program and form and kind_of_format(form, program) == time and form[0] != "A":
         return form

@@ -20,9 +20,10 @@ import numpy as np
 from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.decode import decode
+from caveat.table.dictionary import plain
 from caveat.table.table import Table
 
-__all__ = ["KEY", "Note", "fits", "notes_of", "read_notes", "restore"]
+__all__ = ["KEY", "Note", "fits", "notes_of", "plain_codes", "read_notes", "restore"]
 
 KEY = b"caveat"
 VERSION = 1
@@ -35,7 +36,10 @@ TYPES = {
     Kind.DATE: "M",
     Kind.DATETIME: "M",
 }
-TEXT_FORMS = r"text:(decimals=\d{1,3}|point|lower|upper|title|%Y-%m-%d[T ]%H:%M(:%S(\.\d)?)?)"
+TEXT_FORMS = (
+    r"text:((decimals=\d{1,3}|point)?(;[.,'\u0020\u00a0\u202f]?[.,])?|lower|upper|title"
+    r"|%Y-%m-%d[T ]%H:%M(:%S(\.\d)?)?|(%d[./]%m|%m/%d)[./]%Y( %H:%M(:%S)?)?)"
+)
 Note = Mapping[str, Any]
 
 
@@ -51,6 +55,14 @@ def fits(code: Any, dtype: np.dtype[Any]) -> bool:
         info = np.iinfo(dtype)
         return bool(info.min <= int(code) <= info.max)
     return False
+
+
+def plain_codes(column: Column) -> list[Any]:
+    """Return what stands in missing cells; None where the type of the others has no room for it."""
+    return [
+        plain(m.code) if fits(m.code, column.levels.dtype) and m.code == m.code else None
+        for m in column.missing
+    ]
 
 
 def notes_of(table: Table) -> bytes:

@@ -14,6 +14,7 @@ import polars as pl
 
 from caveat.errors import CaveatError
 from caveat.table._expand import unpack
+from caveat.table._local import read_local
 from caveat.table._scan import Fault, Scan, scan
 from caveat.table._text_types import Parsing, declared, quotes_speak_in, shape_of
 from caveat.table.column import NA_TOKENS, Column, Kind, Missing
@@ -22,7 +23,7 @@ from caveat.table.frames import refuse_bad_names
 from caveat.table.schema import Schema
 from caveat.table.table import Table
 
-__all__ = ["compression_of", "parse_times", "read_text"]
+__all__ = ["compression_of", "delimiter_of", "parse_times", "read_text"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 1 << 16
@@ -68,7 +69,12 @@ def read_text(
         some = dict(list(plans.items())[first : first + step])
         series = _parse(path, data, start, names, some, delimiter, decimal, found)
         for name, plan in some.items():
-            encoded[name] = keep(name, _encode_column(series.pop(name), plan, name, decimal))
+            column = _encode_column(series.pop(name), plan, name, decimal)
+            if plan.local:
+                entry = schema.columns.get(name)
+                separator = delimiter if not plan.said_text or delimiter in ",." else ""
+                column = read_local(column, decimal, entry.kind if entry else None, separator)
+            encoded[name] = keep(name, column)
     return Table(encoded).select(wanted)
 
 
@@ -163,6 +169,11 @@ def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
         where=str(path),
         do="name its encoding, such as cp1252, latin-1 or utf-16",
     )
+
+
+def delimiter_of(path: Path, decimal: str, encoding: str) -> str:
+    """Return the delimiter of a file."""
+    return _sniff(_bytes_of(path, encoding), decimal)
 
 
 def _sniff(data: bytes, decimal: str) -> str:

@@ -28,13 +28,18 @@ QUOTED_SHARE = 0.95
 
 @dataclass(frozen=True)
 class Parsing:
-    """How a column is parsed: its kind, the parser's type and how it is written back."""
+    """How a column is parsed: its kind, the parser's type and how it is written back.
+
+    Text may be numbers or dates in a local form, unless it was declared to be text.
+    """
 
     kind: Kind
     dtype: Any = pl.String
     storage: str = ""
     empty_is_missing: bool = False
     infinite_row: int = 0
+    local: bool = False
+    said_text: bool = False
 
 
 def quotes_speak_in(found: Scan) -> bool:
@@ -49,7 +54,9 @@ def shape_of(found: Scan, c: int, data: bytes, quotes_speak: bool) -> Parsing:
     filled = int(looks.sum() - looks[Look.EMPTY])
     numbers = int(looks[[Look.INTEGER, Look.BIG_INTEGER, Look.DECIMAL]].sum())
     said_text = quotes_speak and found.quoted[c] >= QUOTED_SHARE * filled
-    text = Parsing(Kind.CATEGORY, empty_is_missing=not quotes_speak)
+    text = Parsing(
+        Kind.CATEGORY, empty_is_missing=not quotes_speak, local=True, said_text=bool(said_text)
+    )
     if not filled:
         return text
     if looks[Look.TRUTH] == filled:

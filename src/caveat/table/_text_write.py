@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from caveat.errors import CaveatError
+from caveat.table._local import LOCAL_DATES, NumberForm, number_form
 from caveat.table._scan import Look, look_of
 from caveat.table._text import compression_of, parse_times
 from caveat.table.column import Column, Kind
+from caveat.table.file_form import TextForm
 from caveat.table.table import Table
 
 __all__ = ["write_text"]
@@ -30,7 +34,7 @@ _SIGNED_NUMBER = re.compile(r"[+-]([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9
 
 
 def write_text(
-    blocks: Iterable[Table], path: Path, delimiter: str, *, escape_formulas: bool = False
+    blocks: Iterable[Table], path: Path, form: TextForm, *, escape_formulas: bool = False
 ) -> Counter[str]:
     """Write the blocks of a table as delimited text; the last extension may ask for compression.
 
@@ -43,19 +47,29 @@ def write_text(
         for number, table in enumerate(blocks):
             if number == 0:
                 computed.update(name for name in table if _is_formula(name))
-                names = [_quoted_if_needed(name, delimiter) for name in table]
+                names = [_quoted_if_needed(name, form.delimiter) for name in table]
                 if escape_formulas:
                     names = _escaped(names, np.array([name in computed for name in table]))
-                stream.write(f"{delimiter.join(names)}\n".encode())
-            computed += _write_rows(table, stream, delimiter, escape_formulas)
+                stream.write(_encoded(f"{form.delimiter.join(names)}\n", form))
+            computed += _write_rows(table, stream, form, escape_formulas)
     return Counter() if escape_formulas else computed
 
 
-def _write_rows(table: Table, stream: Any, delimiter: str, escape: bool) -> Counter[str]:
+def _encoded(text: str, form: TextForm) -> bytes:
+    try:
+        return text.encode(form.encoding)
+    except UnicodeEncodeError:
+        raise CaveatError(
+            f"the encoding {form.encoding} lacks a letter of the table",
+            do="leave --as-read (as_read) out: UTF-8 has all letters",
+        ) from None
+
+
+def _write_rows(table: Table, stream: Any, form: TextForm, escape: bool) -> Counter[str]:
     fields: dict[str, pl.Series] = {}
     computed: Counter[str] = Counter()
     for name in table:
-        texts, formulas = _fields(table[name], delimiter), _formulas(table[name])
+        texts, formulas = _fields(table[name], name, form), _formulas(table[name])
         if formulas.any():
             computed[name] = int(formulas[table[name].codes].sum())
             texts = _escaped(texts, formulas) if escape else texts
@@ -68,7 +82,11 @@ def _write_rows(table: Table, stream: Any, delimiter: str, escape: bool) -> Coun
                 for i, (name, field) in enumerate(fields.items())
             ]
         )
-        frame.write_csv(stream, include_header=False, separator=delimiter, quote_style="never")
+        plain = form.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+        target = stream if plain else BytesIO()
+        frame.write_csv(target, include_header=False, separator=form.delimiter, quote_style="never")
+        if not plain:
+            stream.write(_encoded(target.getvalue().decode(), form))
     return computed
 
 
@@ -97,9 +115,10 @@ def _escaped(fields: list[str], formulas: NDArray[np.bool_]) -> list[str]:
     return fields
 
 
-def _fields(column: Column, delimiter: str) -> list[str]:
+def _fields(column: Column, name: str, form: TextForm) -> list[str]:
     """Return the text of every level and of every way to be missing."""
-    levels = _level_texts(column, delimiter)
+    delimiter = form.delimiter
+    levels = _level_texts(column, name, form)
     text = column.levels.dtype == object
     for missing in column.missing:
         code = missing.code
@@ -108,24 +127,52 @@ def _fields(column: Column, delimiter: str) -> list[str]:
         elif code == "":
             levels.append('""')
         elif text:
-            levels.append(_text(str(code), delimiter))
+            levels.append(_text(str(code), form))
         else:
-            levels.append(_quoted_if_needed(str(code), delimiter))
+            number = str(code) if isinstance(code, str) else str(code).replace(".", form.decimal)
+            levels.append(_quoted_if_needed(number, delimiter))
     return levels
 
 
-def _level_texts(column: Column, delimiter: str) -> list[str]:
+def _level_texts(column: Column, name: str, form: TextForm) -> list[str]:
     style = column.storage.removeprefix("text:") if column.storage.startswith("text:") else ""
     kind = column.levels.dtype.kind
     if kind == "M":
-        return _time_texts(column, style)
+        local = form.dates.get(name, style if style in LOCAL_DATES else "")
+        if form.as_read and local:
+            return _local_times(column, local, form)
+        return _time_texts(column, "" if style in LOCAL_DATES else style)
     if kind == "b":
         return [_truth(value, style) for value in column.levels.tolist()]
-    if kind in "iu" and not style:
-        return [str(value) for value in column.levels.tolist()]
     if kind in "iuf":
-        return _number_texts(column.levels, style)
-    return [_text(str(value), delimiter) for value in column.levels.tolist()]
+        came = number_form(column.storage)
+        style = style.partition(";")[0]
+        whole = kind in "iu" and not style
+        texts = (
+            list(map(str, column.levels.tolist())) if whole else _number_texts(column.levels, style)
+        )
+        return _local_numbers(texts, came, form)
+    return [_text(str(value), form) for value in column.levels.tolist()]
+
+
+def _local_numbers(texts: list[str], local: NumberForm | None, form: TextForm) -> list[str]:
+    """Return numbers with the signs of the file, or with those that the column came with."""
+    if form.as_read and local is not None:
+        texts = [local.written(text) for text in texts]
+    elif form.decimal != ".":
+        texts = [text.replace(".", form.decimal) for text in texts]
+    return [_quoted_if_needed(text, form.delimiter) for text in texts]
+
+
+def _local_times(column: Column, style: str, form: TextForm) -> list[str]:
+    """Return dates as they came, where that loses nothing."""
+    series = pl.Series(column.levels)
+    series = series.cast(pl.Date) if column.kind is Kind.DATE else series
+    texts = series.dt.to_string(style)
+    again = texts.str.to_datetime(style, strict=False) if column.kind is Kind.DATETIME else None
+    if again is not None and not again.cast(series.dtype).equals(series):
+        return _time_texts(column, "")
+    return [_quoted_if_needed(text, form.delimiter) for text in texts]
 
 
 def _truth(value: bool, style: str) -> str:
@@ -159,10 +206,11 @@ def _time_texts(column: Column, style: str) -> list[str]:
     return series.dt.to_string("%Y-%m-%dT%H:%M:%S%.f").to_list()
 
 
-def _text(value: str, delimiter: str) -> str:
-    if value == "" or look_of(value) in NOT_TEXT or value != value.strip():
+def _text(value: str, form: TextForm) -> str:
+    looked = value if form.decimal == "." else value.replace(form.decimal, ".")
+    if value == "" or look_of(looked) in NOT_TEXT or value != value.strip():
         return _quoted(value)
-    return _quoted_if_needed(value, delimiter)
+    return _quoted_if_needed(value, form.delimiter)
 
 
 def _quoted_if_needed(value: str, delimiter: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table.drafts import file_draft
+from caveat.table.source import Source, file_of, shown, source_of
 
 __all__ = [
     "atomic_output",
@@ -55,7 +56,7 @@ def same_file(one: os.stat_result | None, other: Name) -> bool:
     if one is None:
         return False
     with suppress(OSError, ValueError):  # who reads it will say that it is not there
-        return os.path.samestat(one, Path(other).stat())
+        return os.path.samestat(one, file_of(other).stat())
     return False
 
 
@@ -76,7 +77,11 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
     Path
         The target itself where a link leads to it.
     """
-    path, inputs = Path(path), list(inputs)
+    inputs = list(inputs)
+    source = source_of(path)
+    if source is not None and source.is_database and (source.part or not source.is_file):
+        return _check_table(source, path, inputs)
+    path = file_of(path)
     where = str(path)
     found = status(path)
     target = _behind(path, found)
@@ -100,6 +105,25 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
             "the output exists already", where=where, do="choose another name or use --force"
         )
     return target
+
+
+def _check_table(source: Source, path: Name, inputs: Iterable[Name | None]) -> Path:
+    """Refuse a table of a database that is read, or whose file cannot be written."""
+    for other in inputs:
+        read = None if other is None else source_of(other)
+        if read is None or read.part != source.part:
+            continue
+        if read == source or (source.is_file and same_file(status(source.place), read.place)):
+            raise CaveatError(
+                "the output is a table that this command reads",
+                where=shown(path),
+                do="choose another name; --force never replaces an input",
+            )
+    if source.is_file:
+        file = Path(source.place)
+        _check_sort(status(file), source.place)
+        check_folder(file.parent)
+    return Path(path)
 
 
 def check_outputs(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.table.column import Codes, Column, Kind, Missing
 
-__all__ = ["column_of", "dictionary_state", "plain"]
+__all__ = ["column_of", "content_hash", "dictionary_state", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -33,6 +35,25 @@ def dictionary_state(column: Column) -> dict[str, Any]:
         "value_labels": [[plain(v), label] for v, label in column.value_labels.items()],
         "storage": column.storage,
     }
+
+
+def content_hash(columns: Mapping[str, Column]) -> str:
+    """Return the SHA-256 of columns: names, kinds, values and their order, labels aside.
+
+    Examples
+    --------
+    >>> one = Column(np.array([0, 1]), np.array([4, 5]), Kind.INTEGER)
+    >>> content_hash({"x": one}) == content_hash({"x": one.take([1, 0])})
+    False
+    """
+    whole = hashlib.sha256()
+    for name, column in columns.items():
+        column = column.compact()
+        told = (name, str(column.kind), [str(v) for v in column.levels.tolist()],
+                [str(m.code) for m in column.missing], len(column))  # fmt: skip
+        whole.update(json.dumps(told).encode())
+        whole.update(column.codes.astype("<u4").tobytes())
+    return whole.hexdigest()
 
 
 def column_of(codes: Codes, levels: NDArray[Any], state: Mapping[str, Any]) -> Column:

@@ -7,27 +7,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import NamedTuple, cast
+from typing import cast
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output
 from caveat.table.code_files import CodeFiles
 from caveat.table.column import Column
+from caveat.table.file_form import TextForm
+from caveat.table.formats import DATABASE, FORMATS, has_labels, readable, suffix_of, writable
 from caveat.table.input_checks import check_input, check_signs, in_file, unreadable
 from caveat.table.schema import Schema
+from caveat.table.source import Source, file_of, source_of, without_password
 from caveat.table.table import Table, concat
 
 __all__ = [
-    "FORMATS",
-    "Format",
     "check_target",
-    "has_labels",
-    "is_text",
     "read",
     "read_into",
     "read_value_labels",
-    "readable",
-    "writable",
     "write",
     "write_blocks",
 ]
@@ -37,62 +34,6 @@ ROWS_IN_MEMORY = 2_000_000  # tables in blocks up to this size are put together 
 TOGETHER = 4  # columns of a text file that are parsed in one go where codes are kept in files
 
 Keep = Callable[[str, Column], Column]
-
-TEXT = (".csv", ".tsv", ".txt")
-PACKED = tuple(f"{suffix}{packed}" for suffix in TEXT for packed in (".gz", ".zst"))
-
-
-class Format(NamedTuple):
-    """A format beside delimited text, by the places of its functions: large libraries wait.
-
-    Attributes
-    ----------
-    read
-        Takes the path, the extension and the columns that are asked for (None for all), and
-        returns a Table.
-    prepare
-        Takes a table and the extension, refuses what the format cannot hold, and returns what
-        writes it to a path; empty if the format is only read.
-    labels
-        Takes the path and the extension, and returns labels and missing codes of the header; empty
-        if the format has none.
-    by_column
-        Whether `read` takes one more: what is done with the name and the content of each column as
-        soon as it is there, before the next one is read.
-    """
-
-    read: str
-    prepare: str = ""
-    labels: str = ""
-    by_column: bool = False
-
-
-_COLUMNAR = Format(
-    "caveat.table._columnar:read_columnar",
-    "caveat.table._columnar:prepare_columnar",
-    by_column=True,
-)
-_LABELLED = Format(
-    "caveat.table._labelled:read_labelled",
-    "caveat.table._labelled_write:prepare_labelled",
-    "caveat.table._labelled:read_value_labels",
-)
-FORMATS = {
-    **dict.fromkeys((".parquet", ".feather", ".arrow"), _COLUMNAR),
-    **dict.fromkeys((".sav", ".zsav", ".dta"), _LABELLED),
-    **dict.fromkeys((".sas7bdat", ".xpt"), _LABELLED._replace(prepare="")),
-}
-"""The formats beside delimited text, by extension."""
-
-
-def readable() -> tuple[str, ...]:
-    """Return the extensions of files that can be read."""
-    return (*TEXT, *PACKED, *FORMATS)
-
-
-def writable() -> tuple[str, ...]:
-    """Return the extensions of files that can be written."""
-    return (*TEXT, *PACKED, *(suffix for suffix, how in FORMATS.items() if how.prepare))
 
 
 def read(
@@ -110,8 +51,10 @@ def read(
     Parameters
     ----------
     path
-        A CSV, TSV, Parquet, Feather, SPSS, Stata or SAS file, or a folder of Parquet files: the
-        parts of one table, in the order of their names.
+        A CSV, TSV, Parquet, Feather, SPSS, Stata or SAS file; a folder of Parquet files, the
+        parts of one table in the order of their names; a sheet of a workbook
+        (``survey.xlsx#2025``); a table of a database, or a query (``survey.duckdb#persons``,
+        ``postgresql://host/survey#persons``).
     schema
         What is known about the columns; it overrides what is inferred.
     delimiter
@@ -174,9 +117,11 @@ def _read(
     columns: Sequence[str] | None,
     partial: bool,
 ) -> Table:
-    path = Path(path)
-    check_input(path)
-    suffix = _suffix_of(path)
+    path = without_password(path)
+    source = source_of(path)
+    if source is None or source.is_file:
+        check_input(file_of(path))
+    suffix = suffix_of(path, readable())
     check_signs(delimiter, decimal)
     schema = given or Schema()
 
@@ -203,17 +148,6 @@ def _read(
     return work.table(table.columns, table.backend)
 
 
-def is_text(path: str | Path) -> bool:
-    """Whether a file is delimited text, whose cells have no types of their own."""
-    return _suffix_of(Path(path)) not in FORMATS
-
-
-def has_labels(path: str | Path) -> bool:
-    """Whether a file is of a format that has value labels."""
-    suffix = _suffix_of(Path(path))
-    return suffix in FORMATS and bool(FORMATS[suffix].labels)
-
-
 def read_value_labels(
     path: str | Path,
 ) -> list[tuple[str, dict[str, str], dict[str, str]]] | None:
@@ -224,7 +158,7 @@ def read_value_labels(
     """
     path = Path(path)
     check_input(path)
-    suffix = _suffix_of(path)
+    suffix = suffix_of(path, readable())
     if not has_labels(path):
         return None
     try:
@@ -244,9 +178,10 @@ def _read_by_format(
     keep: Keep,
     together: int | None,
 ) -> Table:
-    if suffix in FORMATS:
-        found, given = resolve_name(FORMATS[suffix].read), (path, suffix, columns)
-        if FORMATS[suffix].by_column:
+    if suffix in FORMATS or source_of(path) is not None:
+        form = FORMATS.get(suffix, DATABASE)
+        found, given = resolve_name(form.read), (path, suffix, columns)
+        if form.by_column:
             return cast(Table, found(*given, keep))
         table = cast(Table, found(*given))
         return table.with_columns({name: keep(name, table[name]) for name in table})
@@ -265,7 +200,12 @@ def _read_by_format(
 
 
 def write(
-    table: Table, path: str | Path, *, force: bool = False, escape_formulas: bool = False
+    table: Table,
+    path: str | Path,
+    *,
+    force: bool = False,
+    escape_formulas: bool = False,
+    form: TextForm | None = None,
 ) -> None:
     """Write a table to a file, whole or not at all.
 
@@ -274,24 +214,44 @@ def write(
     table
         The table.
     path
-        The target; its extension decides the format.
+        The target; its extension decides the format. A table of a database is written in one
+        transaction.
     force
         Whether a file that exists may be replaced.
     escape_formulas
         Whether an apostrophe is put before text in delimited files that a spreadsheet would compute
         (it begins with = + - @, tab or a line end). Without it there is a warning; numbers are
         never touched.
+    form
+        Of delimited text: how it is written, see :func:`caveat.table.file_form.form_of`.
     """
-    path = Path(path)
+    path = without_password(path)
     suffix = check_target(path, force=force)
     if not table.columns:
         raise CaveatError("a table without columns cannot be written", do="add a column")
-    if suffix in FORMATS:
+    source = source_of(path)
+    if source is not None and source.part:
+        _write_part(table, source, force)
+    elif suffix in FORMATS:
         save = resolve_name(FORMATS[suffix].prepare)(table, suffix)
         with atomic_output(path, force=force) as draft:
             save(draft)
     else:
-        _write_text([table], path, suffix, force, escape_formulas)
+        _write_text([table], path, suffix, force, escape_formulas, form)
+
+
+def _write_part(table: Table, source: Source, force: bool) -> None:
+    """Write a sheet of a workbook of its own, or a table of a database."""
+    if source.is_database:
+        from caveat.table.database import write_database
+
+        write_database(source, [table], force=force)
+        return
+    from caveat.table._excel import prepare_sheets
+
+    save = prepare_sheets({source.part: table})
+    with atomic_output(source.place, force=force) as draft:
+        save(draft)
 
 
 def write_blocks(
@@ -300,6 +260,7 @@ def write_blocks(
     *,
     force: bool = False,
     escape_formulas: bool = False,
+    form: TextForm | None = None,
 ) -> None:
     """Write a table that comes in blocks of rows, and need not fit into memory.
 
@@ -308,14 +269,16 @@ def write_blocks(
     blocks
         Tables with the same columns, one after the other.
     path
-        The target. Beyond two million rows it must be delimited text or Parquet.
+        The target. Beyond two million rows it must be delimited text, Parquet or a table of a
+        database.
     force
         Whether a file that exists may be replaced.
-    escape_formulas
+    escape_formulas, form
         As in :func:`write`.
     """
-    path = Path(path)
+    path = without_password(path)
     suffix = check_target(path, force=force)
+    source = source_of(path)
     rest = iter(blocks)
     held: list[Table] = []
     for block in rest:
@@ -323,7 +286,8 @@ def write_blocks(
         if sum(part.n_rows for part in held) > ROWS_IN_MEMORY:
             break
     else:
-        write(concat(held).compact(), path, force=force, escape_formulas=escape_formulas)
+        whole = concat(held).compact()
+        write(whole, path, force=force, escape_formulas=escape_formulas, form=form)
         return
     streamed = (block.compact() for block in chain(held, rest))
     if suffix == ".parquet":
@@ -331,24 +295,33 @@ def write_blocks(
 
         with atomic_output(path, force=force) as draft:
             write_parquet_blocks(streamed, draft)
+    elif source is not None and source.is_database and source.part:
+        from caveat.table.database import write_database
+
+        write_database(source, chain(held, rest), force=force)
     elif suffix not in FORMATS:
-        _write_text(streamed, path, suffix, force, escape_formulas)
+        _write_text(streamed, path, suffix, force, escape_formulas, form)
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
             where=str(path),
-            do="use .csv or .parquet",
+            do="use .csv, .parquet or a table of a database",
         )
 
 
 def _write_text(
-    blocks: Iterable[Table], path: Path, suffix: str, force: bool, escape_formulas: bool
+    blocks: Iterable[Table],
+    path: Path,
+    suffix: str,
+    force: bool,
+    escape_formulas: bool,
+    form: TextForm | None,
 ) -> None:
     from caveat.table._text_write import write_text
 
-    delimiter = "," if suffix.startswith(".csv") else "\t"
+    form = form or TextForm("," if suffix.startswith(".csv") else "\t")
     with atomic_output(path, force=force) as draft:
-        computed = write_text(blocks, draft, delimiter, escape_formulas=escape_formulas)
+        computed = write_text(blocks, draft, form, escape_formulas=escape_formulas)
     _warn_of_formulas(path, computed)
 
 
@@ -370,25 +343,11 @@ def _warn_of_formulas(path: Path, computed: Mapping[str, int]) -> None:
 
 def check_target(path: Path, *, force: bool = False) -> str:
     """Refuse a target that no table can be written to; return the extension that decides."""
-    suffix = _suffix(path, writable())
+    suffix = suffix_of(path, writable())
     check_output(path, force=force)
+    source = source_of(path)
+    if source is not None and source.is_database and (source.part or not source.is_file):
+        from caveat.table.database import check_database_target
+
+        check_database_target(source, force=force)
     return suffix
-
-
-def _suffix_of(path: Path) -> str:
-    """Return the extension that decides how a table is read; a folder holds Parquet files."""
-    return ".parquet" if path.is_dir() else _suffix(path, readable())
-
-
-def _suffix(path: Path, known: tuple[str, ...]) -> str:
-    """Return the extension that decides the format: the longest one that is known."""
-    name = path.name.lower()
-    for suffix in sorted(known, key=len, reverse=True):
-        if name.endswith(suffix) and name != suffix:
-            return suffix
-    one_way = name.endswith(tuple(suffix for suffix in readable() if suffix not in known))
-    raise CaveatError(
-        "this format can be read but not written" if one_way else "the extension is not known",
-        where=str(path),
-        do=f"use one of {', '.join(known)}",
-    )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from caveat.errors import CaveatError
 from caveat.table.atomic import status
+from caveat.table.source import file_of, shown
 
 __all__ = ["check_input", "check_signs", "in_file", "unreadable"]
 
@@ -47,9 +48,11 @@ def check_signs(delimiter: str | None, decimal: str) -> None:
 
 def in_file(error: CaveatError, path: Path) -> CaveatError:
     """Return the error with the file it is about."""
-    where = error.where or ""
-    if not where.startswith(str(path)):
-        where = f"{path}, {where}" if where else str(path)
+    where, place = error.where or "", shown(path)
+    if not where or place.startswith(where):
+        where = place
+    elif not where.startswith((place, str(file_of(path)))):
+        where = f"{place}, {where}"
     return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
 
 

@@ -48,6 +48,8 @@ class ColumnSchema:
         Description of the variable.
     value_labels
         Descriptions of single values.
+    recode
+        Values that are read as another one: spellings that mean the same.
     """
 
     kind: Kind | None = None
@@ -56,11 +58,12 @@ class ColumnSchema:
     levels: Sequence[Any] = ()
     label: str = ""
     value_labels: Mapping[Any, str] = field(default_factory=dict)
+    recode: Mapping[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def from_mapping(cls, entry: Mapping[str, Any], name: str) -> ColumnSchema:
         """Read one ``[columns.NAME]`` block of a TOML file."""
-        known = {"kind", "missing", "format", "levels", "label", "value_labels"}
+        known = {"kind", "missing", "format", "levels", "label", "value_labels", "recode"}
         unknown = sorted(set(entry) - known)
         if unknown:
             raise CaveatError(
@@ -78,6 +81,7 @@ class ColumnSchema:
             levels=tuple(entry.get("levels", ())),
             label=str(entry.get("label", "")),
             value_labels=dict(entry.get("value_labels", {})),
+            recode=dict(entry.get("recode", {})),
         )
 
 
@@ -157,6 +161,7 @@ class Schema:
 
 
 def _apply(column: Column, entry: ColumnSchema, name: str) -> Column:
+    column = _recoded(column, entry.recode) if entry.recode else column
     # Missing codes go first: they must be out of the way before text becomes numbers.
     declared = [Missing(_as_level(code, column), label) for code, label in entry.missing.items()]
     column = column.declare_missing(declared) if declared else column
@@ -169,6 +174,22 @@ def _apply(column: Column, entry: ColumnSchema, name: str) -> Column:
     return replace(
         column, label=entry.label or column.label, value_labels={**column.value_labels, **labels}
     )
+
+
+def _recoded(column: Column, recode: Mapping[Any, Any]) -> Column:
+    """Return a column in which spellings that mean the same are one level."""
+    told = {_as_level(old, column): _as_level(new, column) for old, new in recode.items()}
+    present = column.levels.tolist()
+    read = [told.get(level, level) for level in present]
+    places = {level: i for i, level in enumerate(dict.fromkeys(read))}
+    if column.kind is not Kind.ORDERED:
+        places = {level: i for i, level in enumerate(sorted(places))}
+    lookup = np.array(
+        [places[level] for level in read] + [len(places) + j for j in range(len(column.missing))],
+        np.int64,
+    )
+    levels = np.array([*places], dtype=column.levels.dtype)
+    return replace(column, codes=lookup[column.codes], levels=levels)
 
 
 def _as_level(code: Any, column: Column) -> Any:

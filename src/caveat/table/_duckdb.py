@@ -1,0 +1,204 @@
+"""DuckDB files: opened to be read only, written in one transaction."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from caveat.errors import CaveatError
+from caveat.stopping import WRITTEN, held, stop_if_told
+from caveat.table._sql_types import ENUM, cells_of, types_of
+from caveat.table.column import Kind
+from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.extras import load_extra
+from caveat.table.source import Source
+from caveat.table.table import Table
+
+__all__ = ["exists", "opened", "save", "tables"]
+
+ROWS = 1 << 17  # of a batch
+# Nothing but this file is read or written, and no query can change that.
+CONFINED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "lock_configuration": "true",
+}
+TYPES = {
+    "SMALLINT": "smallint",
+    "INTEGER": "integer",
+    "FLOAT": "real",
+    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+}
+# What cannot be used as it is, is read as its text.
+_USED = re.compile(
+    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|BOOLEAN|DATE|VARCHAR|TIMESTAMP( WITH TIME "
+    r"ZONE|_S|_MS|_NS)?|ENUM\(.*\)",
+    re.S,
+)
+
+
+@contextmanager
+def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
+    duckdb = load_extra("duckdb", "duckdb", "db", "DuckDB")
+    try:
+        connection = duckdb.connect(source.place, read_only=read_only, config=CONFINED)
+    except duckdb.Error as error:
+        locked = "lock" in str(error).lower()
+        if not read_only and not locked:  # what is there was looked at before
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+        raise CaveatError(
+            "another program has the database open" if locked else "not a DuckDB file, or damaged",
+            where=source.place,
+            do="close it there" if locked else "check how it was made",
+        ) from None
+    try:
+        yield connection
+    except (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+    except duckdb.Error as error:
+        # What it says may hold values of records.
+        missing = isinstance(error, duckdb.CatalogException)
+        denied = isinstance(error, duckdb.PermissionException | duckdb.InvalidInputException)
+        what = "there is no such table" if missing else "the query is not valid SQL"
+        what = "the query reaches for something else than this file" if denied else what
+        raise CaveatError(what, where=source.with_part(source.part), do="check it") from None
+    finally:
+        with suppress(duckdb.Error):
+            connection.close()
+
+
+def tables(source: Source) -> list[str]:
+    """Return the tables and views."""
+    with _connected(source, read_only=True) as connection:
+        rows = connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 1, 2"
+        ).fetchall()
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
+
+
+def exists(source: Source) -> bool:
+    """Whether there is a table of this name."""
+    with _connected(source, read_only=True) as connection:
+        return _exists(connection, *_named(source))
+
+
+def _named(source: Source) -> tuple[str, str]:
+    schema, table = sql_name(source.part)
+    return schema or "main", table
+
+
+def _exists(connection: Any, schema: str, table: str) -> bool:
+    query = (
+        "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+    )
+    return bool(connection.execute(query, [schema, table]).fetchone()[0])
+
+
+@contextmanager
+def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
+    """Give the columns and the cells of a table or a query."""
+    with _connected(source, read_only=True) as connection:
+        comments: dict[str, str] = {}
+        if source.is_query:
+            origin = f"({source.part.strip().removesuffix(';')}) AS query"
+        else:
+            schema, table = _named(source)
+            origin = f"{quoted(schema)}.{quoted(table)}"
+            query = (
+                "SELECT column_name, comment FROM duckdb_columns() "
+                "WHERE schema_name = ? AND table_name = ? AND comment IS NOT NULL"
+            )
+            comments = dict(connection.execute(query, [schema, table]).fetchall())
+        told = connection.execute(f"DESCRIBE SELECT * FROM {origin}").fetchall()
+        found = {row[0]: str(row[1]) for row in told}
+        wanted = list(found) if columns is None else list(columns)
+        for name in wanted:
+            if name not in found:
+                do = f"choose among {', '.join(found)}"
+                raise CaveatError(f"there is no column {name!r}", do=do)
+        both = [_field(name, found[name], comments.get(name, "")) for name in wanted]
+        query = f"SELECT {', '.join(how for _, how in both)} FROM {origin}"
+        reader = connection.sql(query).to_arrow_reader(ROWS)
+        yield Held([one for one, _ in both], (_plain(batch) for batch in reader))
+
+
+def _field(name: str, type_: str, label: str) -> tuple[Field, str]:
+    column = quoted(name)
+    if decimal := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_):
+        kept = f"numeric({decimal[1]},{decimal[2]})"
+        return Field(name, kept, label), f"{column}::DOUBLE AS {column}"
+    if type_ in ("HUGEINT", "UHUGEINT"):
+        return Field(name, "", label), f"{column}::DOUBLE AS {column}"
+    if not _USED.fullmatch(type_):
+        return Field(name, "", label), f"{column}::VARCHAR AS {column}"
+    if type_.startswith("ENUM("):
+        levels = [text.replace("''", "'") for text in re.findall(r"'((?:[^']|'')*)'", type_)]
+        return Field(name, ENUM.strip(), label, levels), f"{column}::VARCHAR AS {column}"
+    return Field(name, TYPES.get(type_, ""), label), column
+
+
+def _plain(batch: pa.RecordBatch) -> list[pa.Array]:
+    return list(batch.columns)
+
+
+def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
+    """Write a table in one transaction: after an error the old one is as it was."""
+    first = next(blocks)
+    path = Path(source.place)
+    made = not path.exists()
+    try:
+        with _connected(source, read_only=False) as connection:
+            connection.execute("BEGIN")
+            _fill(connection, source, first, blocks, force)
+            with held():
+                stop_if_told()
+                connection.execute("COMMIT")
+                WRITTEN[path] = None
+    except BaseException:
+        if made:
+            path.unlink(missing_ok=True)
+            path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+        raise
+
+
+def _fill(
+    connection: Any, source: Source, first: Table, blocks: Iterator[Table], force: bool
+) -> None:
+    schema, table = _named(source)
+    place = f"{quoted(schema)}.{quoted(table)}"
+    if force and _exists(connection, schema, table):
+        connection.execute(f"DROP TABLE {place}")
+    types = types_of(first)
+    columns = ", ".join(f"{quoted(name)} {_spelled(first, name, types)}" for name in first)
+    connection.execute(f"CREATE TABLE {place} ({columns})")
+    block: Table | None = first
+    while block is not None:
+        arrays = [cells_of(block[name], types[name], name) for name in first]
+        connection.register("caveat_block", pa.table(arrays, names=list(first)))
+        connection.execute(f"INSERT INTO {place} SELECT * FROM caveat_block")
+        connection.unregister("caveat_block")
+        block = next(blocks, None)
+    for name in first:
+        if first[name].label:
+            text = first[name].label.replace("'", "''")
+            connection.execute(f"COMMENT ON COLUMN {place}.{quoted(name)} IS '{text}'")
+
+
+def _spelled(table: Table, name: str, types: dict[str, str]) -> str:
+    """Return a type; categories that were an enumeration are one again."""
+    column = table[name]
+    if types[name] == "text" and column.storage.startswith(f"sql:{ENUM.strip()}"):
+        codes = [str(m.code) for m in column.missing if isinstance(m.code, str) and m.code]
+        if column.kind in (Kind.CATEGORY, Kind.ORDERED):
+            doubled = (str(level).replace("'", "''") for level in [*column.levels, *codes])
+            levels = ", ".join(f"'{level}'" for level in doubled)
+            return f"ENUM({levels})"
+    return types[name]

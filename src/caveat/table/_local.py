@@ -1,0 +1,172 @@
+"""Numbers and dates as people write them: 1.767,26 and 31.01.1990.
+
+Only what can mean one thing is read so. 1,234 may be a number with thousands or one with three
+decimals, and 3/12/1990 may be in March or in December: such columns stay text until they are
+declared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from caveat.table.column import NA_TOKENS, Column, Kind, Missing
+from caveat.table.encode import EXACT_INTEGER, encode
+from caveat.table.written import read_dates
+
+__all__ = ["LOCAL_DATES", "NumberForm", "number_form", "read_local"]
+
+LOCAL_DATES = (
+    "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S",
+)  # fmt: skip
+"""The forms of dates that are read without being declared, beside ISO 8601."""
+FEW = 100  # levels that are looked at before all are
+_BLANKS = " \u00a0\u202f"
+_STYLE = re.compile(rf"(?:decimals=(\d+)|point)?;([.,'{_BLANKS}]?)([.,])")
+
+
+@dataclass(frozen=True)
+class NumberForm:
+    """How a number is written: what stands between thousands, and the decimal sign."""
+
+    thousands: str
+    decimal: str
+
+    @property
+    def pattern(self) -> str:
+        """A pattern that every such number has."""
+        between, point = re.escape(self.thousands), re.escape(self.decimal)
+        if not between:
+            return rf"^[+-]?(?:0|[1-9]\d*)(?:{point}\d+)?$"
+        return rf"^[+-]?\d{{1,3}}(?:{between}\d{{3}})*(?:{point}\d+)?$"
+
+    @property
+    def sure(self) -> str:
+        """A pattern that only such numbers have."""
+        between, point = re.escape(self.thousands), re.escape(self.decimal)
+        if not between:  # 1,2 may be two answers to one question
+            return rf"{point}(?:\d{{2}}|\d{{4,}})$"
+        if self.thousands in ".,":
+            return (
+                rf"^[+-]?[1-9]\d{{0,2}}(?:{between}\d{{3}})+{point}\d+$|(?:{between}\d{{3}}){{2,}}"
+            )
+        return rf"^[+-]?[1-9]\d{{0,2}}(?:{between}\d{{3}})+(?:{point}\d+)?$"
+
+    @property
+    def grouped(self) -> str:
+        """A pattern of numbers with at least one sign between thousands."""
+        if not self.thousands:
+            return re.escape(self.decimal)
+        return rf"^[+-]?[1-9]\d{{0,2}}(?:{re.escape(self.thousands)}\d{{3}})+"
+
+    def written(self, text: str) -> str:
+        """Return a plain number in this form."""
+        sign = text[: len(text) - len(text.lstrip("+-"))]
+        whole, point, rest = text[len(sign) :].partition(".")
+        if not whole.isdigit() or (point and not rest.isdigit()):
+            return text.replace(".", self.decimal)  # an exponent
+        grouped = f"{int(whole):,}".replace(",", self.thousands) if self.thousands else whole
+        return f"{sign}{grouped}{self.decimal if point else ''}{rest}"
+
+
+FORMS = (
+    NumberForm(".", ","),
+    NumberForm(",", "."),
+    *(NumberForm(mark, point) for mark in f"{_BLANKS}'" for point in ",."),
+    NumberForm("", ","),
+)
+
+
+def number_form(storage: str) -> NumberForm | None:
+    """Return the form of numbers that a column came with, if it has one."""
+    found = _STYLE.fullmatch(storage.removeprefix("text:"))
+    return None if found is None else NumberForm(found[2], found[3])
+
+
+def read_local(column: Column, decimal: str, declared: Kind | None, separator: str) -> Column:
+    """Return a column of text as the numbers or dates that it is, or as it was.
+
+    Parameters
+    ----------
+    column
+        The text.
+    decimal
+        The decimal sign of the file: where it is a comma, 1.234 has a thousand.
+    declared
+        The kind that was declared, if it was: a number is then read where it could be one.
+    separator
+        The delimiter, which quotation marks must keep apart from the numbers; "" if they say text.
+    """
+    words = [str(level) for level in column.levels.tolist() if level not in NA_TOKENS]
+    if not words:
+        return column
+    text = pl.Series(words, dtype=pl.String).str.strip_chars(" \t")
+    for form in FORMS:
+        if not text.head(FEW).str.contains(form.pattern).all():
+            continue
+        if not form.thousands and separator == form.decimal:
+            continue
+        known = declared in (Kind.NUMERIC, Kind.INTEGER) or decimal == ","
+        sign = form.grouped if known and form.decimal == decimal else form.sure
+        if separator == "" or not text.str.contains(sign).any():
+            continue
+        if text.str.contains(form.pattern).all():
+            return _numbers(column, text, form)
+    if declared not in (None, Kind.DATE, Kind.DATETIME):
+        return column
+    dates = read_dates(np.array(words, dtype=object)) if _may_be_dates(text) else None
+    if dates is None or len(dates.formats) > 1 or dates.formats[0] not in LOCAL_DATES:
+        return column
+    parsed = (
+        text.str.to_date(dates.formats[0])
+        if dates.kind == "date"
+        else text.str.to_datetime(dates.formats[0], time_unit="us")
+    )
+    return _exchanged(column, parsed, f"text:{dates.formats[0]}")
+
+
+def _may_be_dates(text: pl.Series) -> bool:
+    return bool(text.head(FEW).str.contains(r"^\d{1,2}[./]\d{1,2}[./]\d{4}( |$)").all())
+
+
+def _numbers(column: Column, text: pl.Series, form: NumberForm) -> Column:
+    plain = text.str.replace_all(form.thousands, "", literal=True) if form.thousands else text
+    plain = plain.str.replace(form.decimal, ".", literal=True)
+    digits = plain.str.extract(r"\.(\d+)$").fill_null("").str.len_chars()
+    fewest, most = int(digits.min() or 0), int(digits.max() or 0)  # type: ignore[arg-type]
+    numbers = plain.cast(pl.Float64)
+    if (numbers.abs() > EXACT_INTEGER).any():
+        return column
+    style = f"decimals={most}" if fewest == most and most else "point" if fewest else ""
+    return _exchanged(column, numbers, f"text:{style};{form.thousands}{form.decimal}")
+
+
+def _exchanged(column: Column, levels: pl.Series, storage: str) -> Column:
+    """Return the column with other levels; words for missing stay, each a way of its own."""
+    found = encode(levels, "")
+    lookup = np.empty(column.n_levels, np.int64)
+    words: list[Missing] = []
+    ordinary = iter(found.codes.tolist())
+    empty = len(column.missing)
+    for place, level in enumerate(column.levels.tolist()):
+        if level in NA_TOKENS:
+            lookup[place] = len(found.levels) + empty + len(words)
+            words.append(Missing(level))
+        else:
+            lookup[place] = next(ordinary)
+    lookup[len(column.levels) :] = len(found.levels) + np.arange(empty)
+    values: Any = found.levels
+    missing = (*column.missing, *words)
+    return replace(
+        column,
+        codes=lookup[column.codes],
+        levels=values,
+        kind=found.kind,
+        missing=missing,
+        storage=storage,
+    )

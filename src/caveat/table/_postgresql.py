@@ -1,0 +1,283 @@
+"""PostgreSQL: what is read changes nothing, what is written is there whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from caveat.errors import CaveatError
+from caveat.stopping import WRITTEN, held, stop_if_told
+from caveat.table._sql_types import ENUM, cells_of, types_of
+from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.extras import load_extra
+from caveat.table.source import Source
+from caveat.table.table import Table
+
+__all__ = ["exists", "opened", "save", "tables"]
+
+BATCH = "adbc.postgresql.batch_size_hint_bytes"
+BYTES = 4 << 20
+TYPES = {
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "float4": "real",
+    "float8": "double precision",
+    "bool": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+    "text": "text",
+    "numeric": "numeric",
+    "varchar": "varchar",
+    "bpchar": "character",
+}
+USUAL = ("bigint", "double precision", "boolean", "date", "timestamp", "text")
+# What a server says, in our words: its own may hold values of records.
+SAYINGS = {
+    "42P01": ("there is no such table", "check the name, and the schema before it"),
+    "42703": ("the query names a column that is not there", "check the names"),
+    "42601": ("the query is not valid SQL", "check it"),
+    "42501": ("this user may not do it", "ask for the right, or name another user"),
+    "25006": ("the query would change the database", "use one that only reads"),
+    "2BP01": ("other objects of the database depend on the table", "choose another name"),
+    "3D000": ("there is no such database", "check the name"),
+    "3F000": ("there is no such schema", "make it, or choose another"),
+    "42P07": ("the table exists already", "choose another name or use --force"),
+}
+
+
+@contextmanager
+def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
+    """Give a connection and a cursor; whatever was not committed is undone."""
+    package = load_extra(
+        "adbc_driver_postgresql.dbapi", "adbc-driver-postgresql", "db", "PostgreSQL"
+    )
+    try:
+        connection = package.connect(source.address)
+    except package.Error as error:
+        raise CaveatError(
+            f"the server cannot be reached ({_reason(error)})",
+            where=source.place,
+            do="check the address, the user and the password (PGPASSWORD or ~/.pgpass)",
+        ) from None
+    try:
+        with connection.cursor() as cursor:
+            yield connection, cursor
+    except package.Error as error:
+        what, do = SAYINGS.get(
+            getattr(error, "sqlstate", None) or "",
+            (f"the server refused ({getattr(error, 'sqlstate', None) or 'no reason'})", "ask it"),
+        )
+        raise CaveatError(what, where=source.with_part(source.part), do=do) from None
+    except pa.ArrowException:  # how the driver says what goes wrong between two batches
+        raise CaveatError(
+            "the server stopped while the table was read or written",
+            where=source.with_part(source.part),
+            do="look into its log",
+        ) from None
+    finally:
+        connection.close()
+
+
+def _reason(error: Exception) -> str:
+    found = re.search(r"failed: (?:FATAL: )?(.*)", str(error))
+    return found[1].strip() if found else type(error).__name__
+
+
+def _rows(cursor: Any, query: str, *values: str) -> list[tuple[Any, ...]]:
+    cursor.execute(query, values) if values else cursor.execute(query)
+    return list(cursor.fetchall())
+
+
+def tables(source: Source) -> list[str]:
+    """Return the tables and views, those outside the usual schema with its name."""
+    with _connected(source) as (_, cursor):
+        found = _rows(
+            cursor,
+            "SELECT table_schema, table_name, table_schema = current_schema() "
+            "FROM information_schema.tables WHERE table_schema NOT IN "
+            "('pg_catalog', 'information_schema') ORDER BY 1, 2",
+        )
+    return [name if here else f"{schema}.{name}" for schema, name, here in found]
+
+
+def exists(source: Source) -> bool:
+    """Whether there is a table of this name."""
+    with _connected(source) as (_, cursor):
+        return _exists(cursor, *_named(cursor, source))
+
+
+def _named(cursor: Any, source: Source) -> tuple[str, str]:
+    schema, table = sql_name(source.part)
+    return schema or str(_rows(cursor, "SELECT current_schema()")[0][0]), table
+
+
+def _exists(cursor: Any, schema: str, table: str) -> bool:
+    query = "SELECT to_regclass($1) IS NOT NULL"
+    return bool(_rows(cursor, query, f"{quoted(schema)}.{quoted(table)}")[0][0])
+
+
+# -------------------------------------------------------------------------------------------------
+# In
+
+
+@contextmanager
+def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
+    """Give the columns and the cells of a table or a query, in a transaction that only reads."""
+    with _connected(source) as (_, cursor):
+        cursor.execute("SET TRANSACTION READ ONLY")
+        declared: dict[str, tuple[int, str]] = {}
+        if source.is_query:
+            origin = f"({source.part.strip().removesuffix(';')}) AS query"
+        else:
+            schema, table = sql_name(source.part)
+            origin = f"{quoted(schema)}.{quoted(table)}" if schema else quoted(table)
+            declared = _declared(cursor, origin)
+        cursor.execute(f"SELECT * FROM {origin} LIMIT 0")
+        reader = cursor.fetch_record_batch()
+        found = {one.name: one.metadata or {} for one in reader.schema}
+        if len(found) < len(reader.schema):
+            raise CaveatError("two columns have one name", do="rename one in the query")
+        reader.close()
+        for name in columns or ():
+            if name not in found:
+                do = f"choose among {', '.join(found)}"
+                raise CaveatError(f"there is no column {name!r}", do=do)
+        wanted = list(found) if columns is None else list(columns)
+        fields, picked = [], []
+        for name in wanted:
+            one, how = _field(cursor, name, found[name], *declared.get(name, (-1, "")))
+            fields.append(one)
+            picked.append(how)
+        cursor.adbc_statement.set_options(**{BATCH: str(BYTES)})
+        cursor.execute(f"SELECT {', '.join(picked)} FROM {origin}")
+        yield Held(fields, map(_arrays, cursor.fetch_record_batch()))
+
+
+def _declared(cursor: Any, origin: str) -> dict[str, tuple[int, str]]:
+    """Return the modifier of the type (length, digits) and the comment of each column."""
+    query = (
+        "SELECT attname::text, atttypmod, col_description(attrelid, attnum) FROM pg_attribute "
+        "WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
+    )
+    return {name: (modifier, text or "") for name, modifier, text in _rows(cursor, query, origin)}
+
+
+def _field(
+    cursor: Any, name: str, told: dict[bytes, bytes], modifier: int, label: str
+) -> tuple[Field, str]:
+    """Return a column, and how its cells are asked for."""
+    sort = told.get(b"POSTGRESQL:type", b"").decode()
+    modifier = int(told.get(b"POSTGRESQL:typmod", modifier))
+    type_ = TYPES.get(sort, "")
+    column = quoted(name)
+    if sort == "numeric":
+        if modifier >= 4:
+            digits, scale = divmod(modifier - 4, 1 << 16)
+            type_ = f"numeric({digits},{scale})" if scale <= digits else "numeric"
+        return Field(name, type_, label), f"{column}::float8 AS {column}"
+    if sort in ("varchar", "bpchar"):
+        # Without a length it is text; the blanks that fill one up belong to nobody.
+        type_ = f"{type_}({modifier - 4})" if modifier >= 4 else ""
+        return Field(name, type_, label), f"rtrim({column}) AS {column}" if sort[
+            0
+        ] == "b" else column
+    if not type_:
+        levels, called = _enumeration(cursor, sort)
+        if levels:
+            return Field(name, called, label, levels), f"{column}::text AS {column}"
+        how = f"{column}::numeric::float8" if sort == "money" else f"{column}::text"
+        return Field(name, "", label), f"{how} AS {column}"
+    return Field(name, "" if type_ in USUAL else type_, label), column
+
+
+def _enumeration(cursor: Any, sort: str) -> tuple[list[str], str]:
+    """Return the levels of an enumeration and what it is called; none if the type is another."""
+    rows = _rows(
+        cursor,
+        "SELECT e.enumlabel::text, n.nspname::text, t.typname::text FROM pg_enum e "
+        "JOIN pg_type t ON t.oid = e.enumtypid JOIN pg_namespace n ON n.oid = t.typnamespace "
+        "WHERE t.typname = $1 OR 'unnamed<oid:' || t.oid || '>' = $1 ORDER BY e.enumsortorder",
+        sort,
+    )
+    if len({row[1:] for row in rows}) != 1:  # two schemas have a type of this name
+        return [], ""
+    return [row[0] for row in rows], f"{ENUM}{quoted(rows[0][1])}.{quoted(rows[0][2])}"
+
+
+def _arrays(batch: pa.RecordBatch) -> list[pa.Array]:
+    return list(batch.columns)
+
+
+# -------------------------------------------------------------------------------------------------
+# Out
+
+
+def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
+    """Write a table in one transaction: after an error the old one is as it was."""
+    first = next(blocks)
+    with _connected(source) as (connection, cursor):
+        schema, table = _named(cursor, source)
+        types = {**types_of(first), **_known_enums(cursor, first)}
+        place = f"{quoted(schema)}.{quoted(table)}"
+        if force and _exists(cursor, schema, table):
+            cursor.execute(f"DROP TABLE {place}")
+        columns = ", ".join(f"{quoted(name)} {_spelled(types[name])}" for name in first)
+        cursor.execute(f"CREATE TABLE {place} ({columns})")
+        batches = _batches(first, blocks, types)
+        start = next(batches)
+        reader = pa.RecordBatchReader.from_batches(start.schema, _chain(start, batches))
+        cursor.adbc_ingest(table, reader, mode="append", db_schema_name=schema)
+        for name in first:
+            if first[name].label:
+                text = first[name].label.replace("'", "''").replace("\0", "")
+                # No backslash is special where strings conform to the standard.
+                cursor.execute("SET LOCAL standard_conforming_strings = on")
+                cursor.execute(f"COMMENT ON COLUMN {place}.{quoted(name)} IS '{text}'")
+        with held():
+            stop_if_told()
+            connection.commit()
+            WRITTEN[Path(source.with_part(source.part))] = None
+
+
+def _spelled(type_: str) -> str:
+    return type_.removeprefix(ENUM)
+
+
+def _known_enums(cursor: Any, table: Table) -> dict[str, str]:
+    """Return the columns whose enumeration the database has, with every level."""
+    found = {}
+    for name in table:
+        called = table[name].storage.removeprefix("sql:")
+        if called == table[name].storage or not called.startswith(ENUM):
+            continue
+        schema, type_ = sql_name(called.removeprefix(ENUM))
+        rows = _rows(
+            cursor,
+            "SELECT e.enumlabel::text FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid "
+            "JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1 AND t.typname = $2",
+            schema,
+            type_,
+        )
+        if {str(level) for level in table[name].levels} <= {row[0] for row in rows}:
+            found[name] = f"{ENUM}{quoted(schema)}.{quoted(type_)}"
+    return found
+
+
+def _batches(
+    first: Table, rest: Iterable[Table], types: dict[str, str]
+) -> Iterator[pa.RecordBatch]:
+    for table in _chain(first, rest):
+        arrays = [cells_of(table[name], types[name], name) for name in first]
+        yield from pa.table(arrays, names=list(first)).to_batches(max_chunksize=1 << 16)
+
+
+def _chain(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest

@@ -1,0 +1,159 @@
+"""What files of databases have in common: tables come back, and nothing is half written."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.table import Column, Kind, Missing, Table, read, write
+from caveat.table.atomic import check_outputs
+from caveat.table.database import sql_name, tables_of, write_database
+from caveat.table.files import write_blocks
+from caveat.table.source import source_of
+
+duckdb = pytest.importorskip("duckdb")
+
+SUFFIXES = (".sqlite", ".db", ".duckdb")
+EVERY = pytest.mark.parametrize("suffix", SUFFIXES)
+
+
+def sample() -> Table:
+    """Return a table with every kind, and cells that are missing."""
+    table = Table.from_frame(
+        {
+            "n": [1, None, 2**53 + 1],
+            "x": [0.1, 1e300, None],
+            "b": [True, None, False],
+            "t": ["ä'\"", "", "007"],
+            "d": np.array(["2024-02-29", "1850-01-01", "NaT"], "M8[D]"),
+            "s": np.array(["2024-02-29T10:00:00.25", "NaT", "1850-01-01T00:00"], "M8[us]"),
+        }
+    )
+    codes = Column(np.array([0, 1, 2]), np.array([800]), Kind.INTEGER, (Missing("NA"), Missing(-8)))
+    return table.with_columns({"m": codes})
+
+
+@EVERY
+def test_a_table_comes_back(suffix: str, tmp_path: Path) -> None:
+    table, target = sample(), f"{tmp_path / 'a'}{suffix}#people"
+    write(table, target)
+    again = read(target)
+    rest = ["m"]
+    assert again.drop(rest) == table.drop(rest)
+    assert again["m"].values.tolist() == [800, None, -8]  # no word stands among numbers
+    assert again["d"].levels.tolist() == [dt.date(1850, 1, 1), dt.date(2024, 2, 29)]
+    assert read(target, columns=["x", "n"]).names == ("x", "n")
+    with pytest.raises(CaveatError, match="there is no column 'y'; choose among n, x"):
+        read(target, columns=["y"])
+
+
+@EVERY
+def test_a_file_holds_several_tables(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    for name in ("one", "two"):
+        write(Table.from_frame({name: [1, 2]}), f"{path}#{name}")
+    assert tables_of(path) == ["one", "two"]
+    assert read(f"{path}#two").names == ("two",)
+    assert read(f"{path}#select one + 1 as more from one")["more"].values.tolist() == [2, 3]
+    with pytest.raises(CaveatError, match="holds 2 tables; name one, as in"):
+        read(path)
+    with pytest.raises(CaveatError, match="there is no such table"):
+        read(f"{path}#three")
+
+
+@EVERY
+def test_a_file_without_a_named_table_is_one_output(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    write(sample(), path)
+    assert tables_of(path) == ["data"]
+    assert read(path)["n"] == sample()["n"]
+    with pytest.raises(CaveatError, match="the output exists already"):
+        write(sample(), path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@EVERY
+def test_an_existing_table_is_kept(suffix: str, tmp_path: Path) -> None:
+    target = f"{tmp_path / 'a'}{suffix}#t"
+    write(Table.from_frame({"x": [1]}), target)
+    with pytest.raises(CaveatError, match="the table exists already"):
+        write(Table.from_frame({"x": [2]}), target)
+    assert read(target)["x"].values.tolist() == [1]
+
+    def blocks() -> Iterator[Table]:
+        yield Table.from_frame({"x": [2]})
+        raise CaveatError("the disk is full")
+
+    source = source_of(target)
+    assert source is not None
+    with pytest.raises(CaveatError, match="the disk is full"):
+        write_database(source, blocks(), force=True)
+    assert read(target)["x"].values.tolist() == [1]
+    write(Table.from_frame({"x": [3]}), target, force=True)
+    assert read(target)["x"].values.tolist() == [3]
+    fresh = source_of(f"{tmp_path / 'b'}{suffix}#t")
+    assert fresh is not None
+    with pytest.raises(CaveatError, match="the disk is full"):
+        write_database(fresh, blocks())
+    assert not Path(fresh.place).exists()
+
+
+@EVERY
+def test_blocks_are_one_table(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("caveat.table.files.ROWS_IN_MEMORY", 10)
+    parts = [Table.from_frame({"x": np.arange(8) + 8 * k}) for k in range(4)]
+    target = f"{tmp_path / 'a'}{suffix}#blocks"
+    write_blocks(parts, target)
+    assert sorted(read(target)["x"].values.tolist()) == list(range(32))
+
+
+@EVERY
+def test_a_query_only_reads_this_file(suffix: str, tmp_path: Path) -> None:
+    target = f"{tmp_path / 'a'}{suffix}"
+    write(Table.from_frame({"x": [1]}), f"{target}#t")
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    for query in (
+        "select 1; drop table t",
+        "select * from t) as q; drop table t; --",
+        f"select * from read_csv('{other}')",
+        f"select * from '{other}'",
+        "select * from pragma_database_list, nothing",
+    ):
+        with pytest.raises(CaveatError):
+            read(f"{target}#{query}")
+    assert read(f"{target}#t")["x"].values.tolist() == [1]
+
+
+@EVERY
+def test_an_input_is_never_replaced(suffix: str, tmp_path: Path) -> None:
+    target = tmp_path / f"a{suffix}"
+    write(Table.from_frame({"x": [1]}), f"{target}#t")
+    with pytest.raises(CaveatError, match="a table that this command reads"):
+        check_outputs([f"{target}#t"], force=True, inputs=[f"{target}#t"])
+    with pytest.raises(CaveatError, match="this command reads it"):
+        check_outputs([target], force=True, inputs=[f"{target}#t"])
+    check_outputs([f"{target}#u"], inputs=[f"{target}#t"])
+    with pytest.raises(CaveatError, match="there is no such folder"):
+        check_outputs([f"{tmp_path}/no/a{suffix}#t"])
+
+
+@EVERY
+def test_damage_is_one_sentence(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"not a database, but long enough to look at" * 100)
+    with pytest.raises(CaveatError, match=r"not an? .* file, or"):
+        read(f"{path}#t")
+    with pytest.raises(CaveatError, match="there is no such file"):
+        read(f"{tmp_path / 'none'}{suffix}#t")
+
+
+def test_names_of_tables() -> None:
+    assert sql_name('"a ""b"".c".d') == ('a "b".c', "d")
+    with pytest.raises(CaveatError, match="this names no table"):
+        sql_name("a.b.c")

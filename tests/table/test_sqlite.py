@@ -1,0 +1,46 @@
+"""SQLite: every cell has a type of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.table import Kind, Table, read, write
+
+
+def test_cells_of_sqlite_need_not_be_alike(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE t (a INTEGER, b, day DATE, flag BOOLEAN, no BLOB)")
+        made.execute("INSERT INTO t VALUES (1, 'x', '2024-02-29', 1, 1), (2.5, 7, 'soon', 0, 2)")
+    made.close()
+    table = read(path)
+    assert table["a"].values.tolist() == [1.0, 2.5]
+    assert table["b"].values.tolist() == ["x", "7"]
+    assert table["day"].kind is Kind.CATEGORY  # not all of them are days
+    assert table["flag"].values.tolist() == [True, False]
+    with sqlite3.connect(path) as made:
+        made.execute("UPDATE t SET no = x'00'")
+    made.close()
+    with pytest.raises(CaveatError, match="column no: binary values cannot be used"):
+        read(path)
+
+
+def test_a_writer_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.sqlite"
+    write(Table.from_frame({"x": [1]}), f"{path}#t")
+    other = sqlite3.connect(path, isolation_level=None)
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        "caveat.table._sqlite.sqlite3.connect", lambda *a, **k: connect(*a, timeout=0, **k)
+    )
+    try:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(CaveatError, match="another program is writing to the database"):
+            write(Table.from_frame({"x": [2]}), f"{path}#u")
+    finally:
+        other.close()
+    assert read(f"{path}#t")["x"].values.tolist() == [1]

@@ -51,7 +51,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --clean --strict
 
 clean:
-	rm -rf $(VENV) demo site
+	rm -rf $(VENV) demo site .cache

@@ -67,11 +67,19 @@ UTILITY_QUESTIONS = {
 
 def page() -> str:
     """Return the page."""
-    ordinary = [entry for attack in attacks_of("ordinary").values() for entry in attack.measures]
     parts = [HEAD.replace("{questions}", _questions()), _attacks()]
-    parts += _by_family((*STRONG, *ENTRIES, *ordinary), "Risk")
+    parts += _by_family(_risks(), "Risk")
     parts += _by_family(UTILITIES.values(), "Utility")
     return "".join(parts)
+
+
+def _risks() -> tuple[Measure, ...]:
+    """Return the measures of risk, those that only an attack has included."""
+    simulated, ordinary = (
+        [entry for attack in attacks_of(kind).values() for entry in attack.measures]
+        for kind in ("simulated", "ordinary")
+    )
+    return (*STRONG, *simulated, *ENTRIES, *ordinary)
 
 
 def _by_family(entries: Iterable[Measure], of: str) -> list[str]:
@@ -88,9 +96,8 @@ def _by_family(entries: Iterable[Measure], of: str) -> list[str]:
 def _questions() -> str:
     """Return one row per question: its measures, the one to begin with first."""
     rows = ["| question | measures |\n| --- | --- |\n"]
-    ordinary = [entry for attack in attacks_of("ordinary").values() for entry in attack.measures]
     for questions, entries in (
-        (RISK_QUESTIONS, (*STRONG, *ENTRIES, *ordinary)),
+        (RISK_QUESTIONS, _risks()),
         (UTILITY_QUESTIONS, tuple(UTILITIES.values())),
     ):
         if {entry.family for entry in entries} != set(questions):

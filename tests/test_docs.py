@@ -281,6 +281,19 @@ def test_commands_exist(page: str, line: str) -> None:
     command.make_context(command.name, words)
 
 
+def test_every_page_is_in_the_navigation_and_every_picture_is_there() -> None:
+    """What the build of the site does not check."""
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    listed = re.findall(
+        r"^ +- .*: (\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.MULTILINE
+    )
+    assert sorted(listed) == sorted(pages)
+    for page in pages:
+        text = (DOCS / page).read_text("utf-8")
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text):
+            assert (DOCS / page).parent.joinpath(picture).is_file(), f"{page}: {picture}"
+
+
 def test_generated_pages_are_up_to_date() -> None:
     """If this fails: python docs/make_measures.py."""
     spec = importlib.util.spec_from_file_location("make_measures", DOCS / "make_measures.py")

@@ -118,10 +118,12 @@ def main() -> None:
                     less, cpu = last[method]
                     exponent = f"{math.log(found['cpu'] / cpu) / math.log(rows / less):.2f}"
                 last[method] = rows, found["cpu"]
-                grid.add_row(
+                line = (
                     f"{rows:,}", method, f"{found['cpu']:.1f}", f"{found['wall']:.1f}",
                     f"{found['peak']:,.0f}", exponent, digest(target),
                 )  # fmt: skip
+                grid.add_row(*line)
+                print(*line, flush=True)  # hours may follow
     Console(width=110).print(grid)
 
 

@@ -11,7 +11,7 @@ from caveat.attack import membership
 from caveat.attack.adjacent import with_each_value, without_each
 from caveat.attack.generator import plan_of
 from caveat.attack.updates import can_update
-from caveat.attack.worlds import Worlds
+from caveat.attack.worlds import Worlds, in_threads
 from caveat.datasets import survey
 from caveat.synthesis import Synthesizer
 from caveat.table import Table
@@ -239,6 +239,22 @@ def test_special_values_are_drawn_in_two_steps_too():
     refitted = with_each_value(worlds, "friends", np.array([3, 70]), refit=True)
     assert np.array_equal(np.isinf(updated), np.isinf(refitted))
     assert updated[np.isfinite(updated)] == pytest.approx(refitted[np.isfinite(refitted)], abs=1e-7)
+
+
+def test_what_takes_longest_is_begun_first(monkeypatch):
+    table = messy(90, 5)
+    model = Synthesizer(seed=1, method="cart").fit(table)
+    handed = []
+
+    def watched(work, items, threads, done=None):
+        handed.extend((len(item[2].gone), len(item[1].predictors)) for item in items)
+        return in_threads(work, items, threads, done)
+
+    monkeypatch.setattr("caveat.attack.updates.in_threads", watched)
+    without_each(Worlds(table, model.plan, model.tables()), np.arange(90), threads=2)
+    assert len(handed) >= len(table.names)
+    assert handed[0][1] == max(predictors for _, predictors in handed) > 0
+    assert handed[-1][1] == 0
 
 
 def test_threads_and_chunks_do_not_change_a_bit(monkeypatch):

@@ -216,11 +216,14 @@ class GuardedChanges:
             if name in hit
         ]
         old, new = (gone, gone_at), (come, come_at)
+        # Later columns take longer: they come first, else one thread is left with the last of them.
+        items.reverse()
         found = in_threads(lambda item: self._follow(*item, old, new), items, threads, done)
         # What is impossible in a tree is so in every world; what is looked up need not be.
         elsewhere = set(self.base.impossible) - set(self.lookups.names)
         total = np.full(n_worlds, -np.inf if elsewhere else self.base.finite)
-        for (_, start), changes in zip(items, found, strict=True):
+        # They are added in the order of the columns, on which the last digits hang.
+        for (_, start), changes in reversed(list(zip(items, found, strict=True))):
             total[start : start + CHUNK] += changes
         total[self.lookups.impossible(old, new)] = -np.inf
         if self.worlds.plan.choice is not None:

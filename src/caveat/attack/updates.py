@@ -250,6 +250,8 @@ class Updates:
             for number, work in enumerate(works)
             for start in range(0, max(len(work.changes.gone), 1), CHUNK)
         ]
+        # What takes longest comes first: else one thread is left with it while others have nothing.
+        items.sort(key=_effort, reverse=True)
         found = in_threads(self._follow, items, threads, done)
         bases: dict[int, Ints] = {}
         changed = [np.zeros((2, len(work.changes.gone)), np.int64) for work in works]
@@ -295,6 +297,12 @@ class Updates:
         return adjacent_likelihoods(
             tree.training, tree.release.predictors, tree.released, mine, self.logs
         )
+
+
+def _effort(item: tuple[int, _Tree, Changes, int]) -> int:
+    """Return about how long it takes to follow some changes of a tree."""
+    _, tree, changes, start = item
+    return len(changes.gone[start : start + CHUNK]) * (1 + len(tree.inputs.parts))
 
 
 def _responses(coding: Coding) -> list[_Response]:

@@ -51,7 +51,7 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
     try:
         connection = duckdb.connect(source.place, read_only=read_only, config=CONFINED)
     except duckdb.Error as error:
-        locked = "lock" in str(error).lower()
+        locked = "set lock" in str(error).lower()
         if not read_only and not locked:  # what is there was looked at before
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
         raise CaveatError(
@@ -67,7 +67,8 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
         # What it says may hold values of records.
         missing = isinstance(error, duckdb.CatalogException)
         denied = isinstance(error, duckdb.PermissionException | duckdb.InvalidInputException)
-        what = "there is no such table" if missing else "the query is not valid SQL"
+        unread = "the query is not valid SQL" if source.is_query else "the file is damaged"
+        what = "there is no such table" if missing else unread
         what = "the query reaches for something else than this file" if denied else what
         raise CaveatError(what, where=source.with_part(source.part), do="check it") from None
     finally:

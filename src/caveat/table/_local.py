@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
+from caveat.late import Late
 from caveat.table.column import NA_TOKENS, Column, Kind, Missing
 from caveat.table.encode import EXACT_INTEGER, encode
 from caveat.table.written import read_dates
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = Late("polars")
 
 __all__ = ["LOCAL_DATES", "NumberForm", "number_form", "read_local"]
 

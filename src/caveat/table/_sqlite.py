@@ -49,8 +49,12 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[sqlite3.Connectio
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(FULL):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
-        what, do = _saying(error)
+        what, do = _saying(error, source)
         raise CaveatError(what, where=source.place, do=do) from None
+    except UnicodeDecodeError:
+        raise CaveatError(
+            "text in the database is not UTF-8", where=source.place, do="check how it was made"
+        ) from None
     finally:
         if connection is not None:
             connection.close()
@@ -60,7 +64,7 @@ def _only_reads(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _saying(error: sqlite3.Error) -> tuple[str, str]:
+def _saying(error: sqlite3.Error, source: Source) -> tuple[str, str]:
     """Return our words for what it says, which may hold values of records."""
     code = getattr(error, "sqlite_errorname", "")
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
@@ -71,7 +75,9 @@ def _saying(error: sqlite3.Error) -> tuple[str, str]:
         return "the query would change the database", "use one that only reads"
     if "no such table" in str(error):
         return "there is no such table", "check the name"
-    return "the query is not valid SQL", "check it"
+    if source.is_query:
+        return "the query is not valid SQL", "check it"
+    return "the table cannot be read, or the file is damaged", "check how it was made"
 
 
 def tables(source: Source) -> list[str]:

@@ -360,7 +360,9 @@ def _remarks(found: Entry) -> list[str]:
             f"taken together, {found['together'] + 1:,} releases make the strong attacker at least "
             f"{_percent(SURE)} sure that {_shares(found['membership'])} records were in the data"
         )
-        texts += [f"{_shares(one)} records, of their {one['target']}" for one in found["targets"]]
+        texts += [
+            f"as sure of {one['target']} of {_shares(one)} records" for one in found["targets"]
+        ]
     elif n and not found["exact"]:
         texts.append(f"nothing is added up, since of this one {found['reason']}")
     reasons: dict[str, int] = {}

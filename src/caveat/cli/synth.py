@@ -103,10 +103,7 @@ def synth(
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
     options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
-    if file.suffix == ".toml":
-        reader, file = _named(file, spec)
-    else:
-        reader = None
+    reader, file = _named(file, spec) if file.suffix == ".toml" else (None, file)
     if reader is not None and reader.tables:
         _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work,
                     dictionary=dictionary)  # fmt: skip
@@ -121,7 +118,7 @@ def synth(
     reader = reader or Reader.of(spec)
     if resume:
         _check_resume(model, seed, reader)
-    check_outputs([*targets, model], force=force, inputs=reader.inputs)
+    check_outputs([*targets, model, dictionary], force=force, inputs=reader.inputs)
     if "budget" in reader.synthesis:
         # The ledger need not be there yet; nothing else may take its place.
         check_outputs([*targets, model, Path(reader.synthesis["budget"].ledger)], force=True)

@@ -77,7 +77,7 @@ LISTS = {
     "<columns>": ", ".join(survey(rows=2).names),
     "<released>": ", ".join(survey(rows=2).names[1:]),
     "<formats>": "csv, tsv, txt, csv.gz, csv.zst, tsv.gz, tsv.zst, txt.gz, txt.zst, parquet, "
-    "feather, arrow, sav, zsav, dta",
+    "feather, arrow, sav, zsav, dta, xlsx, sqlite, sqlite3, db, duckdb",
     "<settings>": ", ".join((*SETTINGS, "predictors", "special", "derived")),
     "<methods>": ", ".join(m for m in (*METHODS, *WITHOUT_MODEL) if m != GIVEN),
     "<protections>": ", ".join(PROTECTIONS),

@@ -77,7 +77,7 @@ LISTS = {
     "<columns>": ", ".join(survey(rows=2).names),
     "<released>": ", ".join(survey(rows=2).names[1:]),
     "<formats>": "csv, tsv, txt, csv.gz, csv.zst, tsv.gz, tsv.zst, txt.gz, txt.zst, parquet, "
-    "feather, arrow, sav, zsav, dta",
+    "feather, arrow, sav, zsav, dta, xlsx, sqlite, sqlite3, db, duckdb",
     "<settings>": ", ".join((*SETTINGS, "predictors", "special", "derived")),
     "<methods>": ", ".join(m for m in (*METHODS, *WITHOUT_MODEL) if m != GIVEN),
     "<protections>": ", ".join(PROTECTIONS),
@@ -326,7 +326,7 @@ BROKEN = {
         "misssing = [-8]",
         13,
         "there is no key 'misssing' in [columns.income]; perhaps missing (allowed: kind, "
-        "missing, format, levels, label, value_labels)",
+        "missing, format, levels, label, value_labels, recode)",
     ),
     "unknown kind": (
         "missing = [-8]",
@@ -663,9 +663,9 @@ BROKEN = {
     ),
     "unknown format": (
         '"csv", "sav"',
-        '"csv", "xlsx"',
+        '"csv", "docx"',
         62,
-        "output.formats: there is no format 'xlsx'; use <formats>",
+        "output.formats: there is no format 'docx'; use <formats>",
     ),
     "tune without an objective": (
         "[output]",

@@ -105,10 +105,7 @@ def synth(
     options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
     output = Output(out, copies, force)
     targets = output.targets
-    if file.suffix == ".toml":
-        reader, file = _named(file, spec)
-    else:
-        reader = None
+    reader, file = _named(file, spec) if file.suffix == ".toml" else (None, file)
     if reader is not None and reader.tables:
         _refuse_for("tables", model=model, groups=groups, cluster=cluster, work=work,
                     dictionary=dictionary)  # fmt: skip

@@ -45,13 +45,9 @@ def test_labels_are_everywhere():
     assert "| Marital status (marital) | category" in markdown(labelled())
 
 
-def test_labels_leave_only_with_files_that_have_them():
-    content = labelled()
-    assert "Marital status" not in render(content, version="external")
-    content["release"]["files"][0]["format"] = "sav"
-    assert "Marital status" in render(content, version="external")
-    content["release"]["labels"] = {"secret": "A column that is not released"}
-    assert "A column that is not released" not in render(content, version="external")
+def test_labels_stay_inside():
+    assert "Marital status" not in render(labelled(), version="external")
+    assert "Marital status" not in markdown(labelled(), version="external")
 
 
 def test_measures_say_what_they_say():

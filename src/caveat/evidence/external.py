@@ -58,8 +58,6 @@ _PROMISE = ("epsilon", "delta", "rho", "mechanism", "unit", "neighbours", "domai
 # Of a release that promises something: what does not depend on the original but by noisy tables.
 _PROMISED_RELEASE = ("title", "unit", "purpose", "recipients", "access", "copies", "rows",
                      "columns", "synthesised_by")  # fmt: skip
-# Files that hold the labels of their columns.
-_LABELLED = ("sav", "zsav", "dta")
 _FAMILIES = ("linear", "logistic", "multinomial", "poisson")
 _CHOICES = ("original", "synthetic", "conditional", "marginal", "uniform", "all")
 # What a measurement of fewer records says nothing of.
@@ -196,7 +194,6 @@ class _Public:
     def release(self, release: dict[str, Any]) -> dict[str, Any]:
         return {
             **_pick(release, _RELEASE),
-            **self.labels(release),
             "not_released": [],
             "identifying": [
                 {**_pick(found, ("column", "code", "is")), "reason": ""}
@@ -213,12 +210,6 @@ class _Public:
                 for file in release["files"]
             ],
         }
-
-    def labels(self, release: dict[str, Any]) -> dict[str, Any]:
-        """Return labels of released columns, if the released files have them as well."""
-        known = {k: text for k, text in release.get("labels", {}).items() if k in self.names}
-        told = any(file["format"] in _LABELLED for file in release["files"])
-        return {"labels": known} if known and told else {}
 
     def utility(self, utility: dict[str, Any]) -> dict[str, Any]:
         return {

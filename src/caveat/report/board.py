@@ -186,7 +186,7 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
     kept = evidence["release"].get("identifying", ())
     if kept:
         which = and_list(
-            [f"{called(evidence, found['column'])}, {found['is']}" for found in kept], most=20
+            [f"{called(evidence, found['column'])} ({found['is']})" for found in kept], most=20
         )
         decided = (
             "Somebody decided to keep them."

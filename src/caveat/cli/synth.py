@@ -118,18 +118,8 @@ def synth(
     if resume:
         _check_resume(model, seed, reader)
     inputs = [file, *reader.inputs]
-    output.check([model, dictionary], inputs)
-    if "budget" in reader.synthesis:
-        # The ledger need not be there yet; nothing else may take its place.
-        ledger = Path(reader.synthesis["budget"].ledger)
-        check_outputs([*output.files, model, ledger], force=True)
+    _check_names(output, [model, dictionary], reader, inputs)
     folder = tables_folder(Path(out), reader.synthesis, force=force, inputs=inputs)
-    if reader.tables:
-        raise CaveatError(
-            "the specification names several tables",
-            where=str(spec),
-            do=f"use caveat synth {spec} --out FOLDER/",
-        )
     form = reader.text_form(file) if as_read else None
     written = Written(escape_formulas, force, form, as_read)
     told = _groups(groups, reader)
@@ -162,6 +152,24 @@ def synth(
     _write_copies(fitted, table, output, n, here, inputs, written)
     write_description(fitted, targets, reader, dictionary, written)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
+
+
+def _check_names(
+    output: Output, others: list[Path | None], reader: Reader, inputs: list[Path]
+) -> None:
+    """Refuse outputs that something else has, and several tables where one is expected."""
+    output.check(others, inputs)
+    if "budget" in reader.synthesis:
+        # The ledger need not be there yet; nothing else may take its place.
+        ledger = Path(reader.synthesis["budget"].ledger)
+        check_outputs([*output.files, *others, ledger], force=True)
+    if reader.tables and reader.document is not None:
+        spec = reader.document.path
+        raise CaveatError(
+            "the specification names several tables",
+            where=str(spec),
+            do=f"use caveat synth {spec} --out FOLDER/",
+        )
 
 
 def _write_copies(

@@ -104,11 +104,9 @@ class Release:
         threads
             Threads; all cores by default. The result does not depend on it.
         cluster
-            Who fits the columns and carries out the exact attacks: as for
-            :meth:`caveat.Synthesizer.fit`. The result does not depend on it.
+            Who fits and attacks, as for :meth:`caveat.Synthesizer.fit`; no result depends on it.
         work
-            The folder for working files, which all workers must see. The original is kept there
-            while it is needed, and not in memory.
+            The folder for working files, and for the original instead of memory.
         only
             "audit": nothing is synthesised; the tables were made elsewhere.
         synthetic

@@ -167,7 +167,7 @@ def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
     return CaveatError(
         f"byte {offset:,} (line {line:,}) is not valid UTF-8",
         where=str(path),
-        do="name its encoding, such as cp1252, latin-1 or utf-16: --encoding cp1252 (caveat look), or "
+        do="name its encoding, such as cp1252, latin-1 or utf-16: --encoding (caveat look), or "
         'encoding = "cp1252" in [data]',
     )
 

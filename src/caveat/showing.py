@@ -1,8 +1,8 @@
 """How results are shown where people work: one line, a small table in a notebook, a frame.
 
 A class says in ``_summary`` what it is and what a notebook shows of it. Notebooks are saved with
-their output and sent about: as in ``repr``, no value of the data is shown unasked. Frames are asked
-for, and hold what there is.
+their output and sent about: as in ``repr``, no value of the data is shown, but for what a look has
+found, which is asked for to see it. Frames are asked for too, and hold what there is.
 """
 
 from __future__ import annotations

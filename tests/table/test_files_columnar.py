@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 from tests.table.strategies import pandas_frames, polars_frames
 
 from caveat.errors import CaveatError
-from caveat.table import Column, Kind, Missing, Table, read, write
+from caveat.table import Column, Kind, Missing, Table, files, read, write
+from caveat.table.files import write_blocks
 
 SUFFIXES = [".parquet", ".feather", ".arrow"]
 
@@ -224,3 +226,46 @@ def test_reading_parquet_needs_little_more_than_the_codes_and_one_column(tmp_pat
     peak, codes = json.loads(run.stdout)
     assert codes == n * (8 * 1 + 6 * 2)
     assert peak < 2.5 * (codes + 8 * n)
+
+
+def test_a_large_file_keeps_the_order_of_levels_that_come_late_and_lists_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = np.array(["none", "some", "much", "never drawn"], dtype=object)
+    late = Column(np.array([1, 2, 1], np.uint8), levels, Kind.ORDERED)
+    first = Column(np.array([2, 0, 0], np.uint8), levels, Kind.ORDERED)
+    words = Column(np.array([0, 1, 1], np.uint8), np.array(["b", "c"], dtype=object), Kind.CATEGORY)
+    blocks = [Table({"x": late, "y": words}), Table({"x": first, "y": words})]
+    monkeypatch.setattr(files, "ROWS_IN_MEMORY", 2)
+    write_blocks(blocks, tmp_path / "large.parquet")
+    found = read(tmp_path / "large.parquet")
+    assert found["x"].kind is Kind.ORDERED
+    assert found["x"].levels.tolist() == ["none", "some", "much"]
+    assert found["x"].values.tolist() == ["some", "much", "some", "much", "none", "none"]
+    assert found["y"].values.tolist() == ["b", "c", "c"] * 2
+    assert b"never drawn" not in (tmp_path / "large.parquet").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["large.parquet"]
+
+
+def parts(folder: Path, *lists: list[str], ordered: bool) -> Path:
+    folder.mkdir()
+    for number, levels in enumerate(lists):
+        cells = pd.Categorical(levels, categories=levels, ordered=ordered)
+        pd.DataFrame({"x": cells}).to_parquet(folder / f"part-{number}.parquet")
+    return folder
+
+
+def test_levels_of_parts_are_merged_in_an_order_that_all_agree_with(tmp_path: Path) -> None:
+    found = read(parts(tmp_path / "a", ["low", "mid"], ["none", "low"], ordered=True))
+    assert found["x"].kind is Kind.ORDERED
+    assert found["x"].levels.tolist() == ["none", "low", "mid"]
+    assert found["x"].values.tolist() == ["low", "mid", "none", "low"]
+    with pytest.raises(CaveatError, match="column x: its levels stand in another order"):
+        read(parts(tmp_path / "b", ["low", "high"], ["high", "low"], ordered=True))
+
+
+def test_levels_of_parts_without_an_order_are_sorted_whatever_the_cuts(tmp_path: Path) -> None:
+    found = read(parts(tmp_path / "a", ["c", "b"], ["d", "a"], ordered=False))
+    assert found["x"].kind is Kind.CATEGORY
+    assert found["x"].levels.tolist() == ["a", "b", "c", "d"]
+    assert found["x"].values.tolist() == ["c", "b", "d", "a"]

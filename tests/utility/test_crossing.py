@@ -84,3 +84,14 @@ def test_too_many_cells_are_counted_where_they_occur(monkeypatch: pytest.MonkeyP
             ours, theirs = ours[ours + theirs > 0], theirs[ours + theirs > 0]
         assert table[0].tolist() == ours.tolist()
         assert table[1].tolist() == theirs.tolist()
+
+
+def test_a_column_of_one_level_before_one_of_256():
+    rows = 256 * 1100
+    codes = np.tile(np.arange(256, dtype=np.uint8), rows // 256)
+    none = np.zeros(rows, np.uint8)
+    one = Category(none, none, ("a",), np.zeros(1, bool))
+    many = Category(codes, codes[::-1].copy(), tuple(map(str, range(256))), np.zeros(256, bool))
+    ((ours, theirs),) = count_tables([], [one, many], 2, None)
+    assert (ours == rows // 256).all()
+    assert (theirs == rows // 256).all()

@@ -17,7 +17,7 @@ from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
 from caveat.stopping import going_on_from
-from caveat.table import Table
+from caveat.table import Kind, Table
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
 from caveat.table.grouping import Groups
@@ -206,6 +206,9 @@ def _write_copies(
     remark = remark_on(private.shares)
     if remark is not None:
         console.remark(f"note: {remark}")
+    ranked = [n for n in fitted.names if n in table and table[n].kind is Kind.ORDERED]
+    if output.in_parts and ranked:
+        console.remark(f"note: in parts the levels of {', '.join(ranked)} have lost their order")
 
 
 def _named(specification: Path, other: Path | None) -> tuple[Reader, Path]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table._expand import check_expansion
@@ -222,7 +225,35 @@ def _encode_dictionary(array: pa.ChunkedArray, field: pa.Field) -> Column:
     kind = Kind.ORDERED if field.type.ordered and not enum else Kind.CATEGORY
     if not len(array):
         return Column(np.zeros(0, np.uint8), np.array([], dtype=object), kind)
+    lists = {tuple(chunk.dictionary.to_pylist()): None for chunk in array.chunks}
+    if len(lists) > 1 and kind is Kind.CATEGORY:  # of parts: their order is not one of the table
+        return replace(encode_texts(array, field.name), kind=kind)
+    if len(lists) > 1:
+        array = _in_one_order(array, list(lists), field.name)
     return replace(encode_arrow_dictionary(array, field.name), kind=kind, storage="")
+
+
+def _in_one_order(
+    array: pa.ChunkedArray, lists: Sequence[tuple[str, ...]], name: str
+) -> pa.ChunkedArray:
+    """Return ordered categories on one list of levels that agrees with the lists of all parts."""
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for levels in lists:
+        for before, after in zip((None, *levels), levels, strict=False):
+            order.add(after, *(() if before is None else (before,)))
+    try:
+        merged = pa.array(list(order.static_order()), pa.string())
+    except CycleError:
+        raise CaveatError(
+            "its levels stand in another order in some parts than in others",
+            column=name,
+            do="write all parts with one list of levels",
+        ) from None
+    chunks = []
+    for chunk in array.chunks:
+        codes = pc.index_in(chunk.cast(pa.string()), value_set=merged).cast(pa.int32())
+        chunks.append(pa.DictionaryArray.from_arrays(codes, merged, ordered=True))
+    return pa.chunked_array(chunks)
 
 
 def encode_texts(array: pa.ChunkedArray, name: str) -> Column:
@@ -270,19 +301,55 @@ def write_parquet_blocks(blocks: Iterable[Table], path: Path) -> None:
     """Write the blocks of a table as the row groups of a Parquet file, without the notes.
 
     What the notes keep of missing codes that a type cannot hold needs the whole table; here such
-    cells are empty.
+    cells are empty. Categories have one list of levels in all row groups, for readers join lists
+    as they come; levels that no block had are taken out in a second pass.
     """
-    writer = None
+    writer, seen = None, dict[str, NDArray[np.bool_]]()
     try:
         for table in blocks:
-            arrays = [arrow_of(column) for column in table.columns.values()]
+            released = {name: _released(column) for name, column in table.columns.items()}
+            arrays = [arrow_of(column) for column in released.values()]
             part = pa.table(arrays, names=list(table))
+            for name, array in zip(table, arrays, strict=True):
+                if pa.types.is_dictionary(array.type):
+                    here = np.zeros(len(array.dictionary) + 1, dtype=bool)
+                    here[array.indices.fill_null(len(array.dictionary)).to_numpy()] = True
+                    seen[name] = here[:-1] | seen.get(name, False)
             if writer is None:
-                writer = pq.ParquetWriter(path, part.schema, compression="zstd")
+                writer, lists = pq.ParquetWriter(path, part.schema, compression="zstd"), part
             writer.write_table(part.cast(writer.schema))
     finally:
         if writer is not None:
             writer.close()
+    kept = {
+        name: lists[name].chunk(0).dictionary.filter(pa.array(used))
+        for name, used in seen.items()
+        if not used.all()
+    }
+    if kept:
+        _with_levels(path, kept)
+
+
+def _with_levels(path: Path, kept: Mapping[str, pa.Array]) -> None:
+    """Write a Parquet file again, row group by row group, with other lists of levels."""
+    made = path.with_name(f"{UNFINISHED}{token_hex(6)}")
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            with pq.ParquetWriter(made, schema, compression="zstd") as writer:
+                for i in range(file.num_row_groups):
+                    part = file.read_row_group(i)
+                    for name, levels in kept.items():
+                        cells = part[name].cast(pa.string()).combine_chunks()
+                        codes = pc.index_in(cells, value_set=levels).cast(pa.int32())
+                        ordered = schema.field(name).type.ordered
+                        array = pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered)
+                        place = part.schema.get_field_index(name)
+                        part = part.set_column(place, schema.field(name), array)
+                    writer.write_table(part)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def write_part(table: Table, path: Path) -> None:

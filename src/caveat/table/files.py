@@ -294,7 +294,7 @@ def write_blocks(
         from caveat.table._columnar import write_parquet_blocks
 
         with atomic_output(path, force=force) as draft:
-            write_parquet_blocks(streamed, draft)
+            write_parquet_blocks(chain(held, rest), draft)
     elif source is not None and source.is_database and source.part:
         from caveat.table.database import write_database
 

@@ -98,8 +98,10 @@ def _blocks(columns: Sequence[Category], most: int) -> list[_Block]:
             blocks.append(_Block(i, (levels,), column.original, column.synthetic))
             continue
         kind = smallest_unsigned(last.cells * levels)
+        # Before one cell there is nothing to multiply, and 256 levels fit into a byte, not 256.
+        step = kind.type(levels if last.cells > 1 else 1)
         ours, theirs = (
-            codes.astype(kind) * kind.type(levels) + more
+            codes.astype(kind) * step + more
             for codes, more in ((last.ours, column.original), (last.theirs, column.synthetic))
         )
         blocks[-1] = _Block(last.first, (*last.shape, levels), ours, theirs)

@@ -11,6 +11,7 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Kind, Missing, Schema, Table, read, write
+from caveat.table.atomic import check_outputs
 from caveat.table.database import tables_of, write_database
 from caveat.table.files import write_blocks
 from caveat.table.several import parts_of
@@ -225,3 +226,39 @@ def test_no_password_in_what_is_said(server: str) -> None:
     with_password = server.replace("user=keeper", "user=keeper&password=geheim")
     assert read(f"{with_password}#select 1 as x")["x"].values.tolist() == [1]
     assert read(f"{server}#select 1 as x")["x"].kind is Kind.INTEGER
+
+
+def test_an_input_is_never_replaced_however_it_is_spelled(people: str) -> None:
+    place, _, options = people.partition("?")
+    turned = f"{place}?{'&'.join(reversed(options.split('&')))}"
+    names = ("people", "public.people", '"people"', '"public"."people"')
+    for read_ in names:
+        for out in (f"{address}#{name}" for address in (people, turned) for name in names):
+            with pytest.raises(CaveatError, match="a table that this command reads"):
+                check_outputs([out], force=True, inputs=[f"{people}#{read_}"])
+    run(people, "CREATE TABLE old (x int)", "CREATE VIEW seen AS SELECT * FROM people")
+    check_outputs([f"{people}#old"], force=True, inputs=[f"{people}#people"])
+    for read_ in ("select age from people", "seen"):
+        check_outputs([f"{turned}#new"], force=True, inputs=[f"{people}#{read_}"])
+        for out in ("people", "public.old"):
+            with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+                check_outputs([f"{turned}#{out}"], force=True, inputs=[f"{people}#{read_}"])
+
+
+def test_neither_the_parts_of_an_input_nor_its_whole_are_replaced(people: str) -> None:
+    run(
+        people,
+        "CREATE TABLE whole (x int) PARTITION BY LIST (x)",
+        "CREATE TABLE part PARTITION OF whole FOR VALUES IN (1)",
+    )
+    for read_, out in (("whole", "part"), ("part", "whole")):
+        with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+            check_outputs([f"{people}#{out}"], force=True, inputs=[f"{people}#{read_}"])
+
+
+def test_another_database_of_the_server_is_no_input(people: str) -> None:
+    run(people, "DROP DATABASE IF EXISTS other", "CREATE DATABASE other")
+    other = people.replace("/postgres?", "/other?")
+    run(other, "CREATE TABLE people (x int)")
+    for read_ in ("people", "select * from people"):
+        check_outputs([f"{other}#people"], force=True, inputs=[f"{people}#{read_}"])

@@ -13,12 +13,12 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, cells_of, types_of
-from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.database import Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
 from caveat.table.source import Source
 from caveat.table.table import Table
 
-__all__ = ["exists", "opened", "save", "tables"]
+__all__ = ["exists", "found", "opened", "save", "tables"]
 
 BATCH = "adbc.postgresql.batch_size_hint_bytes"
 BYTES = 4 << 20
@@ -111,6 +111,29 @@ def exists(source: Source) -> bool:
     """Whether there is a table of this name."""
     with _connected(source) as (_, cursor):
         return _exists(cursor, *_named(cursor, source))
+
+
+def found(source: Source) -> Found:
+    """Return what a name leads to, and in which database of which server."""
+    with _connected(source) as (_, cursor):
+        where = ""
+        if _rows(cursor, "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")[0][0]:
+            # A copy of the server that only reads has the same number.
+            query = "SELECT system_identifier || ' ' || current_database() FROM pg_control_system()"
+            where = str(_rows(cursor, query)[0][0])
+        if not source.part:
+            return Found(where)
+        schema, table = sql_name(source.part)
+        # Without a schema a table is looked for in several, and written to the first.
+        name = f"{quoted(schema)}.{quoted(table)}" if schema else quoted(table)
+        rows = _rows(
+            cursor,
+            "SELECT oid::text, relkind = 'r' AND NOT EXISTS "
+            "(SELECT FROM pg_inherits WHERE oid IN (inhrelid, inhparent)) "
+            "FROM pg_class WHERE oid = to_regclass($1)",
+            name,
+        )
+    return Found(where, *rows[0]) if rows else Found(where)
 
 
 def _named(cursor: Any, source: Source) -> tuple[str, str]:

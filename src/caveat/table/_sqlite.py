@@ -17,11 +17,11 @@ from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._notes import plain_codes
 from caveat.table.column import Column, Kind
-from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.database import Field, Found, Held, quoted, sql_name
 from caveat.table.source import Source
 from caveat.table.table import Table
 
-__all__ = ["exists", "opened", "save", "tables"]
+__all__ = ["exists", "found", "opened", "save", "tables"]
 
 ROWS = 1 << 15  # of a batch
 FULL = ("SQLITE_FULL", "SQLITE_IOERR")
@@ -92,8 +92,18 @@ def tables(source: Source) -> list[str]:
 
 def exists(source: Source) -> bool:
     """Whether there is a table of this name."""
-    wanted = _table(source).lower()
-    return any(name.lower() == wanted for name in tables(source))
+    return bool(found(source).table)
+
+
+def found(source: Source) -> Found:
+    """Return what a name leads to: for SQLite capitals are small letters."""
+    query = (
+        "SELECT name, type = 'table' FROM sqlite_master "
+        "WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
+    )
+    with _connected(source, read_only=True) as connection:
+        row = connection.execute(query, [_table(source)]).fetchone()
+    return Found() if row is None else Found("", row[0], bool(row[1]))
 
 
 def _table(source: Source) -> str:

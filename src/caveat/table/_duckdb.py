@@ -16,7 +16,7 @@ from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, cells_of, types_of
 from caveat.table.column import Kind
-from caveat.table.database import Field, Found, Held, quoted, sql_name
+from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
 from caveat.table.source import Source
 from caveat.table.table import Table
@@ -100,7 +100,7 @@ def found(source: Source) -> Found:
     )
     with _connected(source, read_only=True) as connection:
         row = connection.execute(query, [*_named(source)]).fetchone()
-    return Found() if row is None else Found("", *row)
+    return Found() if row is None else Found("", *row, "" if row[1] else VIEW)
 
 
 def _named(source: Source) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._notes import plain_codes
 from caveat.table.column import Column, Kind
-from caveat.table.database import Field, Found, Held, quoted, sql_name
+from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.source import Source
 from caveat.table.table import Table
 
@@ -103,7 +103,7 @@ def found(source: Source) -> Found:
     )
     with _connected(source, read_only=True) as connection:
         row = connection.execute(query, [_table(source)]).fetchone()
-    return Found() if row is None else Found("", row[0], bool(row[1]))
+    return Found() if row is None else Found("", row[0], bool(row[1]), "" if row[1] else VIEW)
 
 
 def _table(source: Source) -> str:
@@ -134,7 +134,7 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
         query = f"SELECT {', '.join(map(quoted, wanted))} FROM {origin}"
         fields = [Field(name, kind=KINDS.get(declared.get(name, ""))) for name in wanted]
         types = _types(connection, origin, wanted)
-        yield Held(fields, _batches(connection.execute(query), types))
+        yield Held(fields, _batches(connection.execute(query), wanted, types))
 
 
 def _types(connection: sqlite3.Connection, origin: str, names: Sequence[str]) -> list[pa.DataType]:
@@ -156,12 +156,25 @@ def _types(connection: sqlite3.Connection, origin: str, names: Sequence[str]) ->
     return types
 
 
-def _batches(cursor: sqlite3.Cursor, types: Sequence[pa.DataType]) -> Iterator[list[pa.Array]]:
+def _batches(
+    cursor: sqlite3.Cursor, names: Sequence[str], types: Sequence[pa.DataType]
+) -> Iterator[list[pa.Array]]:
     while rows := cursor.fetchmany(ROWS):
         yield [
-            pa.array(_texts(cells) if type_ == pa.string() else cells, type_)
-            for cells, type_ in zip(zip(*rows, strict=True), types, strict=True)
+            _array(cells, name, type_)
+            for cells, name, type_ in zip(zip(*rows, strict=True), names, types, strict=True)
         ]
+
+
+def _array(cells: Sequence[Any], name: str, type_: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(_texts(cells) if type_ == pa.string() else cells, type_)
+    except (pa.ArrowException, OverflowError):
+        raise CaveatError(
+            "whole numbers of more than 15 digits stand among decimals, which cannot hold them",
+            column=name,
+            do="read it by a query that rounds it or makes it text",
+        ) from None
 
 
 def _texts(cells: Sequence[Any]) -> list[str | None]:

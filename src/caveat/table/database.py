@@ -23,6 +23,7 @@ from caveat.table.source import Source, source_of
 from caveat.table.table import Table
 
 __all__ = [
+    "VIEW",
     "Field",
     "Found",
     "Held",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 TABLE = "data"  # what the table of a file is called if nobody says
+VIEW = "it is no table"  # why a view is never replaced
 SQL = "sql:"  # how the storage of a column of a database begins
 _NAME = re.compile(r'(?s)(?:("(?:[^"]|"")+"|[^".]+)\.)?("(?:[^"]|"")+"|[^".]+)')
 
@@ -86,11 +88,14 @@ class Found:
         The one thing that the name leads to; "" if there is none.
     plain
         Whether it is a table whose rows are its own: no view, no part of another and no whole.
+    kept
+        Why it cannot be replaced; "" if it can.
     """
 
     database: str = ""
     table: str = ""
     plain: bool = False
+    kept: str = ""
 
 
 class _Engine(Protocol):
@@ -263,6 +268,13 @@ def check_database_target(source: Source, *, force: bool) -> None:
     _, table = sql_name(source.part)
     if source.is_file and not Path(source.place).exists():
         return
+    found = _engine(source).found(source)
+    if found.table and force and found.kept:
+        raise CaveatError(
+            f"what is there cannot be replaced: {found.kept}",
+            where=source.with_part(table),
+            do="choose another name",
+        )
     if _engine(source).exists(source) and not force:
         raise CaveatError(
             "the table exists already",

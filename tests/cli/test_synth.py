@@ -316,6 +316,14 @@ def test_a_password_in_an_address_is_never_printed(folder: Path) -> None:
         assert code == 2
         assert "geheim" not in printed
         assert "postgresql://ann@localhost:1/survey" in printed
+    for odd in (
+        "postgresql://ann:ge/geheim@localhost:1/survey#people",
+        "mysql://ann:geheim@localhost:1/survey",
+        "host=localhost password=geheim",
+    ):
+        for given in (("look", odd), ("synth", "survey.csv", "-o", odd)):
+            code, printed = run(*given)
+            assert (code, "geheim" in printed) == (2, False)
     (folder / "bad.toml").write_text(f'[data]\npath = "{address}"\n')
     code, printed = run("synth", "bad.toml", "-o", "x.csv")
     assert (code, "bad.toml, line 2: data.path: the address holds a password" in printed) == (

@@ -144,6 +144,34 @@ def test_an_input_is_never_replaced(suffix: str, tmp_path: Path) -> None:
 
 
 @EVERY
+def test_an_input_is_never_replaced_however_it_is_spelled(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"a{suffix}"
+    write(Table.from_frame({"x": [1]}), f"{file}#t")
+    link = tmp_path / f"link{suffix}"
+    link.symlink_to(file)
+    for read_ in (f"{file}#t", f"{file}#main.t", f"{file}#T", str(file)):
+        for out in (f"{file}#T", f"{file}#main.t", f'{file}#"t"', f"{link}#t", f"{file}#t"):
+            with pytest.raises(CaveatError, match="a table that this command reads"):
+                check_outputs([out], force=True, inputs=[read_])
+    write(Table.from_frame({"x": [1]}), f"{file}#old")
+    check_outputs([f"{file}#OLD"], force=True, inputs=[f"{file}#t"])
+    check_outputs([f"{file}#new"], force=True, inputs=[f"{file}#select * from t"])
+    with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+        check_outputs([f"{file}#OLD"], force=True, inputs=[f"{file}#select * from t"])
+    if suffix == ".duckdb":
+        with duckdb.connect(str(file)) as connection:
+            connection.execute("CREATE VIEW seen AS SELECT * FROM t")
+    else:
+        import sqlite3
+
+        with sqlite3.connect(file) as lite:
+            lite.execute("CREATE VIEW seen AS SELECT * FROM t")
+        lite.close()
+    with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+        check_outputs([f"{file}#t"], force=True, inputs=[f"{file}#seen"])
+
+
+@EVERY
 def test_damage_is_one_sentence(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"not a database, but long enough to look at" * 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.table import ColumnSchema, Kind, Missing, Schema, Table, read, write
+from caveat.table.atomic import check_outputs
 from caveat.table.database import tables_of, write_database
-from caveat.table.files import write_blocks
+from caveat.table.files import check_target, write_blocks
 from caveat.table.several import parts_of
 from caveat.table.source import source_of, without_password
 
@@ -183,7 +185,7 @@ def test_a_query_is_read_and_changes_nothing(people: str) -> None:
         ("select 1; drop table people", "not valid SQL"),
         ("select * from people) as x; drop table people; --", "not valid SQL"),
         ("select nextval('s')", "would change the database|there is no such table"),
-        ("with x as (delete from people returning 1) select * from x", "refused"),
+        ("with x as (delete from people returning 1) select * from x", "would change"),
         ("select set_config('transaction_read_only', 'off', false)", "the server stopped"),
         ("select 1 as a, 2 as a", "column"),
     ):
@@ -225,3 +227,66 @@ def test_no_password_in_what_is_said(server: str) -> None:
     with_password = server.replace("user=keeper", "user=keeper&password=geheim")
     assert read(f"{with_password}#select 1 as x")["x"].values.tolist() == [1]
     assert read(f"{server}#select 1 as x")["x"].kind is Kind.INTEGER
+
+
+def test_an_input_is_never_replaced_however_it_is_spelled(people: str) -> None:
+    place, _, options = people.partition("?")
+    turned = f"{place}?{'&'.join(reversed(options.split('&')))}"
+    names = ("people", "public.people", '"people"', '"public"."people"')
+    for read_ in names:
+        for out in (f"{address}#{name}" for address in (people, turned) for name in names):
+            with pytest.raises(CaveatError, match="a table that this command reads"):
+                check_outputs([out], force=True, inputs=[f"{people}#{read_}"])
+    run(people, "CREATE TABLE old (x int)", "CREATE VIEW seen AS SELECT * FROM people")
+    check_outputs([f"{people}#old"], force=True, inputs=[f"{people}#people"])
+    for read_ in ("select age from people", "seen"):
+        check_outputs([f"{turned}#new"], force=True, inputs=[f"{people}#{read_}"])
+        for out in ("people", "public.old"):
+            with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+                check_outputs([f"{turned}#{out}"], force=True, inputs=[f"{people}#{read_}"])
+
+
+def test_neither_the_parts_of_an_input_nor_its_whole_are_replaced(people: str) -> None:
+    run(
+        people,
+        "CREATE TABLE whole (x int) PARTITION BY LIST (x)",
+        "CREATE TABLE part PARTITION OF whole FOR VALUES IN (1)",
+    )
+    for read_, out in (("whole", "part"), ("part", "whole")):
+        with pytest.raises(CaveatError, match="of the query or view that this command reads"):
+            check_outputs([f"{people}#{out}"], force=True, inputs=[f"{people}#{read_}"])
+
+
+def test_another_database_of_the_server_is_no_input(people: str) -> None:
+    run(people, "DROP DATABASE IF EXISTS other", "CREATE DATABASE other")
+    other = people.replace("/postgres?", "/other?")
+    run(other, "CREATE TABLE people (x int)")
+    for read_ in ("people", "select * from people"):
+        check_outputs([f"{other}#people"], force=True, inputs=[f"{people}#{read_}"])
+
+
+def test_what_cannot_be_replaced_is_known_before_anything_is_written(people: str) -> None:
+    run(people, "CREATE VIEW seen AS SELECT * FROM people")
+    run(
+        people,
+        "CREATE TABLE free (x int PRIMARY KEY)",
+        "CREATE TABLE bound (x int REFERENCES free)",
+    )
+    for name, why in (("seen", "it is no table"), ("people", "depend"), ("free", "depend")):
+        with pytest.raises(
+            CaveatError, match=rf"{name}: what is there cannot be replaced: .*{why}"
+        ):
+            check_target(Path(f"{people}#{name}"), force=True)
+    check_target(Path(f"{people}#bound"), force=True)
+
+
+def test_what_a_server_says_while_it_is_read_is_not_called_a_files(people: str) -> None:
+    late = "select 10 / (60000 - n) as x from generate_series(1, 90000) as s(n)"
+    with pytest.raises(CaveatError) as caught:
+        read(f"{people}#{late}")
+    assert caught.value.where == f"{people}#{late}"
+    assert "the server stopped while the query was answered" in str(caught.value)
+    with pytest.raises(CaveatError, match="the query would change the database"):
+        read(f"{people}#with gone as (delete from people returning *) select * from gone")
+    with pytest.raises(CaveatError, match=r"a value does not suit the query|the server stopped"):
+        read(f"{people}#select 1 / (age - age) as x from people")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from caveat.errors import CaveatError
 from caveat.table.source import (
     file_of,
+    has_password,
     hide_password,
     name_of,
     seen_in,
@@ -74,6 +76,7 @@ def test_a_part_may_be_a_query() -> None:
         ("postgresql://ann:s%23cret@host/db#t", "postgresql://ann@host/db#t"),
         ("postgresql://host/db?user=ann&password=s%23cret#t", "postgresql://host/db?user=ann#t"),
         ("postgresql://ann@host/db?password=s%23cret", "postgresql://ann@host/db"),
+        ("  postgresql://ann:s%23cret@host/db#t", "postgresql://ann@host/db#t"),
     ],
 )
 def test_a_password_is_remembered_and_not_shown(given: str, kept: str) -> None:
@@ -97,3 +100,61 @@ def test_a_specification_names_places_from_its_folder() -> None:
     assert name_of("x/a.xlsx") == "a"
     assert name_of('a.duckdb#"b.c"') == "c"
     assert name_of("a.duckdb#select 1 as x") == "a"
+
+
+def test_a_password_may_hold_an_at_sign_and_an_option_be_one() -> None:
+    assert hide_password("postgresql://ann:se@cret@host/db") == "postgresql://ann@host/db"
+    found = source_of("postgresql://ann@host/db")
+    assert found is not None
+    assert found.address == "postgresql://ann@host/db?password=se%40cret"
+    given = "postgresql://bob@host/db?sslpassword=secret&sslmode=require#t"
+    assert hide_password(given) == "postgresql://bob@host/db?sslmode=require#t"
+    found = source_of(given)
+    assert found is not None
+    assert found.address == "postgresql://bob@host/db?sslmode=require&sslpassword=secret"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://keeper:se/cret@host/db",
+        "postgresql://keeper:12/cret@host/db",
+        "postgresql://keeper:sec#ret@host/db",
+        "postgresql://keeper:12#cret@host/db",
+        "postgresql://keeper:12/a#cret@host/db",
+        "postgresql://keeper:se?cret@host/db",
+        "postgresql://keeper:se@a?b=cret@host/db",
+        "postgresql+psycopg://keeper:secret@host/db",
+        "mysql://keeper:secret@host/db",
+        "  mysql://keeper:secret@host/db",
+        "https://host/a.csv?password=secret",
+        "host=localhost user=keeper password=secret",
+        "password = secret host=localhost",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_refused_and_not_repeated(text: str) -> None:
+    assert has_password(text)
+    for use in (hide_password, source_of, file_of, shown, name_of, without_password):
+        with pytest.raises(CaveatError, match=r"^the address: ") as caught:
+            use(text)
+        assert not any(part in str(caught.value) for part in ("keeper", "secret", "cret", "mysql"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C:/data/a@b.csv",
+        "data/a:b@c.csv",
+        "https://host/a.csv",
+        "postgresql://[::1]:5432/db#t",
+        "postgresql://a:1,b:2/db#t",
+        'postgresql://ann@host/db#"a@b"',
+        "postgresql://ann@host/db#select '@' as x",
+        "postgresql://host/db?user=ann@corp#t",
+        "age=3",
+        "a.db#select password = 1 as x, user = 2 as y from t",
+    ],
+)
+def test_what_holds_no_password_stays_as_it_is(text: str) -> None:
+    assert hide_password(text) == text
+    assert not has_password(text)

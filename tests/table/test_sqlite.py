@@ -44,3 +44,14 @@ def test_a_writer_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     finally:
         other.close()
     assert read(f"{path}#t")["x"].values.tolist() == [1]
+
+
+def test_long_whole_numbers_among_decimals_are_refused_by_their_column(tmp_path: Path) -> None:
+    file = tmp_path / "a.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE t (x)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(2**60 + 1,), (1.5,)])
+    connection.close()
+    with pytest.raises(CaveatError, match="column x: whole numbers of more than 15 digits") as told:
+        read(f"{file}#t")
+    assert "115292150460684" not in str(told.value)

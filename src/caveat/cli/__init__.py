@@ -61,11 +61,9 @@ def _run() -> None:
     from caveat.errors import CaveatError
     from caveat.table.source import hide_password
 
-    # No message, log or file can show a password that is not there.
-    sys.argv[1:] = [
-        before + equals + hide_password(text) for before, equals, text in map(_option, sys.argv[1:])
-    ]
     try:
+        # No message, log or file can show a password that is not there.
+        sys.argv[1:] = [before + hide_password(text) for before, text in map(_option, sys.argv[1:])]
         for argument in sys.argv[1:]:
             if not argument.isascii() and _is_odd(argument):
                 raise CaveatError("this is not UTF-8", where=argument, do="rename the file")
@@ -98,10 +96,13 @@ def _check_here() -> None:
         raise CaveatError("the current folder is gone", do="change to another one") from None
 
 
-def _option(argument: str) -> tuple[str, str, str]:
+def _option(argument: str) -> tuple[str, str]:
     """Return the name of an option, if its value stands behind it, and the value."""
     name, equals, value = argument.partition("=")
-    return (name, equals, value) if name.startswith("--") and equals else ("", "", argument)
+    if name.startswith("--") and equals:
+        return name + equals, value
+    short = argument.startswith("-") and not argument.startswith("--")
+    return (argument[:2], argument[2:]) if short else ("", argument)
 
 
 def _is_odd(argument: str) -> bool:

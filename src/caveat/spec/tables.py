@@ -14,7 +14,7 @@ from caveat.table.file_form import TextForm, form_of
 from caveat.table.formats import is_text
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked
-from caveat.table.source import hide_password, name_of, seen_in, source_of
+from caveat.table.source import has_password, name_of, seen_in, source_of
 
 __all__ = [
     "TableSpec",
@@ -142,7 +142,7 @@ def forms_of(tables: tuple[TableSpec, ...], form: Mapping[str, str]) -> dict[str
 
 def refuse_password(document: Document, entry: tuple[str, ...], name: str) -> None:
     """Refuse an address with a password: a specification goes into every release."""
-    if hide_password(name) != name:
+    if has_password(name):
         document.fail(
             entry,
             f"{'.'.join(entry)}: the address holds a password",

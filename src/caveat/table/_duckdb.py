@@ -16,12 +16,12 @@ from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, cells_of, types_of
 from caveat.table.column import Kind
-from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
 from caveat.table.source import Source
 from caveat.table.table import Table
 
-__all__ = ["exists", "opened", "save", "tables"]
+__all__ = ["exists", "found", "opened", "save", "tables"]
 
 ROWS = 1 << 17  # of a batch
 # Nothing but this file is read or written, and no query can change that.
@@ -91,6 +91,18 @@ def exists(source: Source) -> bool:
         return _exists(connection, *_named(source))
 
 
+def found(source: Source) -> Found:
+    """Return what a name leads to: for DuckDB capitals are small letters."""
+    query = (
+        "SELECT table_schema || '.' || table_name, table_type = 'BASE TABLE' "
+        "FROM information_schema.tables "
+        "WHERE lower(table_schema) = lower(?) AND lower(table_name) = lower(?)"
+    )
+    with _connected(source, read_only=True) as connection:
+        row = connection.execute(query, [*_named(source)]).fetchone()
+    return Found() if row is None else Found("", *row, "" if row[1] else VIEW)
+
+
 def _named(source: Source) -> tuple[str, str]:
     schema, table = sql_name(source.part)
     return schema or "main", table
@@ -98,7 +110,8 @@ def _named(source: Source) -> tuple[str, str]:
 
 def _exists(connection: Any, schema: str, table: str) -> bool:
     query = (
-        "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+        "SELECT count(*) FROM information_schema.tables "
+        "WHERE lower(table_schema) = lower(?) AND lower(table_name) = lower(?)"
     )
     return bool(connection.execute(query, [schema, table]).fetchone()[0])
 

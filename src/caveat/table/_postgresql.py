@@ -13,12 +13,12 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, cells_of, types_of
-from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
 from caveat.table.source import Source
 from caveat.table.table import Table
 
-__all__ = ["exists", "opened", "save", "tables"]
+__all__ = ["exists", "found", "opened", "save", "tables"]
 
 BATCH = "adbc.postgresql.batch_size_hint_bytes"
 BYTES = 4 << 20
@@ -44,6 +44,10 @@ SAYINGS = {
     "42703": ("the query names a column that is not there", "check the names"),
     "42601": ("the query is not valid SQL", "check it"),
     "42501": ("this user may not do it", "ask for the right, or name another user"),
+    "0A000": (
+        "the query would change the database, or asks for what the server cannot do",
+        "use one that only reads",
+    ),
     "25006": ("the query would change the database", "use one that only reads"),
     "2BP01": ("other objects of the database depend on the table", "choose another name"),
     "3D000": ("there is no such database", "check the name"),
@@ -72,7 +76,12 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
     except package.Error as error:
         what, do = SAYINGS.get(
             getattr(error, "sqlstate", None) or "",
-            (f"the server refused ({getattr(error, 'sqlstate', None) or 'no reason'})", "ask it"),
+            ("a value does not suit the query", "check what it computes")
+            if (getattr(error, "sqlstate", None) or "").startswith("22")
+            else (
+                f"the server refused ({getattr(error, 'sqlstate', None) or 'no reason'})",
+                "ask it",
+            ),
         )
         raise CaveatError(what, where=source.with_part(source.part), do=do) from None
     except pa.ArrowException:  # how the driver says what goes wrong between two batches
@@ -111,6 +120,39 @@ def exists(source: Source) -> bool:
     """Whether there is a table of this name."""
     with _connected(source) as (_, cursor):
         return _exists(cursor, *_named(cursor, source))
+
+
+def found(source: Source) -> Found:
+    """Return what a name leads to, and in which database of which server."""
+    with _connected(source) as (_, cursor):
+        where = ""
+        if _rows(cursor, "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")[0][0]:
+            # A copy of the server that only reads has the same number.
+            query = "SELECT system_identifier || ' ' || current_database() FROM pg_control_system()"
+            where = str(_rows(cursor, query)[0][0])
+        if not source.part:
+            return Found(where)
+        schema, table = sql_name(source.part)
+        # Without a schema a table is looked for in several, and written to the first.
+        name = f"{quoted(schema)}.{quoted(table)}" if schema else quoted(table)
+        rows = _rows(
+            cursor,
+            "SELECT oid::text, relkind = 'r' AND NOT EXISTS "
+            "(SELECT FROM pg_inherits WHERE oid IN (inhrelid, inhparent)), "
+            "relkind IN ('r', 'p'), pg_has_role(relowner, 'USAGE'), EXISTS "
+            "(SELECT FROM pg_depend WHERE refclassid = 'pg_class'::regclass "
+            "AND refobjid = pg_class.oid AND deptype = 'n' "
+            "AND classid IN ('pg_rewrite'::regclass, 'pg_constraint'::regclass)) "
+            "FROM pg_class WHERE oid = to_regclass($1)",
+            name,
+        )
+    if not rows:
+        return Found(where)
+    one, plain, table, own, needed = rows[0]
+    kept = "" if table else VIEW
+    kept = kept or ("" if own else "it is another user's")
+    kept = kept or ("other objects of the database depend on the table" if needed else "")
+    return Found(where, one, plain, kept)
 
 
 def _named(cursor: Any, source: Source) -> tuple[str, str]:
@@ -157,7 +199,7 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
             picked.append(how)
         cursor.adbc_statement.set_options(**{BATCH: str(BYTES)})
         cursor.execute(f"SELECT {', '.join(picked)} FROM {origin}")
-        yield Held(fields, map(_arrays, cursor.fetch_record_batch()))
+        yield Held(fields, _arrays(cursor.fetch_record_batch(), source))
 
 
 def _declared(cursor: Any, origin: str) -> dict[str, tuple[int, str]]:
@@ -211,8 +253,20 @@ def _enumeration(cursor: Any, sort: str) -> tuple[list[str], str]:
     return [row[0] for row in rows], f"{ENUM}{quoted(rows[0][1])}.{quoted(rows[0][2])}"
 
 
-def _arrays(batch: pa.RecordBatch) -> list[pa.Array]:
-    return list(batch.columns)
+def _arrays(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[list[pa.Array]]:
+    try:
+        for batch in batches:
+            yield list(batch.columns)
+    except OSError:  # how the driver says what the server says while it gives rows
+        raise CaveatError(
+            "the server stopped while the query was answered"
+            if source.is_query
+            else "the server stopped while the table was read",
+            where=source.with_part(source.part),
+            do="check the query, or look into the server's log"
+            if source.is_query
+            else "look into its log",
+        ) from None
 
 
 # -------------------------------------------------------------------------------------------------

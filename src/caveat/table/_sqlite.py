@@ -17,11 +17,11 @@ from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._notes import plain_codes
 from caveat.table.column import Column, Kind
-from caveat.table.database import Field, Held, quoted, sql_name
+from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.source import Source
 from caveat.table.table import Table
 
-__all__ = ["exists", "opened", "save", "tables"]
+__all__ = ["exists", "found", "opened", "save", "tables"]
 
 ROWS = 1 << 15  # of a batch
 FULL = ("SQLITE_FULL", "SQLITE_IOERR")
@@ -92,8 +92,18 @@ def tables(source: Source) -> list[str]:
 
 def exists(source: Source) -> bool:
     """Whether there is a table of this name."""
-    wanted = _table(source).lower()
-    return any(name.lower() == wanted for name in tables(source))
+    return bool(found(source).table)
+
+
+def found(source: Source) -> Found:
+    """Return what a name leads to: for SQLite capitals are small letters."""
+    query = (
+        "SELECT name, type = 'table' FROM sqlite_master "
+        "WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
+    )
+    with _connected(source, read_only=True) as connection:
+        row = connection.execute(query, [_table(source)]).fetchone()
+    return Found() if row is None else Found("", row[0], bool(row[1]), "" if row[1] else VIEW)
 
 
 def _table(source: Source) -> str:
@@ -124,7 +134,7 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
         query = f"SELECT {', '.join(map(quoted, wanted))} FROM {origin}"
         fields = [Field(name, kind=KINDS.get(declared.get(name, ""))) for name in wanted]
         types = _types(connection, origin, wanted)
-        yield Held(fields, _batches(connection.execute(query), types))
+        yield Held(fields, _batches(connection.execute(query), wanted, types))
 
 
 def _types(connection: sqlite3.Connection, origin: str, names: Sequence[str]) -> list[pa.DataType]:
@@ -146,12 +156,25 @@ def _types(connection: sqlite3.Connection, origin: str, names: Sequence[str]) ->
     return types
 
 
-def _batches(cursor: sqlite3.Cursor, types: Sequence[pa.DataType]) -> Iterator[list[pa.Array]]:
+def _batches(
+    cursor: sqlite3.Cursor, names: Sequence[str], types: Sequence[pa.DataType]
+) -> Iterator[list[pa.Array]]:
     while rows := cursor.fetchmany(ROWS):
         yield [
-            pa.array(_texts(cells) if type_ == pa.string() else cells, type_)
-            for cells, type_ in zip(zip(*rows, strict=True), types, strict=True)
+            _array(cells, name, type_)
+            for cells, name, type_ in zip(zip(*rows, strict=True), names, types, strict=True)
         ]
+
+
+def _array(cells: Sequence[Any], name: str, type_: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(_texts(cells) if type_ == pa.string() else cells, type_)
+    except (pa.ArrowException, OverflowError):
+        raise CaveatError(
+            "whole numbers of more than 15 digits stand among decimals, which cannot hold them",
+            column=name,
+            do="read it by a query that rounds it or makes it text",
+        ) from None
 
 
 def _texts(cells: Sequence[Any]) -> list[str | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table.drafts import file_draft
-from caveat.table.source import Source, file_of, shown, source_of
+from caveat.table.source import Source, file_of, source_of
 
 __all__ = [
     "atomic_output",
@@ -109,16 +109,15 @@ def check_output(path: Name, *, force: bool = False, inputs: Iterable[Name | Non
 
 def _check_table(source: Source, path: Name, inputs: Iterable[Name | None]) -> Path:
     """Refuse a table of a database that is read, or whose file cannot be written."""
+    found = status(source.place) if source.is_file else None
     for other in inputs:
         read = None if other is None else source_of(other)
-        if read is None or read.part != source.part:
+        if read is None or read.sort != source.sort or not source.part or source.is_query:
             continue
-        if read == source or (source.is_file and same_file(status(source.place), read.place)):
-            raise CaveatError(
-                "the output is a table that this command reads",
-                where=shown(path),
-                do="choose another name; --force never replaces an input",
-            )
+        if not source.is_file or same_file(found, read.place):
+            from caveat.table.database import check_not_read
+
+            check_not_read(source, read)
     if source.is_file:
         file = Path(source.place)
         _check_sort(status(file), source.place)

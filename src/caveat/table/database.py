@@ -23,9 +23,12 @@ from caveat.table.source import Source, source_of
 from caveat.table.table import Table
 
 __all__ = [
+    "VIEW",
     "Field",
+    "Found",
     "Held",
     "check_database_target",
+    "check_not_read",
     "prepare_database",
     "quoted",
     "read_database",
@@ -35,6 +38,7 @@ __all__ = [
 ]
 
 TABLE = "data"  # what the table of a file is called if nobody says
+VIEW = "it is no table"  # why a view is never replaced
 SQL = "sql:"  # how the storage of a column of a database begins
 _NAME = re.compile(r'(?s)(?:("(?:[^"]|"")+"|[^".]+)\.)?("(?:[^"]|"")+"|[^".]+)')
 
@@ -72,6 +76,28 @@ class Held:
     batches: Iterable[Sequence[pa.Array]] = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a name of a database leads to, however it is spelled.
+
+    Parameters
+    ----------
+    database
+        Which database of which server it is; "" if nobody says, as for a file.
+    table
+        The one thing that the name leads to; "" if there is none.
+    plain
+        Whether it is a table whose rows are its own: no view, no part of another and no whole.
+    kept
+        Why it cannot be replaced; "" if it can.
+    """
+
+    database: str = ""
+    table: str = ""
+    plain: bool = False
+    kept: str = ""
+
+
 class _Engine(Protocol):
     """What one sort of database has to offer."""
 
@@ -84,6 +110,8 @@ class _Engine(Protocol):
     def exists(self, source: Source) -> bool: ...
 
     def tables(self, source: Source) -> list[str]: ...
+
+    def found(self, source: Source) -> Found: ...
 
 
 def _engine(source: Source) -> _Engine:
@@ -160,7 +188,7 @@ def _only_table(source: Source) -> str:
     if len(tables) != 1:
         held = f"holds {len(tables)} tables" if tables else "holds no table"
         do = f"name one, as in {source.with_part(tables[0])!r}" if tables else "check the name"
-        raise CaveatError(f"the database {held}", do=do)
+        raise CaveatError(f"the database {held}", where=source.place, do=do)
     return tables[0]
 
 
@@ -240,11 +268,57 @@ def check_database_target(source: Source, *, force: bool) -> None:
     _, table = sql_name(source.part)
     if source.is_file and not Path(source.place).exists():
         return
+    found = _engine(source).found(source)
+    if found.table and force and found.kept:
+        raise CaveatError(
+            f"what is there cannot be replaced: {found.kept}",
+            where=source.with_part(table),
+            do="choose another name",
+        )
     if _engine(source).exists(source) and not force:
         raise CaveatError(
             "the table exists already",
             where=source.with_part(table),
             do="choose another name or use --force",
+        )
+
+
+def check_not_read(target: Source, read: Source) -> None:
+    """Refuse to replace what is read, by whatever name either is called.
+
+    Which tables a query or a view reads is not ours to say: beside one, no table of its database is
+    replaced.
+
+    Parameters
+    ----------
+    target
+        The table that is to be written.
+    read
+        What is read: of the same sort of database, of a file the same file.
+    """
+    engine = _engine(target)
+    there = engine.found(target)
+    if not there.table:
+        return
+    here = Found(there.database)
+    if not read.is_query:
+        here = engine.found(read if read.part else replace(read, part=_only_table(read)))
+    elif not read.is_file:
+        here = replace(engine.found(replace(read, part="")), table="")
+    if here.database and there.database and here.database != there.database:
+        return
+    if here.table == there.table:
+        raise CaveatError(
+            "the output is a table that this command reads",
+            where=target.with_part(target.part),
+            do="choose another name; --force never replaces an input",
+        )
+    if not here.plain:
+        raise CaveatError(
+            "the table exists already, in the database of the query or view that this command "
+            "reads",
+            where=target.with_part(target.part),
+            do="write to a new name or to another database; --force never replaces an input",
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from caveat.errors import CaveatError
 from caveat.table.atomic import status
-from caveat.table.source import file_of, shown
+from caveat.table.source import file_of, shown, source_of
 
 __all__ = ["check_input", "check_signs", "in_file", "unreadable"]
 
@@ -58,8 +58,11 @@ def in_file(error: CaveatError, path: Path) -> CaveatError:
 
 def unreadable(error: OSError, path: Path) -> CaveatError:
     """Return what to say of a file that the system does not give."""
+    source = source_of(path)
+    remote = source is not None and not source.is_file
+    what = "the server stopped while it was read" if remote else "the file cannot be read"
     return CaveatError(
-        f"the file cannot be read ({error.strerror or type(error).__name__})",
-        where=str(path),
-        do="check its name and its permissions",
+        f"{what} ({error.strerror or type(error).__name__})",
+        where=shown(path),
+        do="look into its log" if remote else "check its name and its permissions",
     )

@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from caveat.errors import CaveatError
+
 __all__ = [
     "SERVER",
     "SORTS",
     "Source",
     "file_of",
+    "has_password",
     "hide_password",
     "name_of",
     "seen_in",
@@ -37,11 +40,14 @@ SERVER = "postgresql://"
 _URL = re.compile(r"(?is)postgres(?:ql)?:/+([^#]*)(?:#(.*))?")
 _FILE = re.compile(rf"(?is)(.+?({'|'.join(map(re.escape, SORTS))}))(?:#(.*))?")
 _QUERY = re.compile(r"(?is)\s*(select|with|values|from)\s")
-_PASSWORD = re.compile(r"(?is)^(postgres(?:ql)?:/+[^/@?#:]*):([^/@?#]*)@")
-_IN_QUERY = re.compile(r"(?i)([?&])password=([^&#]*)&?")
+_ADDRESS = re.compile(r"(?is)\s*([a-z][a-z0-9+.-]+)(:/+)(.*)")  # of one letter it is a drive
+_HOSTS = re.compile(r"(?:(?:\[[^\[\]@/?#]*\]|[^\[\]:@/?#,\s]*)(?::\d*)?(?:,|$))*")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_SETTINGS = re.compile(r"\s*\w+\s*=")  # host=… user=…
+_SETTING_SECRET = re.compile(r"(?i)(?:^|\s)\w*password\s*=")
 
-# Passwords of addresses that were given with one, by the address without it: no path, message or
-# file that is made of an address holds its password.
+# Options with the passwords of addresses that were given with one, by the address without it: no
+# path, message or file that is made of an address holds its password.
 _KNOWN: dict[str, str] = {}
 
 
@@ -82,11 +88,11 @@ class Source:
     @property
     def address(self) -> str:
         """Where to connect to, with the password if one was given."""
-        password = _KNOWN.get(self.place)
-        if password is None:
+        secret = _KNOWN.get(self.place)
+        if secret is None:
             return self.place
         mark = "&" if "?" in self.place else "?"
-        return f"{self.place}{mark}password={quote(password, safe='')}"
+        return f"{self.place}{mark}{secret}"
 
     def with_part(self, part: str) -> str:
         """Return how another of its tables is spelled."""
@@ -131,25 +137,77 @@ def without_password(path: str | Path) -> Path:
 def hide_password(text: str) -> str:
     """Return an address without its password, which is remembered; any other text as it is.
 
+    An address that cannot be read, and one of another sort that holds a password, is refused, and
+    the message repeats no part of it that may be secret.
+
     Examples
     --------
     >>> hide_password("postgresql://ann:secret@host/survey#persons")
     'postgresql://ann@host/survey#persons'
     """
-    if text[:8].lower() != "postgres":
+    if _SETTINGS.match(text) and _SETTING_SECRET.search(text):
+        raise _refused("settings with a password are no address")
+    found = _ADDRESS.match(text)
+    if found is None:
         return text
-    found = _PASSWORD.match(text)
-    password = found[2] if found else ""
-    text = text if found is None else f"{found[1]}@{text[found.end() :]}"
-    address, sharp, part = text.partition("#")
-    option = _IN_QUERY.search(address)
-    if option is not None:
-        password = option[2]
-        address = _IN_QUERY.sub(r"\1", address).rstrip("?&")
-    url = _URL.fullmatch(address)
-    if password and url is not None:
-        _KNOWN[_address(url[1])] = unquote(password)
-    return f"{address}{sharp}{part}"
+    if found[1].lower() not in ("postgres", "postgresql"):
+        if "@" in found[3] or any(map(_is_secret, _options(found[3]))):
+            raise _refused("an address of this sort, with a password or a user, is not read")
+        return text
+    address, sharp, part = found[3].partition("#")
+    names, _, given = address.partition("?")
+    server, slash, path = names.partition("/")
+    userinfo, at, hosts = server.rpartition("@")
+    options = given.split("&") if given else []
+    user, _, password = userinfo.partition(":")
+    if (
+        not _HOSTS.fullmatch(hosts)
+        or "@" in path
+        or ("@" in _QUOTED.sub("", part) and not _QUERY.match(part))
+        or any(not _is_option(option) for option in options if option)
+        or (":" in hosts and not slash)
+    ):
+        raise _refused("the address cannot be read")
+    secret = [option for option in options if _is_secret(option)]
+    if not password and not secret:
+        return text.lstrip()
+    if password:
+        secret.append(f"password={quote(unquote(password), safe='')}")
+    options = [option for option in options if option and not _is_secret(option)]
+    kept = f"{user}{at}{hosts}{slash}{path}{'?' if options else ''}{'&'.join(options)}"
+    _KNOWN[_address(kept)] = "&".join(secret)
+    return f"{found[1]}{found[2]}{kept}{sharp}{part}"
+
+
+def has_password(text: str) -> bool:
+    """Whether a text is an address with a password, or one that may hold one."""
+    try:
+        return hide_password(text) != text.lstrip()
+    except CaveatError:
+        return True
+
+
+def _refused(what: str) -> CaveatError:
+    return CaveatError(
+        what,
+        where="the address",
+        do="write postgresql://USER@HOST/DATABASE#TABLE, with the password in PGPASSWORD or "
+        "~/.pgpass, or its signs / @ # ? : % as %2F %40 %23 %3F %3A %25",
+    )
+
+
+def _options(address: str) -> list[str]:
+    return address.partition("?")[2].partition("#")[0].split("&")
+
+
+def _is_option(option: str) -> bool:
+    name, equals, value = option.partition("=")
+    return bool(equals) and (_is_secret(option) or "@" not in value or name == "user")
+
+
+def _is_secret(option: str) -> bool:
+    name = unquote(option.partition("=")[0]).lower()
+    return "password" in name or "secret" in name
 
 
 def file_of(path: str | Path) -> Path:

@@ -11,13 +11,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from caveat.cli import app, main
 from caveat.datasets import survey
 from caveat.synthesis.model import BLOCK
-from caveat.table import files, read, write
+from caveat.table import Column, Kind, Missing, Table, files, read, write
 
 SPEC = """
 [columns.income]
@@ -291,6 +292,37 @@ def test_text_is_written_as_it_came_in_and_described(german: Path) -> None:
     plain = (german / "plain.csv").read_text("utf-8").splitlines()
     assert plain[0] == "sex,gehalt,seit,ort"
     assert re.fullmatch(r"[mw],\d+\.\d\d,20\d\d-\d\d-\d\d,(Köln|Bonn)", plain[1])
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet", "out.sav", "out/"])
+def test_labels_and_missing_codes_are_described_whatever_is_written(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = np.random.default_rng(1).integers(0, 3, 300)
+    educ = Column(
+        np.where(np.arange(300) % 7 == 0, 4, codes),
+        np.array([1.0, 2.0, 3.0, 9.0]),
+        Kind.CATEGORY,
+        (Missing(-9.0, "refused"), Missing(-8.0, "not asked")),
+        label="Education",
+        value_labels={1.0: "none", 2.0: "school", 3.0: "degree", 9.0: "nobody"},
+    )  # two of them in no cell
+    write(Table({"educ": educ, **Table.from_frame({"n": codes + 1.5}).columns}), "a.sav")
+    invoke("synth", "a.sav", "-o", out, "--seed", "1", "--dictionary", "d.csv")
+    told = read("d.csv")
+    rows = [
+        [told[name].values[i] for name in ("label", "kind", "value", "missing", "value_label")]
+        for i in range(5)
+    ]
+    assert rows == [
+        ["Education", "category", None, None, None],
+        [None, None, "1", "no", "none"],
+        [None, None, "2", "no", "school"],
+        [None, None, "3", "no", "degree"],
+        [None, None, "-9", "yes", "refused"],
+    ]
+    assert told["lowest"].values[0] is None
 
 
 def test_a_table_of_a_database_goes_in_and_out(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.release.data_dictionary import (
+    Released,
     Variable,
     described,
     protections_of,
@@ -45,6 +46,33 @@ def releases() -> list[Table]:
 
 def variables() -> list[Variable]:
     return described(releases(), {"income": "derived", "name": "guarded"}, {"sex": ["pram"]})
+
+
+def test_blocks_are_described_as_the_whole() -> None:
+    first = releases()[0]
+    late = Column(np.array([2]), np.array(["low", "mid", "high"], object), Kind.ORDERED)
+    early = replace(late, codes=np.array([0, 0]))
+    released = Released(Path("x.csv"))
+    released.add(Table({"income": first["income"].take(slice(1)), "o": late.take(slice(1))}))
+    released.add(Table({"income": first["income"].take(slice(1, 3)), "o": early}))
+    income, order = described([released.columns], {})
+    assert (income.low, income.high) == ("800.5", "1500")
+    assert income.missing == (("-8", "not asked"),)
+    assert order.levels == (("low", ""), ("high", ""))  # in their order, and no other
+
+
+def test_words_that_a_format_cannot_hold_are_empty_cells() -> None:
+    codes = (Missing(), Missing("NA"), Missing(-9, "refused"), Missing("n/a"))
+    column = Column(np.array([0, 1, 2, 3, 4]), np.array([7]), Kind.INTEGER, codes)
+    for target, missing in (
+        ("x.csv", ["(empty)", "NA", "-9", "n/a"]),
+        ("x.xlsx", ["(empty)", "-9"]),
+        ("parts/", ["(empty)", "-9"]),
+    ):
+        released = Released(Path(target), in_parts=target.endswith("/"))
+        released.add(Table({"x": column}))
+        (found,) = described([released.columns], {})
+        assert [code for code, _ in found.missing] == missing
 
 
 def test_only_what_is_released_is_described() -> None:

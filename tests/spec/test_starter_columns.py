@@ -23,6 +23,13 @@ def test_without_a_code_book_what_was_found_is_in_force():
     assert tomllib.loads(blocks({}))["columns"]["income"] == {"missing": [-8]}
 
 
+def test_a_whole_code_among_decimals_is_written_as_it_stands():
+    data = {"wage": [*(10.25 + i for i in range(47)), -9.0, -9.0, -9.0]}
+    text = "\n".join(column_blocks(look(data), "columns"))
+    assert "missing = [-9]" in text
+    assert "-9.0" not in text
+
+
 def test_the_code_book_alone_says_what_is_missing():
     text = blocks({"income": Domain(range=(-10, 9000, 1)), "answer": Domain(missing={"4": "?"})})
     content = tomllib.loads(text).get("columns", {})

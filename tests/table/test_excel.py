@@ -39,6 +39,32 @@ def book(path: Path, sheets: dict[str, list[list[Any]]]) -> Path:
     return path
 
 
+def test_words_for_missing_stand_among_numbers(tmp_path: Path) -> None:
+    rows = [
+        [None, None, None, None],
+        ["pay", "n", "born", "word"],
+        ["NA", 1, DAY, "NA"],
+        [1 / 3, "n/a", "NA", "x"],
+        [None, "NA", None, None],
+        [2, 3, DAY, "y"],
+        ["NA", None, None, None],
+    ]
+    table = read(book(tmp_path / "words.xlsx", {"People": rows}))
+    assert [str(table[name].kind) for name in table] == ["numeric", "integer", "date", "category"]
+    assert table["pay"].values.tolist() == ["NA", 1 / 3, None, 2.0, "NA"]
+    assert table["pay"].missing == (Missing(), Missing("NA"))
+    assert table["n"].values.tolist() == [1, "n/a", "NA", 3, None]
+    assert table["n"].missing == (Missing(), Missing("NA"), Missing("n/a"))
+    assert table["born"].missing == (Missing(), Missing("NA"))
+    assert table["word"].values.tolist() == ["NA", "x", None, "y", None]
+    with xlsxwriter.Workbook(tmp_path / "broken.xlsx") as made:
+        sheet = made.add_worksheet("s")
+        sheet.write_column(0, 0, ["a", "NA", 2])
+        sheet.write_formula(3, 0, "=1/0", None, "#DIV/0!")
+    with pytest.raises(CaveatError, match="cell A4 holds an error"):
+        read(tmp_path / "broken.xlsx")
+
+
 def test_cells_keep_their_types(tmp_path: Path) -> None:
     seen = dt.datetime(2024, 2, 29, 10, 30)
     rows = [

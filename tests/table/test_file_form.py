@@ -40,10 +40,36 @@ def test_a_declared_format_of_dates_is_kept(tmp_path: Path) -> None:
     assert target.read_text() == source.read_text()
 
 
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("x;t\n1,25;A\n999;999\n12,5;B\n", 999.0),
+        ("x;t\n1,25;A\n999,00;999\n12,50;NA\n", 999),
+        ("x;t\n1.234;A\n9.999;999\n12;B\n", 9999.0),
+        ("x;t\n5;A\n999;999\n12;B\n", 999.0),
+    ],
+)
+def test_codes_for_missing_are_written_as_they_came(
+    text: str, declared: float, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    source.write_text(text)
+    schema = Schema(
+        {"x": ColumnSchema(missing={declared: ""}), "t": ColumnSchema(missing={"999": "?"})}
+    )
+    table = read(source, schema=schema, decimal=",")
+    assert [table[name].is_missing.tolist()[1] for name in table] == [True, True]
+    write(table, target, form=form_of(source, schema, decimal=","))
+    assert target.read_text() == text
+
+
 def test_text_that_looks_like_a_number_is_quoted_in_that_form(tmp_path: Path) -> None:
     form = TextForm(";", ",", as_read=True)
-    write(Table.from_frame({"t": ["1,5", "x"], "n": [1.5, 2.0]}), tmp_path / "a.csv", form=form)
-    assert (tmp_path / "a.csv").read_text() == 't;n\n"1,5";1,5\nx;2\n'
+    texts = {"t": ["1,5", "2"], "n": [1.5, 2.0], "mixed": ["1,5", "x"]}  # the last tells by itself
+    write(Table.from_frame(texts), tmp_path / "a.csv", form=form)
+    assert (tmp_path / "a.csv").read_text() == 't;n;mixed\n"1,5";1,5;1,5\n"2";2;x\n'
+    again = read(tmp_path / "a.csv", decimal=",")
+    assert [again[name].values.tolist() for name in again] == list(texts.values())
     comma = TextForm(",", ",", as_read=True)
     write(Table.from_frame({"n": [1.5, 2.0]}), tmp_path / "b.csv", form=comma)
     assert (tmp_path / "b.csv").read_text() == 'n\n"1,5"\n2\n'

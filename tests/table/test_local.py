@@ -10,6 +10,7 @@ import pytest
 
 from caveat.table import Column, ColumnSchema, Kind, Missing, Schema, read, write
 from caveat.table._local import NumberForm, number_form
+from caveat.table.file_form import form_of
 
 
 def column(cells: list[str], folder: Path, kind: Kind | None = None, **form: Any) -> Column:
@@ -67,6 +68,31 @@ def test_a_declaration_decides(tmp_path: Path) -> None:
     assert column(text, tmp_path, Kind.CATEGORY).values.tolist() == text
     days = ["31.01.1990", "01.02.1990"]
     assert column(days, tmp_path, Kind.TEXT).values.tolist() == days
+
+
+@pytest.mark.parametrize("proof", ["1.193,20", "0,31", "1.234.567"])
+def test_a_decimal_comma_elsewhere_says_that_points_are_thousands(
+    proof: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    text = f"Lohn;Umsatz;Fläche\n{proof};47.955;0.120\n{proof};950;1.200\n{proof};NA;\n"
+    path.write_text(text)
+    for wanted in (None, ["Umsatz", "Fläche"], ["Umsatz"]):  # whatever else is read
+        table = read(path, columns=wanted)
+        assert table["Umsatz"].values.tolist() == [47955, 950, "NA"]
+        assert table["Umsatz"].storage == "text:;.,"
+    assert read(path)["Fläche"].values.tolist() == [0.12, 1.2, None]  # 0.120 is no thousand
+    write(read(path, columns=["Umsatz"]), tmp_path / "b.csv", form=form_of(path))
+    assert (tmp_path / "b.csv").read_text() == "Umsatz\n47.955\n950\nNA\n"
+    schema = Schema({"Umsatz": ColumnSchema(kind=Kind.NUMERIC)})
+    assert read(path, schema=schema)["Umsatz"].values.tolist() == [47.955, 950, "NA"]
+
+
+@pytest.mark.parametrize("other", ["1,193.20", "1 767", "12", "a"])
+def test_points_are_decimals_where_nothing_says_otherwise(other: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"a;b\n{other};47.955\n{other};950\n")
+    assert read(path)["b"].values.tolist() == [47.955, 950]
 
 
 def test_words_for_missing_are_kept(tmp_path: Path) -> None:

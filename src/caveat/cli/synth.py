@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ from caveat.table.source import shown
 from caveat.table.workplace import workplace
 
 if TYPE_CHECKING:
+    from caveat.release.data_dictionary import Released
     from caveat.synthesis import Model, Synthesizer
     from caveat.synthesis.column_model import ColumnModel
     from caveat.synthesis.linked import GroupModel
@@ -121,7 +123,7 @@ def synth(
     _check_names(output, [model, dictionary], reader, inputs)
     folder = tables_folder(Path(out), reader.synthesis, force=force, inputs=inputs)
     form = reader.text_form(file) if as_read else None
-    written = Written(escape_formulas, force, form, as_read)
+    written = Written(escape_formulas, force, form, as_read, _released(dictionary, output))
     told = _groups(groups, reader)
     wanted = reader.rows if rows is None else rows
     if told is not None:
@@ -152,6 +154,15 @@ def synth(
     _write_copies(fitted, table, output, n, here, inputs, written)
     write_description(fitted, targets, reader, dictionary, written)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
+
+
+def _released(dictionary: Path | None, output: Output) -> tuple[Released, ...]:
+    """Return where is noted what occurs in each copy, if somebody wants it described."""
+    if dictionary is None:
+        return ()
+    from caveat.release.data_dictionary import Released
+
+    return tuple(Released(target, in_parts=output.in_parts) for target in output.targets)
 
 
 def _check_names(
@@ -200,7 +211,8 @@ def _write_copies(
                     drawn = blocks_of(fitted, n, copy, parts)
                 else:
                     drawn = store.blocks(fitted, n, copy)
-                return _watched(drawn, private, bar, task)
+                noted = (partial(written.note, copy), private.add)
+                return _watched(drawn, noted, bar, task)
 
             output.write(blocks, target, inputs, written.options)
     remark = remark_on(private.shares)
@@ -307,11 +319,15 @@ def _fit_with_progress(
 
 
 def _watched(
-    blocks: Iterable[Table], private: PrivateNumbers, bar: Progress, task: TaskID
+    blocks: Iterable[Table],
+    noted: Iterable[Callable[[Table], None]],
+    bar: Progress,
+    task: TaskID,
 ) -> Iterator[Table]:
-    """Pass blocks on, count their private numbers and move the progress bar."""
+    """Pass blocks on, note what is in them and move the progress bar."""
     for block in blocks:
-        private.add(block)
+        for note in noted:
+            note(block)
         yield block
         bar.advance(task, block.n_rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ from caveat.table.several import write_several
 from caveat.table.source import shown, source_of
 
 if TYPE_CHECKING:
+    from caveat.release.data_dictionary import Released
     from caveat.synthesis import Model
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
@@ -26,12 +27,18 @@ __all__ = ["Written", "synth_tables", "targets_of", "write_description", "write_
 
 @dataclass(frozen=True)
 class Written:
-    """How the synthetic tables are written."""
+    """How the synthetic tables are written, and what occurs in each copy if it is described."""
 
     escape_formulas: bool
     force: bool
     form: TextForm | None = None
     as_read: bool = False
+    released: tuple[Released, ...] = ()
+
+    def note(self, copy: int, block: Table) -> None:
+        """Note what occurs in a block of a copy, if its columns are to be described."""
+        if self.released:
+            self.released[copy].add(block)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -66,10 +73,10 @@ def write_groups(
     private = PrivateNumbers(table, _unguarded(fitted.plan, fitted.names))
     lengths = []
     with console.notes():
-        for drawn, target in zip(
-            fitted.tables(groups, len(targets), threads), targets, strict=True
-        ):
+        copies = fitted.tables(groups, len(targets), threads)
+        for copy, (drawn, target) in enumerate(zip(copies, targets, strict=True)):
             private.add(drawn)
+            written.note(copy, drawn)
             write(drawn.compact(), target, **written.options)
             lengths.append(drawn.n_rows)
     _say_private(private)
@@ -93,9 +100,8 @@ def write_description(
         return
     from caveat.release.data_dictionary import described, write_dictionary
 
-    # Read again: what is described is what was written.
-    reader_of = replace(reader, form=reader.form if written.as_read else {})
-    releases = [reader_of.release(target) for target in targets]
+    # Not read again: text has no labels, and does not say which codes are missing.
+    releases = [released.columns for released in written.released]
     done = {name: entry.settings.method for name, entry in fitted.plan.columns.items()}
     if reader.groups is not None:
         done[reader.groups.key] = "key"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,15 @@ import numpy as np
 from caveat.errors import CaveatError
 from caveat.release.material import Material
 from caveat.release.material_tables import TablesMaterial
-from caveat.table import Column, Kind, Table, write
+from caveat.table import Column, Kind, Missing, Table, write
+from caveat.table._notes import fits
 from caveat.table.atomic import write_text
+from caveat.table.formats import has_labels, is_text
+from caveat.table.table import concat
 
 __all__ = [
     "FORMATS",
+    "Released",
     "Variable",
     "described",
     "described_columns",
@@ -78,8 +82,53 @@ class Variable:
     high: str = ""
 
 
+class Released:
+    """What occurs in a copy that is written block by block: every level once, and none else.
+
+    Parameters
+    ----------
+    target
+        The file: most formats have no room for words among numbers, where the cell is empty then.
+    in_parts
+        Whether it is a folder of parts.
+    """
+
+    def __init__(self, target: Path, *, in_parts: bool = False) -> None:
+        self._seen: dict[str, Column] = {}
+        self._holds_words = not in_parts and (is_text(target) or has_labels(target))
+
+    def add(self, block: Table) -> None:
+        """Add what occurs in a block."""
+        for name in block:
+            column = _once(block[name])
+            if name in self._seen:
+                both = [Table({name: one}) for one in (self._seen[name], column)]
+                column = _once(concat(both)[name])
+            self._seen[name] = column
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The columns, without any level that does not occur."""
+        found = {name: column.compact() for name, column in self._seen.items()}
+        if self._holds_words:
+            return found
+        return {name: _without_words(column) for name, column in found.items()}
+
+
+def _once(column: Column) -> Column:
+    """Return a column in which every level that occurs stands once; the order of all is kept."""
+    return column.with_codes(np.flatnonzero(column.counts > 0))
+
+
+def _without_words(column: Column) -> Column:
+    """Return levels that stand once each, where codes of another type are empty cells."""
+    held = (m if fits(m.code, column.levels.dtype) else Missing() for m in column.missing)
+    missing = tuple({m.key: m for m in held}.values())
+    return replace(column, codes=np.arange(len(column.levels) + len(missing)), missing=missing)
+
+
 def described(
-    releases: Sequence[Table],
+    releases: Sequence[Table | Mapping[str, Column]],
     done: Mapping[str, str],
     protected: Mapping[str, Sequence[str]] | None = None,
     table: str = "",
@@ -89,7 +138,7 @@ def described(
     Parameters
     ----------
     releases
-        The synthetic tables, all copies of one.
+        The synthetic tables, all copies of one, or the columns of each.
     done
         For columns what was done to them, a key of ``DONE``; synthesised if it is not said.
     protected
@@ -99,7 +148,7 @@ def described(
     """
     after = protected or {}
     found = []
-    for name in releases[0].names:
+    for name in releases[0]:
         columns = [release[name].compact() for release in releases]
         said = DONE.get(done.get(name, ""), DONE[""])
         steps = [*after.get(name, ()), *after.get("", ())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from caveat.findings.profile import Finding, Profile, Strength, percent
 from caveat.spec.codebook import Domain, missing_line
@@ -81,7 +82,7 @@ def _column(
 def _properties(
     clear: Sequence[Finding], found: Sequence[Finding], may_be_codes: bool
 ) -> Iterator[str]:
-    codes = [code for f in clear for code in f.suggestion.get("missing", ())]
+    codes = [code for f in clear for code in _missing(f)]
     for f in found:
         if f in clear and "missing" in f.suggestion:
             yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: a code for missing?")
@@ -90,7 +91,7 @@ def _properties(
     for f in found:
         if f not in clear and "missing" in f.suggestion:
             yield comment(f"{_codes(f)} in {percent(f.share)} of the rows: missing, or a value?")
-            yield comment(f"missing = {toml_value([*codes, *f.suggestion['missing']])}")
+            yield comment(f"missing = {toml_value([*codes, *_missing(f)])}")
     for f in found:
         if "kind" in f.suggestion:
             yield f"kind = {toml_value(f.suggestion['kind'])}"
@@ -119,4 +120,10 @@ def _is_number(finding: Finding) -> bool:
 
 
 def _codes(finding: Finding) -> str:
-    return ", ".join(str(code) for code in finding.suggestion["missing"])
+    return ", ".join(map(str, _missing(finding)))
+
+
+def _missing(finding: Finding) -> list[Any]:
+    """Return the codes for missing; a whole number is written as one, also among decimals."""
+    codes = finding.suggestion.get("missing", ())
+    return [int(c) if isinstance(c, float) and c.is_integer() else c for c in codes]

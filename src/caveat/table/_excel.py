@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from io import BytesIO
@@ -16,7 +17,7 @@ import polars as pl
 from caveat.errors import CaveatError
 from caveat.table._expand import check_expansion
 from caveat.table._notes import plain_codes
-from caveat.table.column import Column, Kind
+from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import EXACT_INTEGER, encode
 from caveat.table.extras import load_extra
 from caveat.table.frames import refuse_bad_names
@@ -42,8 +43,12 @@ def read_excel(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     book = _open(Path(source.place))
     sheet = _chosen(book, source.part, source.with_part)
     names, start = _header(book, sheet)
-    frame = _cells(book, sheet, start, len(names))
-    kept = [i for i, name in enumerate(names) if name or frame[:, i].null_count() < frame.height]
+    frame, words = _cells(book, sheet, start, len(names))
+    kept = [
+        i
+        for i, name in enumerate(names)
+        if name or i in words or frame[:, i].null_count() < frame.height
+    ]
     for i in kept:
         if not names[i]:
             raise CaveatError(
@@ -57,7 +62,11 @@ def read_excel(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     for name in wanted:
         if name not in named:
             raise CaveatError(f"there is no column {name!r}", do=f"choose among {', '.join(named)}")
-    return Table({name: _encode(frame[:, named[name]], name) for name in wanted})
+    columns = {}
+    for name in wanted:
+        column = _encode(frame[:, named[name]], name)
+        columns[name] = _with_words(column, words.get(named[name], {}))
+    return Table(columns)
 
 
 def sheets_of(path: Path) -> list[str]:
@@ -138,8 +147,14 @@ def _header(book: Any, sheet: str) -> tuple[list[str], int]:
     raise CaveatError("the sheet is empty", where=f"sheet {sheet}", do="name another one")
 
 
-def _cells(book: Any, sheet: str, start: int, width: int) -> pl.DataFrame:
-    """Return the cells below the header, each column of one type."""
+def _cells(
+    book: Any, sheet: str, start: int, width: int
+) -> tuple[pl.DataFrame, dict[int, dict[int, str]]]:
+    """Return the cells below the header, each column of one type, and words among numbers.
+
+    Such a word is NA or n/a: the reader passes them over when it says what a column is. They are
+    given by column and row.
+    """
     try:
         frame, errors = _load(book, sheet, skip_rows=start, schema_sample_rows=None)
     except CaveatError:
@@ -147,15 +162,10 @@ def _cells(book: Any, sheet: str, start: int, width: int) -> pl.DataFrame:
         frame, errors = _load(book, sheet, skip_rows=0, dtypes="string")
         if frame.height > start:
             raise
-        return pl.DataFrame({str(i): pl.Series(dtype=pl.Null) for i in range(width)})
-    if errors is not None and errors.errors:
-        row, column = errors.errors[0].offset_position
-        raise CaveatError(
-            f"cell {_letters(column)}{row + start + 1} holds an error such as #DIV/0!",
-            where=f"sheet {sheet}",
-            do="mend the formula or clear the cell",
-        )
-    empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+        return pl.DataFrame({str(i): pl.Series(dtype=pl.Null) for i in range(width)}), {}
+    words = _words(book, sheet, start, errors.errors) if errors is not None else {}
+    empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy().copy()
+    empty[[row for found in words.values() for row in found]] = False
     filled = np.flatnonzero(~empty)
     last = int(filled[-1]) + 1 if len(filled) else 0
     if empty[:last].any():
@@ -164,7 +174,38 @@ def _cells(book: Any, sheet: str, start: int, width: int) -> pl.DataFrame:
             where=f"sheet {sheet}",
             do="remove it",
         )
-    return frame.head(last)
+    return frame.head(last), words
+
+
+def _words(book: Any, sheet: str, start: int, errors: Sequence[Any]) -> dict[int, dict[int, str]]:
+    """Return the text in cells that do not fit their columns; refuse those that hold no text."""
+    cells = [error.offset_position for error in errors]
+    kinds = {column: "string" for _, column in cells}
+    if not kinds:
+        return {}
+    texts, _ = _load(book, sheet, skip_rows=start, schema_sample_rows=None, dtypes=kinds)
+    words: dict[int, dict[int, str]] = {}
+    for row, column in cells:
+        word = texts[row, column]
+        if word is None:
+            raise CaveatError(
+                f"cell {_letters(column)}{row + start + 1} holds an error such as #DIV/0!",
+                where=f"sheet {sheet}",
+                do="mend the formula or clear the cell",
+            )
+        words.setdefault(column, {})[row] = word
+    return words
+
+
+def _with_words(column: Column, words: Mapping[int, str]) -> Column:
+    """Return the column with words for missing, each a way of its own."""
+    if not words:
+        return column
+    ways = {word: column.n_levels + i for i, word in enumerate(sorted(set(words.values())))}
+    codes = column.codes.astype(np.int64)
+    codes[list(words)] = [ways[word] for word in words.values()]
+    missing = (*column.missing, *map(Missing, ways))
+    return replace(column, codes=codes, missing=missing).compact()
 
 
 def _letters(position: int) -> str:

@@ -2,7 +2,8 @@
 
 Only what can mean one thing is read so. 1,234 may be a number with thousands or one with three
 decimals, and 3/12/1990 may be in March or in December: such columns stay text until they are
-declared.
+declared. What one column proves holds for the whole file: beside 1.767,26 the point in 47.955
+stands between thousands.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
 else:
     pl = Late("polars")
 
-__all__ = ["LOCAL_DATES", "NumberForm", "number_form", "read_local"]
+__all__ = [
+    "LOCAL_DATES",
+    "NumberForm",
+    "has_decimal_comma",
+    "number_form",
+    "read_local",
+    "read_thousands",
+]
 
 LOCAL_DATES = (
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S",
@@ -133,6 +141,23 @@ def read_local(column: Column, decimal: str, declared: Kind | None, separator: s
         else text.str.to_datetime(dates.formats[0], time_unit="us")
     )
     return _exchanged(column, parsed, f"text:{dates.formats[0]}")
+
+
+def has_decimal_comma(column: Column) -> bool:
+    """Return whether a column proves that the file has decimal commas, or points in thousands."""
+    form = number_form(column.storage)
+    if form is None or form.decimal != ",":
+        return False
+    style = column.storage.removeprefix("text:").partition(";")[0]
+    return form.thousands == "." or bool(style) or bool((column.levels % 1 != 0).any())
+
+
+def read_thousands(column: Column) -> Column | None:
+    """Return text as whole numbers with points between thousands, None if a cell is none."""
+    words = [str(level) for level in column.levels.tolist() if level not in NA_TOKENS]
+    text = pl.Series(words, dtype=pl.String).str.strip_chars(" \t")
+    whole = r"^[+-]?(?:\d{1,3}|[1-9]\d{0,2}(?:\.\d{3})+)$"
+    return _numbers(column, text, FORMS[0]) if text.str.contains(whole).all() else None
 
 
 def _may_be_dates(text: pl.Series) -> bool:

@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -14,9 +15,16 @@ import polars as pl
 
 from caveat.errors import CaveatError
 from caveat.table._expand import unpack
-from caveat.table._local import read_local
+from caveat.table._local import has_decimal_comma, read_local, read_thousands
 from caveat.table._scan import Fault, Scan, scan
-from caveat.table._text_types import Parsing, declared, quotes_speak_in, shape_of
+from caveat.table._text_types import (
+    AS_TEXT,
+    Parsing,
+    declared,
+    may_group,
+    quotes_speak_in,
+    shape_of,
+)
 from caveat.table.column import NA_TOKENS, Column, Kind, Missing
 from caveat.table.encode import encode
 from caveat.table.frames import refuse_bad_names
@@ -63,19 +71,43 @@ def read_text(
         if name in chosen:
             shape = shape_of(found, position, data, quotes_speak)
             plans[name] = declared(shape, schema.columns.get(name), name, path)
-    encoded = {}
-    step = together or max(len(plans), 1)
-    for first in range(0, len(plans), step):
-        some = dict(list(plans.items())[first : first + step])
-        series = _parse(path, data, start, names, some, delimiter, decimal, found)
-        for name, plan in some.items():
-            column = _encode_column(series.pop(name), plan, name, decimal)
-            if plan.local:
-                entry = schema.columns.get(name)
-                separator = delimiter if not plan.said_text or delimiter in ",." else ""
-                column = read_local(column, decimal, entry.kind if entry else None, separator)
-            encoded[name] = keep(name, column)
+    several = partial(
+        _columns, path, data, start, names, delimiter, decimal, found, schema, together
+    )
+    doubtful = {} if decimal == "," else _doubtful(plans, names, found, schema)
+    encoded, comma = {}, False
+    for name, column in several({n: plan for n, plan in plans.items() if n not in doubtful}):
+        comma = comma or has_decimal_comma(column)
+        encoded[name] = keep(name, column)
+    if doubtful and not comma:  # columns that nobody asked for say it as well
+        others = {}
+        for position, name in enumerate(names):
+            shape = shape_of(found, position, data, quotes_speak)
+            if name not in chosen and shape.local:
+                others[name] = declared(shape, schema.columns.get(name), name, path)
+        comma = any(
+            has_decimal_comma(column)
+            for name, plan in others.items()
+            if plan.local
+            for _, column in several({name: plan})
+        )
+    for name, plan in doubtful.items():
+        grouped = read_thousands(next(several({name: AS_TEXT}))[1]) if comma else None
+        column = next(several({name: plan}))[1] if grouped is None else grouped
+        encoded[name] = keep(name, column)
     return Table(encoded).select(wanted)
+
+
+def _doubtful(
+    plans: Mapping[str, Parsing], names: list[str], found: Scan, schema: Schema
+) -> dict[str, Parsing]:
+    """Return the columns whose points may stand between thousands, as in 47.955."""
+    said = {name for name, entry in schema.columns.items() if entry.kind is Kind.NUMERIC}
+    return {
+        name: plan
+        for name, plan in plans.items()
+        if plan.kind is Kind.NUMERIC and name not in said and may_group(found, names.index(name))
+    }
 
 
 # -------------------------------------------------------------------------------------------------
@@ -245,6 +277,32 @@ def _fault(fault: Fault, where: str) -> CaveatError:
 
 # -------------------------------------------------------------------------------------------------
 # Cells
+
+
+def _columns(
+    path: Path,
+    data: bytes,
+    start: int,
+    names: list[str],
+    delimiter: str,
+    decimal: str,
+    found: Scan,
+    schema: Schema,
+    together: int | None,
+    plans: Mapping[str, Parsing],
+) -> Iterator[tuple[str, Column]]:
+    """Give the columns, of which so many are parsed together."""
+    step = together or max(len(plans), 1)
+    for first in range(0, len(plans), step):
+        some = dict(list(plans.items())[first : first + step])
+        series = _parse(path, data, start, names, some, delimiter, decimal, found)
+        for name, plan in some.items():
+            column = _encode_column(series.pop(name), plan, name, decimal)
+            if plan.local:
+                entry = schema.columns.get(name)
+                separator = delimiter if not plan.said_text or delimiter in ",." else ""
+                column = read_local(column, decimal, entry.kind if entry else None, separator)
+            yield name, column
 
 
 def _parse(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     pl = Late("polars")
 
-__all__ = ["Parsing", "declared", "quotes_speak_in", "shape_of"]
+__all__ = ["AS_TEXT", "Parsing", "declared", "may_group", "quotes_speak_in", "shape_of"]
 
 # Quotation marks around this share of a column's cells are meant for the whole column.
 QUOTED_SHARE = 0.95
@@ -40,6 +40,10 @@ class Parsing:
     infinite_row: int = 0
     local: bool = False
     said_text: bool = False
+
+
+AS_TEXT = Parsing(Kind.CATEGORY, empty_is_missing=True)
+"""Cells that look like numbers as the text that they are."""
 
 
 def quotes_speak_in(found: Scan) -> bool:
@@ -79,6 +83,12 @@ def shape_of(found: Scan, c: int, data: bytes, quotes_speak: bool) -> Parsing:
         storage = _decimals(*found.decimals[c])
         plan = Parsing(Kind.NUMERIC, pl.String if raw else pl.Float64, storage)
     return replace(plan, infinite_row=int(found.first_infinite[c]))
+
+
+def may_group(found: Scan, c: int) -> bool:
+    """Return whether the points of a column may stand between thousands: three digits follow."""
+    fewest, most = found.decimals[c].tolist()
+    return most == 3 and fewest in (0, 3)
 
 
 def _decimals(fewest: int, most: int) -> str:

@@ -118,7 +118,8 @@ def _escaped(fields: list[str], formulas: NDArray[np.bool_]) -> list[str]:
 def _fields(column: Column, name: str, form: TextForm) -> list[str]:
     """Return the text of every level and of every way to be missing."""
     delimiter = form.delimiter
-    levels = _level_texts(column, name, form)
+    bare = form.as_read and _says_text(column, form)
+    levels = _level_texts(column, name, form, bare)
     text = column.levels.dtype == object
     for missing in column.missing:
         code = missing.code
@@ -127,14 +128,25 @@ def _fields(column: Column, name: str, form: TextForm) -> list[str]:
         elif code == "":
             levels.append('""')
         elif text:
-            levels.append(_text(str(code), form))
+            levels.append(_text(str(code), form, bare))
+        elif form.as_read and not isinstance(code, str) and column.levels.dtype.kind in "iuf":
+            number_type = float if column.levels.dtype.kind == "f" else None
+            levels += _numbers(column, np.array([code], number_type), form)
         else:
             number = str(code) if isinstance(code, str) else str(code).replace(".", form.decimal)
             levels.append(_quoted_if_needed(number, delimiter))
     return levels
 
 
-def _level_texts(column: Column, name: str, form: TextForm) -> list[str]:
+def _says_text(column: Column, form: TextForm) -> bool:
+    """Whether a text of the column shows that it is no column of numbers: none needs marks then."""
+    if column.levels.dtype != object:
+        return False
+    codes = [m.code for m in column.missing if isinstance(m.code, str)]
+    return any(text and not _looks_other(text, form) for text in [*column.levels.tolist(), *codes])
+
+
+def _level_texts(column: Column, name: str, form: TextForm, bare: bool) -> list[str]:
     style = column.storage.removeprefix("text:") if column.storage.startswith("text:") else ""
     kind = column.levels.dtype.kind
     if kind == "M":
@@ -145,14 +157,17 @@ def _level_texts(column: Column, name: str, form: TextForm) -> list[str]:
     if kind == "b":
         return [_truth(value, style) for value in column.levels.tolist()]
     if kind in "iuf":
-        came = number_form(column.storage)
-        style = style.partition(";")[0]
-        whole = kind in "iu" and not style
-        texts = (
-            list(map(str, column.levels.tolist())) if whole else _number_texts(column.levels, style)
-        )
-        return _local_numbers(texts, came, form)
-    return [_text(str(value), form) for value in column.levels.tolist()]
+        return _numbers(column, column.levels, form)
+    return [_text(str(value), form, bare) for value in column.levels.tolist()]
+
+
+def _numbers(column: Column, values: NDArray[Any], form: TextForm) -> list[str]:
+    """Return numbers as those of the column are written."""
+    style = column.storage.removeprefix("text:") if column.storage.startswith("text:") else ""
+    style = style.partition(";")[0]
+    whole = values.dtype.kind in "iu" and not style
+    texts = list(map(str, values.tolist())) if whole else _number_texts(values, style)
+    return _local_numbers(texts, number_form(column.storage), form)
 
 
 def _local_numbers(texts: list[str], local: NumberForm | None, form: TextForm) -> list[str]:
@@ -206,11 +221,16 @@ def _time_texts(column: Column, style: str) -> list[str]:
     return series.dt.to_string("%Y-%m-%dT%H:%M:%S%.f").to_list()
 
 
-def _text(value: str, form: TextForm) -> str:
-    looked = value if form.decimal == "." else value.replace(form.decimal, ".")
-    if value == "" or look_of(looked) in NOT_TEXT or value != value.strip():
+def _text(value: str, form: TextForm, bare: bool = False) -> str:
+    if value == "" or (not bare and _looks_other(value, form)) or value != value.strip():
         return _quoted(value)
     return _quoted_if_needed(value, form.delimiter)
+
+
+def _looks_other(value: str, form: TextForm) -> bool:
+    """Whether a text looks like a number or a word for missing."""
+    looked = value if form.decimal == "." else value.replace(form.decimal, ".")
+    return look_of(looked) in NOT_TEXT
 
 
 def _quoted_if_needed(value: str, delimiter: str) -> str:

@@ -26,7 +26,7 @@ from caveat.report.reading import (
 )
 from caveat.report.wording import called, measure_name, phrase, upper
 
-__all__ = ["findings"]
+__all__ = ["findings", "strongest"]
 
 # From this probability on an attacker is nearly certain; below this share in per cent, or this much
 # above what it is compared with, a measure finds next to nothing.

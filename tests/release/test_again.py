@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +64,50 @@ def test_another_specification_other_data_and_other_tables_are_refused(
     assert "made by another specification" in refused()
     content["release"]["synthesised_by"] = "elsewhere"
     assert "synthesised elsewhere" in refused()
+
+
+SMALL = """\
+[release]
+seed = 3
+[data]
+path = "{data}"
+[synthesis]
+method = "sample"
+[[scenario]]
+name = "a neighbour"
+keys = ["sex"]
+[output]
+reports = []
+"""
+
+
+@pytest.mark.parametrize("part", ["", "#persons", "#select sex, age from persons order by age"])
+def test_a_table_of_a_database_is_found_again(tmp_path: Path, part: str) -> None:
+    rows = [("f", 30 + i % 20) if i % 2 else ("m", 25 + i % 30) for i in range(60)]
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as base:
+        base.execute("create table persons (sex text, age integer)")
+        base.executemany("insert into persons values (?, ?)", rows)
+        base.commit()
+    path = tmp_path / "release.toml"
+    path.write_text(SMALL.format(data=f"people.sqlite{part}"))
+    folder = Release.from_toml(path).run().folder
+    material = made_again(ReleaseSpec.from_toml(path), folder)
+    assert material.releases[0].n_rows == 60
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as base:
+        base.execute("insert into persons values ('f', 99)")
+        base.commit()
+    with pytest.raises(CaveatError, match="made from other data"):
+        made_again(ReleaseSpec.from_toml(path), folder)
+
+
+def test_a_release_in_the_form_of_its_data_is_made_again(tmp_path: Path) -> None:
+    lines = "".join(f"{'f' if i % 2 else 'm'};{i % 9},5\n" for i in range(60))
+    (tmp_path / "people.csv").write_text(f"sex;hours\n{lines}")
+    path = tmp_path / "release.toml"
+    path.write_text(SMALL.format(data="people.csv") + "as_read = true\n")
+    folder = Release.from_toml(path).run().folder
+    assert ",5" in (folder / "synthetic-1.csv").read_text()
+    assert made_again(ReleaseSpec.from_toml(path), folder).seed == 3
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,22 @@ def test_what_follows_from_other_columns_is_no_copy():
     assert f"4 of 5 are drawn from models ({name}: computed from other columns)." in first(content)
 
 
+def test_what_is_looked_up_in_the_original_is_said_to_be():
+    content = small()
+    drawn = [c for c in content["synthesis"]["columns"] if c["method"] != "drop"]
+    drawn[-1] |= {"method": "lookup", "predictors": ["age"]}
+    name = drawn[-1]["name"]
+    for version in ("internal", "external"):
+        text = first(content, version=version)
+        assert (
+            f"**Looked up in the original**: {name}: each value as in the original for its age. "
+            "Which values go together is shown as it is, not protected."
+        ) in text
+        drawn_from = f"4 of 5 are drawn from models ({name}: looked up)."
+        assert f"No column is copied. Of the released columns {drawn_from}" in text
+        assert "public list" not in text
+
+
 def test_the_picture_is_the_map_or_what_the_attacker_learns():
     content = small()
     assert 'id="chart-map-1"' in render(content)

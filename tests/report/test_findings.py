@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.report.sample import large, small
+from tests.report.sample import describe, large, measured, small
 
 from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
@@ -42,7 +42,8 @@ def test_the_strong_attacker_is_the_worst_finding():
         "0.999 to the true “marital” of the person most at risk (before the release: 0.125). She "
         "is nearly certain (0.9 or more) of “marital” for 12.7 % of the records examined; 10.0 % "
         'before. Plain trees show single records; guarded ones (method = "guarded") are made to '
-        "hide them from her."
+        "hide them from her. Of 1.2 % of the records examined the strong attacker knows almost "
+        "surely that they were in the data."
     )
 
 
@@ -76,6 +77,80 @@ def test_without_limits_the_rise_over_the_baseline_counts():
     # singlingOut rises by 6.0, DiSCO by 5.75, inference and repU by 4.5.
     assert text.startswith("Furthest above its baseline: ")
     assert "(singlingOut (4 columns)): 8.5 %, baseline 2.5 %" in text
+
+
+def test_what_has_no_baseline_is_not_above_it():
+    content = without(small(), "strong")
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            m["limit"] = m["excess"] = None
+    first = content["scenarios"][0]["measurements"]
+    content["measures"]["iS"] = describe("iS")
+    first.append(measured("iS", 0.999, baseline=None))
+    assert "(singlingOut (4 columns)): 8.5 %" in lines(content)["The worst finding"]
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            m["baseline"] = None
+    text = lines(content)["The worst finding"]
+    assert text.startswith("No measure has a baseline to be compared with")
+
+
+def with_members(content, share):
+    """The strong attacker asks for membership alone, of groups."""
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            m["limit"] = m["excess"] = None
+        if scenario["attacker"] == "strong":
+            scenario["measurements"] = [
+                measured("membershipShare", share, baseline=0.0, per="group")
+            ]
+    return content
+
+
+def test_membership_counts_where_it_was_measured():
+    content = with_members(small(), 0.43)
+    text = lines(content)["The worst finding"]
+    assert text.startswith(
+        "Furthest above its baseline: groups whom the attacker knows almost surely to be in the "
+        "data (membershipShare per group): 43.0 %, baseline 0 %"
+    )
+    assert "groups examined" not in text
+    # A limit that is broken comes first, and membership is said all the same.
+    content["scenarios"][0]["measurements"][0] |= {"limit": {"most": 0.01}, "excess": 3.5}
+    text = lines(content)["The worst finding"]
+    assert text.startswith("Furthest above its limit: ")
+    assert text.endswith(
+        "Of 43.0 % of the groups examined the strong attacker knows almost surely that they were "
+        "in the data."
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "says", "says_not"),
+    [
+        (0.43, "It does not do so for all: groups whom the attacker knows", "so that no single"),
+        (0.01, "so that no single record moves a draw by much. The strong", "It does not do"),
+        (None, "by much. How far it does was not measured.", "is measured on these data"),
+    ],
+)
+def test_the_guard_claims_no_more_than_was_measured(share, says, says_not):
+    content = with_members(small(), share)
+    for column in content["synthesis"]["columns"]:
+        column["method"] = "drop" if column["method"] == "drop" else "guarded"
+    text = lines(content)["What the guard does"]
+    assert says in text
+    assert says_not not in text
+
+
+def test_the_guard_claims_nothing_that_one_record_contradicts():
+    content = with_members(small(), 0.0)
+    strong = next(s for s in content["scenarios"] if s["attacker"] == "strong")
+    strong["measurements"].append(
+        measured("strongWorst", 0.97, baseline=0.2, target="marital", n=200)
+    )
+    content["synthesis"]["columns"][0]["method"] = "guarded"
+    text = lines(content)["What the guard does"]
+    assert "It does not do so for all: how sure the attacker is of the “marital” of" in text
 
 
 def test_nothing_found_is_no_all_clear():

@@ -300,6 +300,17 @@ def test_one_column_and_a_long_title():
     assert "1 column" in page.words
 
 
+def test_outside_it_is_said_what_the_report_holds_of_single_records():
+    content, names_none = small(), "It names no row and no value of the original."
+    for text in (render(content, version="external"), markdown(content, version="external")):
+        assert f"{names_none} Of single records it says only how sure an attacker can" in text
+        assert "nothing about single records" not in text
+    content["scenarios"] = [s for s in content["scenarios"] if s["attacker"] != "strong"]
+    text = markdown(content, version="external")
+    assert names_none in text
+    assert "Of single records it says" not in text
+
+
 def test_another_version_is_refused():
     with pytest.raises(CaveatError, match="use internal or external"):
         render(small(), version="public")

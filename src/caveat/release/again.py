@@ -11,11 +11,12 @@ from typing import Any
 
 from caveat import evidence
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material, synthesise
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.promise import is_private
-from caveat.table import write
+from caveat.table import Table, write
 from caveat.table.identifying import judge
 
 __all__ = ["made_again"]
@@ -46,6 +47,8 @@ def made_again(
         found = evidence.read(place / "evidence.json")
         _check_same(found, spec, place)
     table = spec.read_data()
+    if found is not None:
+        _check_data(found, spec, table)
     spec = replace(spec, synthesis={**spec.synthesis, "judged": judge(table)})
     spec.check(table)
     seed = _seed(found, spec)
@@ -81,16 +84,20 @@ def _check_same(found: dict[str, Any], spec: ReleaseSpec, place: Path) -> None:
             where=str(place),
             do="use caveat audit",
         )
-    inputs = found["inputs"]
-    if inputs["spec"]["sha256"] != hashlib.sha256(spec.text).hexdigest():
+    if found["inputs"]["spec"]["sha256"] != hashlib.sha256(spec.text).hexdigest():
         raise CaveatError(
             "the release was made by another specification",
             where=str(spec.path),
             do=f"use the one in {place}, beside the data, or run the release again",
         )
-    if inputs["data"]["sha256"] != sha256_of(spec.data.path):
+
+
+def _check_data(found: dict[str, Any], spec: ReleaseSpec, table: Table) -> None:
+    """Refuse other data; of a workbook or a database the same place is asked as in the run."""
+    own = described_file(spec.data.path, table)
+    if found["inputs"]["data"]["sha256"] != own["sha256"]:
         raise CaveatError(
-            "the release was made from other data", where=str(spec.data.path), do="run it again"
+            "the release was made from other data", where=own["name"], do="run it again"
         )
 
 
@@ -114,7 +121,8 @@ def _check_tables(
         for file in listed[:1]:
             path = Path(folder) / file["name"]
             table = material.releases[file["copy"] - 1].compact()
-            write(table, path, escape_formulas=spec.output.escape_formulas)
+            escape = spec.output.escape_formulas
+            write(table, path, escape_formulas=escape, form=spec.text_form)
             if sha256_of(path) != file["sha256"]:
                 raise CaveatError(
                     "the tables come out otherwise than they did: versions are others",

@@ -51,7 +51,7 @@ MOST_LINES = 5
 # Columns that no model draws, and that are no copies of a record's values either.
 NOT_COPIED = {
     "derived": "computed from other columns",
-    "lookup": "from a public list",
+    "lookup": "looked up",
     "constant": "the same in all rows",
     "key": "fresh keys",
 }
@@ -153,8 +153,8 @@ def headline(evidence: Evidence) -> str:
 
 def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Say what is copied or not protected; if it is nothing, that it is nothing."""
-    found = list(_as_it_is(evidence))
-    yield from found
+    found, looked_up = list(_as_it_is(evidence)), list(_looked_up(evidence))
+    yield from [*found, *looked_up]
     if found:
         return
     if evidence["synthesis"] is None:
@@ -171,9 +171,26 @@ def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
     drawn = f"{len(released) - others:,} of {len(released):,}" if others else "all"
     yield (
         "Copied or not protected",
-        f"No column. Of the released columns {drawn} are drawn from {_source(evidence)}"
-        + (f" ({'; '.join(told)})." if told else "."),
+        f"No column{' is copied' if looked_up else ''}. Of the released columns {drawn} are drawn "
+        f"from {_source(evidence)}" + (f" ({'; '.join(told)})." if told else "."),
     )
+
+
+def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say which columns follow from others as they do in the original, value by value."""
+    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
+    names = evidence["release"]["columns"]
+    told = []
+    for c in columns:
+        if c["method"] == "lookup" and c["name"] in names:
+            by = and_list([called(evidence, name) for name in c["predictors"]], most=4)
+            whose = f"its {by}" if by else "a column that is not released"
+            told.append(f"{called(evidence, c['name'])}: each value as in the original for {whose}")
+    if told:
+        yield (
+            "Looked up in the original",
+            f"{'; '.join(told)}. Which values go together is shown as it is, not protected.",
+        )
 
 
 def _source(evidence: Evidence) -> str:

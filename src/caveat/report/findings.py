@@ -26,7 +26,7 @@ from caveat.report.reading import (
 )
 from caveat.report.wording import called, measure_name, phrase, upper
 
-__all__ = ["findings"]
+__all__ = ["findings", "strongest"]
 
 # From this probability on an attacker is nearly certain; below this share in per cent, or this much
 # above what it is compared with, a measure finds next to nothing.
@@ -37,6 +37,7 @@ WITHHELD = (
     "to what is promised here. A promise says how little a single record can change; it does not "
     "say that the tables are right, or fit for a purpose."
 )
+SHARES = ("strongShare", "membershipShare")
 EXPECTED = " (1 is expected, above 10 is poor)"
 Measured = Mapping[str, Any]
 
@@ -70,10 +71,8 @@ def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
     which = "" if every else f" of {and_list([called(evidence, c) for c in columns], most=6)}"
     text = (
         f"The trees{which} are guarded: their splits are drawn by chance among good ones, every "
-        "value is possible everywhere, and small groups borrow from larger ones, so that no "
-        "single record moves a draw by much. The strong attacker of this report is even given the "
-        "splits that were drawn. This protection is measured on these data; it is no guarantee for "
-        "all data."
+        "value is possible everywhere, and small groups borrow from larger ones, "
+        f"{_moved(evidence)}"
     )
     assumed = evidence["synthesis"].get("assumed_public", ())
     if assumed:
@@ -84,6 +83,28 @@ def _guard(evidence: Evidence) -> Iterator[tuple[str, str]]:
             + ": see how the release was made."
         )
     yield "What the guard does", text
+
+
+def _moved(evidence: Evidence) -> str:
+    """Say how little a single record does to a draw: what was meant, and what was measured."""
+    found = [
+        m
+        for s, m in risks(evidence)
+        if s["attacker"] == "strong" and m["measure"] in SHARES and m["value"] is not None
+    ]
+    meant = "which is meant to keep single records from moving a draw by much."
+    if not found:
+        return f"{meant} How far it does was not measured."
+    told = (
+        " The strong attacker of this report is even given the splits that were drawn. This "
+        "protection is measured on these data; it is no guarantee for all data."
+    )
+    most, one = max(found, key=_rise), strongest(evidence)
+    if 100 * _rise(most) < NEXT_TO_NOTHING:
+        if one is not None and (sure(one) or 0) >= NEARLY_CERTAIN > (sure(one, "baseline") or 0):
+            return f"{meant} It does not do so for all: {_named(evidence, one)}.{told}"
+        return f"so that no single record moves a draw by much.{told}"
+    return f"{meant} It does not do so for all: {_named(evidence, most)}.{told}"
 
 
 def _released(evidence: Evidence) -> str:
@@ -141,10 +162,32 @@ def strongest(evidence: Evidence) -> Measured | None:
 
 
 def _worst(evidence: Evidence) -> str:
-    strong = strongest(evidence)
+    strong, members = strongest(evidence), _members(evidence)
     if strong is not None:
-        return _strong_sentence(evidence, strong)
-    return _worst_without_strong(evidence)
+        return _strong_sentence(evidence, strong) + _members_sentence(members)
+    worst = _worst_without_strong(evidence)
+    named = members is not None and _named(evidence, members) in worst
+    return worst if named else worst + _members_sentence(members)
+
+
+def _members(evidence: Evidence) -> Measured | None:
+    """Return the largest share of those whom the strong attacker knows to be in the data."""
+    found = [
+        m
+        for s, m in risks(evidence)
+        if s["attacker"] == "strong" and m["measure"] == "membershipShare" and m["value"]
+    ]
+    return max(found, key=lambda m: float(m["value"]), default=None)
+
+
+def _members_sentence(members: Measured | None) -> str:
+    if members is None:
+        return ""
+    whom = several(members["per"]) if members.get("per") else "records"
+    return (
+        f" Of {percent(members['value'])} of the {whom} examined the strong attacker knows almost "
+        "surely that they were in the data."
+    )
 
 
 def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
@@ -206,7 +249,13 @@ def _worst_without_strong(evidence: Evidence) -> str:
         scenario, m = max(broken, key=lambda found: found[1]["excess"])
         text = f"Furthest above its limit: {_named(evidence, m)} ({scenario['name']})."
     else:
-        scenario, m = max(measured, key=lambda found: _rise(found[1]))
+        compared = [found for found in measured if found[1].get("baseline") is not None]
+        if not compared:
+            return (
+                "No measure has a baseline to be compared with: what the release adds to what was "
+                f"known before is not measured, and {_unasked(evidence)}."
+            )
+        scenario, m = max(compared, key=lambda found: _rise(found[1]))
         if _rise(m) <= 0:
             return (
                 "No measure finds more than could be had without the release. That is no "

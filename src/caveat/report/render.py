@@ -20,7 +20,7 @@ from caveat.report.analyst import analyst_section
 from caveat.report.attacker import attacker_section
 from caveat.report.blocks import Block, Figure, Grid, Heading, Items, Section
 from caveat.report.board import board_section
-from caveat.report.findings import findings
+from caveat.report.findings import findings, strongest
 from caveat.report.map import map_section
 from caveat.report.promise import is_withheld, promise_section
 from caveat.report.reading import Evidence
@@ -35,7 +35,10 @@ Version = Literal["internal", "external"]
 NAMES_ROWS = (
     "It names rows of the original and shows its distributions. Keep it as you keep the data."
 )
-NO_VALUE = "It holds nothing about single records and no value of the original."
+NO_VALUE = "It names no row and no value of the original."
+MOST_AT_RISK = (
+    "Of single records it says only how sure an attacker can become of the one most at risk."
+)
 
 
 def render(
@@ -63,12 +66,11 @@ def render(
         tells what was decided and when, not by whom.
     """
     content, sections = _sections(evidence, version, decision)
-    internal = version == "internal"
     return page(
         content["release"]["title"],
         sections,
         kind=f"Disclosure report · {version} version",
-        notice=NAMES_ROWS if internal else NO_VALUE,
+        notice=_notice(content, version),
         source="the evidence of this release",
         software=content["software"],
         version=version,
@@ -153,9 +155,16 @@ def markdown(
     text = (
         _environment(html=False)
         .get_template("report.md.j2")
-        .render(**_common(content, tabled, version, date))
+        .render(**_common(content, tabled, version, date), notice=_notice(content, version))
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _notice(content: Evidence, version: str) -> str:
+    """Return what the report holds of single records."""
+    if version == "internal":
+        return NAMES_ROWS
+    return NO_VALUE if strongest(content) is None else f"{NO_VALUE} {MOST_AT_RISK}"
 
 
 def _sections(

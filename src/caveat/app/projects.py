@@ -1,0 +1,143 @@
+"""The first page: the projects in a folder, the files that a new one can begin with, uploads."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from caveat.app.pages import (
+    SPEC,
+    STATE,
+    Project,
+    check_csrf,
+    folder_of,
+    form_of,
+    go,
+    page,
+)
+
+__all__ = ["ROUTES", "files_in", "new_project", "projects_in"]
+
+LONGEST = 100  # characters of a name
+UPLOAD = ".caveat-upload-"  # before a file is whole; a name with a dot is never listed
+
+
+def projects_in(folder: Path) -> list[Project]:
+    """Return the projects of a folder, by name."""
+    found = []
+    for path in sorted(folder.iterdir(), key=lambda p: p.name.casefold()):
+        if path.name.startswith(".") or not path.is_dir():
+            continue
+        inside = path.resolve().parent == folder.resolve()
+        if inside and ((path / SPEC).is_file() or (path / STATE).is_dir()):
+            found.append(Project(path.name, path))
+    return found
+
+
+def files_in(folder: Path) -> list[tuple[str, int]]:
+    """Return the data files of a folder with their sizes; links that lead out are not there."""
+    from caveat.table.formats import readable
+
+    found = []
+    for path in sorted(folder.iterdir(), key=lambda p: p.name.casefold()):
+        fits = path.name.lower().endswith(readable()) and not path.name.startswith(".")
+        if fits and path.is_file() and path.resolve().parent == folder.resolve():
+            found.append((path.name, path.stat().st_size))
+    return found
+
+
+def new_project(folder: Path, wanted: str) -> Project:
+    """Make a folder for a project; a name that is taken gets a number."""
+    stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-._")[:LONGEST] or "project"
+    for number in range(1, 10_000):
+        name = stem if number == 1 else f"{stem}-{number}"
+        with suppress(FileExistsError):
+            (folder / name).mkdir()
+            (folder / name / STATE).mkdir()
+            return Project(name, folder / name)
+    raise HTTPException(409, "there are too many projects of this name")
+
+
+async def first(request: Request) -> Response:
+    """Show the projects, and the files that a new one can begin with."""
+    folder = folder_of(request)
+
+    def found() -> dict[str, Any]:
+        return {"projects": projects_in(folder), "files": files_in(folder)}
+
+    names = await run_in_threadpool(found)
+    chosen = request.query_params.getlist("chosen")
+    return page(request, "first.html.j2", folder=folder, chosen=chosen, **names)
+
+
+async def open_files(request: Request) -> Response:
+    """Begin a project with files of the folder, or with the built-in survey."""
+    form, folder = await form_of(request), folder_of(request)
+    known = {name for name, _ in files_in(folder)}
+    chosen = list(dict.fromkeys(form.all("file")))
+    if not chosen or not known.issuperset(chosen):
+        raise HTTPException(400, "choose one file of this folder, or several that belong together")
+    project = new_project(folder, form.get("name") or chosen[0].split(".")[0])
+    return go(project.url())
+
+
+async def upload(request: Request) -> Response:
+    """Take a file into the folder: whole or not at all, and never over another one."""
+    check_csrf(request, request.headers.get("x-csrf"))
+    folder, limit = folder_of(request), request.app.state.limit
+    target = folder / _allowed(request.query_params.get("name", ""))
+    if target.exists() or target.is_symlink():
+        raise HTTPException(409, f"there is a file {target.name} already: rename yours")
+    announced = request.headers.get("content-length", "")
+    too_large = HTTPException(413, f"a file of more than {limit // 2**20:,} MB is not taken")
+    if announced.isdigit() and int(announced) > limit:
+        raise too_large
+    draft = folder / f"{UPLOAD}{secrets.token_hex(8)}"
+    try:
+        size = 0
+        with draft.open("xb") as file:
+            async for part in request.stream():
+                size += len(part)
+                if size > limit:
+                    raise too_large
+                await run_in_threadpool(file.write, part)
+        if not size:
+            raise HTTPException(400, "the file is empty")
+        try:
+            os.link(draft, target)  # unlike a rename it replaces nothing
+        except FileExistsError:
+            raise HTTPException(409, f"there is a file {target.name} already") from None
+    except OSError as error:
+        raise HTTPException(507, f"it cannot be written ({error.strerror})") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return JSONResponse({"file": target.name})
+
+
+def _allowed(name: str) -> str:
+    """Return a file name that can be stored as it is; refuse every other."""
+    from caveat.table.formats import readable
+
+    plain = name.isprintable() and not re.search(r'[/\\:*?"<>|#]', name)
+    if not plain or name.startswith((".", "-", " ")) or not 0 < len(name) <= LONGEST:
+        raise HTTPException(400, "a file name has letters, digits, spaces, dots and dashes")
+    if not name.lower().endswith(readable()):
+        raise HTTPException(415, f"the name ends in one of {', '.join(readable())}")
+    return name
+
+
+ROUTES = [
+    Route("/", first),
+    Route("/open", open_files, methods=["POST"]),
+    Route("/upload", upload, methods=["POST"]),
+]

@@ -1,0 +1,121 @@
+"""The first page: projects, files and uploads."""
+
+from __future__ import annotations
+
+import pytest
+from tests.app.client import client, csrf, post
+
+from caveat.app.projects import files_in, new_project, projects_in
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = tmp_path / "work"
+    found.mkdir()
+    (found / "survey.csv").write_text("age,sex\n1,f\n")
+    (tmp_path / "outside.csv").write_text("secret\n1\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "release.toml").write_text("")
+    return found
+
+
+def send(found, name, content=b"a,b\n1,2\n", **headers):
+    headers = {"X-CSRF": csrf(found), **headers}
+    return found.post("/upload", params={"name": name}, content=content, headers=headers)
+
+
+def test_the_first_page_lists_projects_and_files(folder):
+    (folder / "one").mkdir()
+    (folder / "one" / "release.toml").write_text("")
+    (folder / "no project").mkdir()
+    (folder / "notes.docx").write_text("")
+    text = client(folder).get("/").text
+    assert 'href="/p/one/"' in text
+    assert 'value="survey.csv"' in text
+    assert "no project" not in text
+    assert "notes.docx" not in text
+
+
+def test_links_that_lead_out_are_not_there(folder):
+    (folder / "link.csv").symlink_to(folder.parent / "outside.csv")
+    (folder / "linked").symlink_to(folder.parent / "other")
+    assert [name for name, _ in files_in(folder)] == ["survey.csv"]
+    assert projects_in(folder) == []
+    found = client(folder)
+    assert found.get("/p/linked/look").status_code == 404
+    assert post(found, "/open", file="link.csv").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..", "%2e%2e", "..%2fother", "%2e%2e%2fother", "..%5cother", ".hidden", "x%00", "%252e"],
+)
+@pytest.mark.parametrize("step", ["look", "spec", "report"])
+def test_no_address_leaves_the_folder(folder, name, step):
+    answer = client(folder).get(f"/p/{name}/{step}")
+    assert answer.status_code == 404
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("file", ["../outside.csv", "/etc/passwd", "nothing.csv", ""])
+def test_only_files_of_the_folder_are_opened(folder, file):
+    assert post(client(folder), "/open", file=file).status_code == 400
+    assert projects_in(folder) == []
+
+
+def test_a_new_project_never_takes_the_place_of_another(folder):
+    names = [new_project(folder, "My survey!").name for _ in range(2)]
+    assert names == ["My-survey", "My-survey-2"]
+    assert new_project(folder, "../../x").path == folder / "x"
+    assert new_project(folder, "...").name == "project"
+
+
+def test_an_upload_arrives_whole(folder):
+    content = b"a,b\n" + b"1,2\n" * 100_000
+    answer = send(client(folder), "new file.csv", content)
+    assert (answer.status_code, answer.json()) == (200, {"file": "new file.csv"})
+    assert (folder / "new file.csv").read_bytes() == content
+    assert sorted(p.name for p in folder.iterdir()) == ["new file.csv", "survey.csv"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../up.csv", "/tmp/x.csv", "a/b.csv", "a\\b.csv", ".csv", "-x.csv", "x.exe", "", "a\n.csv",
+     "x" * 200 + ".csv", "<b>.csv", "release.toml"],
+)  # fmt: skip
+def test_an_upload_under_another_name_is_refused(folder, name):
+    assert send(client(folder), name).status_code in (400, 415)
+    assert [p.name for p in folder.iterdir()] == ["survey.csv"]
+
+
+def test_an_upload_replaces_nothing(folder):
+    before = (folder / "survey.csv").read_bytes()
+    assert send(client(folder), "survey.csv").status_code == 409
+    assert (folder / "survey.csv").read_bytes() == before
+
+
+def test_an_upload_that_is_too_large_leaves_nothing(folder):
+    found = client(folder, limit=1_000)
+    assert send(found, "x.csv", b"x" * 1_001).status_code == 413
+
+    def parts():
+        for _ in range(100):
+            yield b"x" * 100
+
+    assert send(found, "x.csv", parts()).status_code == 413  # its length is not announced
+    assert send(found, "x.csv", b"x" * 1_000).status_code == 200
+    assert sorted(p.name for p in folder.iterdir()) == ["survey.csv", "x.csv"]
+
+
+def test_an_upload_of_nothing_or_without_the_secret_is_refused(folder):
+    found = client(folder)
+    assert send(found, "x.csv", b"").status_code == 400
+    assert found.post("/upload?name=x.csv", content=b"1").status_code == 403
+    assert [p.name for p in folder.iterdir()] == ["survey.csv"]
+
+
+def test_html_in_names_is_text(folder):
+    (folder / "<img src=x>.csv").write_text("a\n1\n")
+    text = client(folder).get("/").text
+    assert "<img" not in text
+    assert "&lt;img src=x&gt;.csv" in text

@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "app", "loaded"]
 # The first paragraph of what each says about itself: it stands here too so that the list of
 # commands can be shown without loading any of them.
 COMMANDS = {
+    "app": "Work in the browser: from a file to a report and a decision, on this machine alone.",
     "audit": "Measure what a release gives away about the people in the original.",
     "benchmark": "Compare generators on your data: the same records, attackers and analysts for "
     "all.",
@@ -54,6 +55,8 @@ _GROUPS = {
     "generator": ("generator", "generator_app"),
     "model": ("synth", "model_app"),
 }
+# The name of the module is taken by the application itself.
+_CALLED = {"app": ("serving", "serve")}
 
 
 @cache
@@ -61,7 +64,7 @@ def loaded(name: str) -> Any:
     """Return a command, loaded."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.callback()(_nothing)  # one command in a group stays a command
-    module, attribute = _GROUPS.get(name, (name, name))
+    module, attribute = (_GROUPS | _CALLED).get(name, (name, name))
     what = getattr(import_module(f"caveat.cli.{module}"), attribute)
     if name in _GROUPS:
         alone.add_typer(what, name=name)

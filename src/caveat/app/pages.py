@@ -1,0 +1,173 @@
+"""What every page needs: the template, the project it is about, the form that was sent."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from caveat.app.guard import is_same, secret
+from caveat.spec.edit import content_of, entry_in
+from caveat.spec.forms import Form
+
+__all__ = [
+    "HERE",
+    "SPEC",
+    "Form",
+    "Project",
+    "csrf_of",
+    "folder_of",
+    "form_of",
+    "go",
+    "page",
+    "project_of",
+    "sha256",
+]
+
+SPEC = "release.toml"
+HERE = "@"  # the folder itself, where it is a project
+STATE = ".caveat"
+LARGEST = 4 * 2**20  # bytes of a form: a specification is text that people write
+# What a page says after a step; an address holds the word only.
+SAID = {
+    "saved": "Saved in release.toml.",
+    "same": "Nothing was changed.",
+    "started": "Started.",
+    "cancelled": "Cancelled: what was there before is as it was.",
+    "uploaded": "The file is in the folder.",
+    "decided": "The decision is written down.",
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a specification, and with what was made from it.
+
+    Parameters
+    ----------
+    name
+        Its name in addresses.
+    path
+        The folder.
+    """
+
+    name: str
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.path.name
+
+    @property
+    def spec(self) -> Path:
+        """The specification: the only truth about a project."""
+        return self.path / SPEC
+
+    @property
+    def state(self) -> Path:
+        """What jobs leave for the pages."""
+        return self.path / STATE
+
+    @property
+    def release(self) -> Path | None:
+        """The folder of the release, if it is in the project and whole."""
+        named = entry_in(content_of(self.text()) or {}, ("output", "folder"), "release")
+        folder = self.path / str(named)
+        inside = folder.resolve().is_relative_to(self.path.resolve())
+        return folder if inside and (folder / "manifest.json").is_file() else None
+
+    def text(self) -> str:
+        """Return the specification as it stands there; nothing if there is none."""
+        try:
+            return self.spec.read_bytes().decode("utf-8-sig", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def url(self, step: str = "") -> str:
+        """Return the address of a page of this project."""
+        return f"/p/{quote(self.name, safe='')}/{step}"
+
+
+def folder_of(request: Request) -> Path:
+    """Return the folder that the app was started for."""
+    found: Path = request.app.state.folder
+    return found
+
+
+def project_of(request: Request) -> Project:
+    """Return the project that an address names; one that leads out of the folder is not there."""
+    name, folder = request.path_params["name"], folder_of(request)
+    if name == HERE and (folder / SPEC).is_file():
+        return Project(HERE, folder)
+    odd = name.startswith(".") or any(c in name for c in "/\\\0")
+    path = folder / name
+    if odd or not path.is_dir() or path.resolve().parent != folder.resolve():
+        raise HTTPException(404, "there is no such project")
+    return Project(name, path)
+
+
+async def form_of(request: Request) -> Form:
+    """Return the form that was sent, if a page of ours has made it."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            raise HTTPException(413, "this is too long for a form")
+    try:
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise HTTPException(400, "this is no form") from None
+    form = Form(fields)
+    check_csrf(request, form.get("csrf"))
+    return form
+
+
+def csrf_of(request: Request) -> str:
+    """Return what every form of ours holds, and no page of others can know."""
+    return secret(request.app.state.token, "csrf")
+
+
+def check_csrf(request: Request, given: str | None) -> None:
+    """Refuse what no page of ours has sent."""
+    if not is_same(given, csrf_of(request)):
+        raise HTTPException(403, "this form is not from a page of this app: load the page again")
+
+
+def page(request: Request, template: str, status: int = 200, **names: Any) -> Response:
+    """Return a page: a template with what it is told, the project and a note among it."""
+    said = SAID.get(request.query_params.get("said", ""), "")
+    told = {"request": request, "csrf": csrf_of(request), "said": said, "project": None}
+    text = environment().get_template(template).render({**told, **names})
+    return HTMLResponse(text, status)
+
+
+def go(address: str, said: str = "") -> Response:
+    """Return the way to another page, which says what was done."""
+    mark = "&" if "?" in address else "?"
+    return RedirectResponse(f"{address}{mark}said={said}" if said else address, 303)
+
+
+def sha256(text: str) -> str:
+    """Return the hash of a specification, by which a form knows what it was made from."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates; what they print is text, never markup."""
+    return Environment(
+        loader=PackageLoader("caveat.app"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )

@@ -1,0 +1,55 @@
+"""One record: what a release gives away about a row, behind a plain warning.
+
+The attack is made again in a process of its own. Its answer is in the page that was asked for and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from caveat.app import aside
+from caveat.app.pages import Form, form_of, page, project_of
+from caveat.errors import CaveatError
+
+__all__ = ["ROUTES"]
+
+LIMIT = 600.0  # seconds
+ONE = asyncio.Semaphore(1)  # it takes all cores
+
+
+async def record(request: Request) -> Response:
+    """Ask for a row; show what is known about it to somebody who may see it."""
+    project = project_of(request)
+    if request.method != "POST":
+        return page(request, "record.html.j2", project=project, form=Form({}), found=None, wrong="")
+    form = await form_of(request)
+    try:
+        row = _row(form)
+        values = "yes" if "values" in form else "no"
+        async with ONE:
+            content = await aside.answer("explain", str(project.spec), row, values, limit=LIMIT)
+    except CaveatError as error:
+        names = {"found": None, "wrong": str(error)}
+    else:
+        from caveat.report.explain import explain_page
+
+        names = {"found": explain_page(content), "wrong": ""}
+    return page(request, "record.html.j2", project=project, form=form, **names)
+
+
+def _row(form: Form) -> str:
+    """Return the row that is asked for, by somebody who has read the warning."""
+    if "allowed" not in form:
+        raise CaveatError("this page is about a single person", do="say that you may see it")
+    row = form.get("row").replace(",", "")
+    if not (row.isascii() and row.isdigit() and len(row) < 12 and int(row)):
+        raise CaveatError("a row is a whole number from 1", do="count the rows of the data file")
+    return row
+
+
+ROUTES = [Route("/p/{name}/record", record, methods=["GET", "POST"])]

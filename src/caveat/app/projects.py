@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from caveat.app import jobs
 from caveat.app.pages import (
     SPEC,
     STATE,
@@ -83,12 +84,17 @@ async def first(request: Request) -> Response:
 async def open_files(request: Request) -> Response:
     """Begin a project with files of the folder, or with the built-in survey."""
     form, folder = await form_of(request), folder_of(request)
+    if form.get("example"):
+        project = new_project(folder, form.get("example"))
+        jobs.start(project, "look", example=form.get("example"))
+        return go(project.url("look"))
     known = {name for name, _ in files_in(folder)}
     chosen = list(dict.fromkeys(form.all("file")))
     if not chosen or not known.issuperset(chosen):
         raise HTTPException(400, "choose one file of this folder, or several that belong together")
     project = new_project(folder, form.get("name") or chosen[0].split(".")[0])
-    return go(project.url())
+    jobs.start(project, "look", files=[f"../{name}" for name in chosen])
+    return go(project.url("look"))
 
 
 async def upload(request: Request) -> Response:

@@ -27,19 +27,19 @@ async def record(request: Request) -> Response:
     project = project_of(request)
     if request.method != "POST":
         return page(request, "record.html.j2", project=project, form=Form({}), found=None, wrong="")
-    form = await form_of(request)
+    form, wrong = await form_of(request), ""
     try:
         row = _row(form)
         values = "yes" if "values" in form else "no"
         async with ONE:
             content = await aside.answer("explain", str(project.spec), row, values, limit=LIMIT)
     except CaveatError as error:
-        names = {"found": None, "wrong": str(error)}
-    else:
-        from caveat.report.explain import explain_page
+        content, wrong = None, str(error)
+    from caveat.report.explain import explain_page
 
-        names = {"found": explain_page(content), "wrong": ""}
-    return page(request, "record.html.j2", project=project, form=form, **names)
+    found = None if content is None else explain_page(content)
+    names = {"form": form, "found": found, "wrong": wrong}
+    return page(request, "record.html.j2", project=project, **names)
 
 
 def _row(form: Form) -> str:

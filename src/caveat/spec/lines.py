@@ -10,8 +10,9 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
-__all__ = ["Entry", "lines_of"]
+__all__ = ["Entry", "Places", "lines_of", "places_of"]
 
 Entry = tuple[str | int, ...]
 """Where an entry is: keys of tables and positions in arrays, from 0."""
@@ -40,6 +41,39 @@ def lines_of(text: str) -> dict[Entry, int]:
     return _Scanner(text.replace("\r\n", "\n")).scan()
 
 
+@dataclass
+class Places:
+    """Where the parts of a text stand, as positions in it.
+
+    Parameters
+    ----------
+    pairs
+        Of each ``key = value``: where the key begins, where the value does, where that ends.
+    sections
+        Of each ``[section]``: where its heading begins, and where its last entry ends.
+    inline
+        Entries inside of ``{ }``.
+    """
+
+    pairs: dict[Entry, tuple[int, int, int]] = field(default_factory=dict)
+    sections: dict[Entry, tuple[int, int]] = field(default_factory=dict)
+    inline: set[Entry] = field(default_factory=set)
+
+
+def places_of(text: str) -> Places:
+    r"""Return where the entries of a valid TOML text stand; line breaks are single characters.
+
+    Examples
+    --------
+    >>> text = '[data]\npath = "x"  # a file\n'
+    >>> places_of(text).pairs["data", "path"], places_of(text).sections
+    ((7, 14, 17), {('data',): (0, 17)})
+    """
+    scanner = _Scanner(text)
+    scanner.scan()
+    return scanner.places
+
+
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -47,15 +81,21 @@ class _Scanner:
         self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self.lines: dict[Entry, int] = {}
         self.sizes: dict[Entry, int] = {}  # of arrays of tables
+        self.places = Places()
+        self.depth = 0  # of brackets around
 
     def scan(self) -> dict[Entry, int]:
         table: Entry = ()
         self._pass(_BLANK)
         while self.place < len(self.text):
+            begin = self.place
             if self.text.startswith("[", self.place):
                 table = self._header()
+                self.places.sections[table] = begin, self.place
             else:
                 self._pair(table)
+                if table:
+                    self.places.sections[table] = self.places.sections[table][0], self.place
             self._pass(_BLANK)
         return self.lines
 
@@ -84,12 +124,18 @@ class _Scanner:
         return table
 
     def _pair(self, table: Entry) -> None:
+        begin = self.place
         for key in self._key():
             table = (*table, key)
             self._note(table)
         self.place += 1  # the sign of equality
         self._pass(_SPACE)
+        value = self.place
         self._value(table)
+        end = value + len(self.text[value : self.place].rstrip(" \t"))
+        self.places.pairs[table] = begin, value, end
+        if self.depth:
+            self.places.inline.add(table)
 
     def _key(self) -> list[str]:
         parts = []
@@ -122,6 +168,7 @@ class _Scanner:
     def _several(self, closing: str, read: Callable[[int], None]) -> None:
         """Read what stands between brackets, with commas."""
         self.place += 1
+        self.depth += 1
         number = 0
         self._pass(_BLANK)
         while not self.text.startswith(closing, self.place):
@@ -132,6 +179,7 @@ class _Scanner:
                 self.place += 1
                 self._pass(_BLANK)
         self.place += 1
+        self.depth -= 1
 
     def _item(self, entry: Entry) -> None:
         self._note(entry)

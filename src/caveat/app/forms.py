@@ -1,0 +1,105 @@
+"""Forms as entries of a specification: which field is which entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from caveat.app.pages import Form
+from caveat.errors import CaveatError
+from caveat.spec.decisions import made_so
+from caveat.spec.edit import content_of, edited, entry_in
+from caveat.spec.lines import Entry
+
+__all__ = ["KINDS", "WHO", "attacked", "planned"]
+
+KINDS = ("numeric", "integer", "boolean", "category", "ordered", "date", "datetime", "text", "id")
+WHO = {
+    "release": "has the released table only",
+    "strong": "knows how the release is made, and everybody else",
+    "simulated": "fits many models of her own",
+    "ordinary": "works with common tools",
+}
+_WORDS = ("title", "unit", "purpose", "recipients", "access")
+_EMPTY = ("purpose", "recipients")  # may be said to be nothing
+
+
+def planned(text: str, form: Form) -> str:
+    """Return a specification with what the form of the plan says."""
+    text = edited(text, _release(form))
+    if "method" in form:
+        text = edited(text, {("synthesis", "method"): form.get("method") or None})
+        guard = form.get("guard") if form.get("method") == "guarded" else ""
+        text = edited(text, {("synthesis", "guard"): guard or None})
+    if "rules" in form:
+        rules = [line.strip() for line in form.get("rules").splitlines() if line.strip()]
+        text = edited(text, {("synthesis", "rules"): rules or None})
+    if "groups" in form:
+        key = form.get("groups")
+        gone: Entry = ("groups", "key") if key else ("groups",)
+        text = edited(text, {gone: key or None})
+    for i, name in enumerate(form.fields.get("column", [])):
+        kind = form.get(f"kind-{i}") or None
+        text = edited(text, {("columns", name, "kind"): kind})
+        made = made_so(content_of(text) or {}, name, form.get(f"made-{i}"), form.get(f"from-{i}"))
+        text = edited(text, made)
+    return text
+
+
+def _release(form: Form) -> dict[Entry, Any]:
+    changes: dict[Entry, Any] = {}
+    for name in _WORDS:
+        if name in form:
+            changes["release", name] = form.get(name) or ("" if name in _EMPTY else None)
+    for name, number in (("copies", int), ("seed", int), ("control", float)):
+        if name in form:
+            changes["release", name] = _number(form.get(name), name, number)
+    return changes
+
+
+def _number(typed: str, name: str, number: type[int] | type[float] = float) -> int | float | None:
+    """Return what was typed as a number; nothing for nothing."""
+    if not typed:
+        return None
+    try:
+        found = number(typed.removesuffix("%").strip().replace(",", "."))
+        if found != found or found in (float("inf"), float("-inf")):
+            raise ValueError
+    except (ValueError, OverflowError):
+        what = "a whole number" if number is int else "a number"
+        raise CaveatError(f"{what} is expected", where=name, do="go back and mend it") from None
+    return int(found) if number is float and found == int(found) and found >= 1 else found
+
+
+def attacked(text: str, form: Form) -> str:
+    """Return a specification with what the form of the attackers says, of one of them."""
+    place = _place(form.get("scenario"), text)
+    if form.get("do") == "remove":
+        return edited(text, {("scenario", place): None})
+    scenario: Entry = ("scenario", place)
+    fields: dict[Entry, Any] = {
+        (*scenario, "name"): form.get("name") or "someone",
+        (*scenario, "attacker"): form.get("attacker") or "release",
+    }
+    for name in ("keys", "targets"):
+        chosen = list(dict.fromkeys(form.all(name)))
+        had = entry_in(content_of(text) or {}, (*scenario, name))
+        if had is not None and set(had) == set(chosen):
+            continue  # in the order in which somebody has written them
+        fields[(*scenario, name)] = chosen or None
+    limits = dict(entry_in(content_of(text) or {}, (*scenario, "limits"), {}))
+    for name in form.fields.get("measure", []):
+        typed = _number(form.get(f"limit-{name}"), name)
+        if typed is not None:
+            limits[name] = typed
+        elif not isinstance(limits.get(name), dict):
+            limits.pop(name, None)
+    fields[(*scenario, "limits")] = limits or None
+    return edited(text, fields)
+
+
+def _place(typed: str, text: str) -> int:
+    known = len(entry_in(content_of(text) or {}, ("scenario",), []))
+    place = int(typed) if typed.isdigit() else -1
+    if not 0 <= place <= known:
+        raise CaveatError("there is no such attacker", do="load the page again")
+    return place

@@ -1,0 +1,141 @@
+"""``python -m caveat.app.job KIND FOLDER``: one piece of long work for the pages of a project.
+
+Each kind is a function of the folder and of what it was asked; it tells how far it is, and what it
+returns is stored for the pages. Mistakes of the user are stored too, each with its line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from caveat import stopping
+from caveat.errors import CaveatError, CaveatWarning
+
+__all__ = ["main"]
+
+EVERY = 0.5  # seconds between two words about how far it is
+Tell = Callable[[str, float], None]
+
+
+class Journal:
+    """What the pages hear of a job."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        from caveat.table import drafts
+
+        self.file = folder / f"{kind}.json"
+        self.said = json.loads(self.file.read_text("utf-8"))
+        self.lock = threading.Lock()
+        self.last = 0.0
+        locked = folder / f"{kind}.lock"
+        with drafts.is_abandoned(locked) if locked.exists() else _free() as free:
+            if not free:
+                raise CaveatError("another job of this kind is at work", do="wait for it")
+            locked.unlink(missing_ok=True)
+        self.held = drafts.make_locked(locked)
+
+    def tell(self, step: str, share: float) -> None:
+        """Say how far it is, not too often."""
+        with self.lock:
+            self.said |= {"step": step, "share": round(share, 4)}
+            if time.monotonic() - self.last > EVERY:
+                self._write()
+
+    def say(self, state: str, **more: Any) -> None:
+        """Say that something has happened."""
+        with self.lock:
+            self.said |= {"state": state, **more}
+            self._write()
+
+    def _write(self) -> None:
+        from caveat.table.atomic import write_text
+
+        self.last = time.monotonic()
+        write_text(self.file, json.dumps(self.said), force=True)
+
+
+def _free() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext(True)
+
+
+def main(kind: str, folder: Path) -> None:
+    """Do the work of a kind, and leave a journal of it."""
+    import os
+
+    state = folder / ".caveat"
+    journal = Journal(state, kind)
+    journal.say("working", pid=os.getpid(), share=0.0)
+    try:
+        with stopping.obey(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CaveatWarning)
+            left = KINDS[kind](folder, journal.said["asked"], journal.tell)
+        from caveat.table.atomic import write_text
+
+        text = json.dumps(left, ensure_ascii=False, default=str)
+        write_text(state / f"{kind}-result.json", text, force=True)
+        notes = [str(w.message) for w in caught if issubclass(w.category, CaveatWarning)]
+        journal.say("done", share=1.0, ended=time.time(), said=notes)
+    except CaveatError as error:
+        mistakes = str(error).splitlines()
+        journal.say("failed", ended=time.time(), mistakes=mistakes)
+    except (stopping.Stopped, KeyboardInterrupt):
+        journal.say("cancelled", ended=time.time())
+        stopping.end("cancelled")
+    except BaseException as error:
+        if stopping.told() is not None:  # a library has taken the signal for its own
+            journal.say("cancelled", ended=time.time())
+            stopping.end("cancelled")
+        # The words of such an error may hold values: they are in the log of the job only.
+        says = f"this is a defect in Caveat ({type(error).__name__}); please report it"
+        journal.say("failed", ended=time.time(), mistakes=[says])
+        raise
+
+
+def look(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
+    """Look at the data; write a starter specification unless there is one."""
+    from caveat.release.opening import example, opened
+
+    if asked.get("example"):
+        tell("simulating", 0.05)
+        asked = {**asked, "files": [example(folder, asked["example"])]}
+    return opened(folder, asked.get("files", []), tell)
+
+
+def check(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
+    """Hold the specification against the data, and say what it comes to."""
+    from caveat.release.opening import held_against_data
+
+    del asked
+    tell("read", 0.1)
+    return held_against_data(folder / "release.toml")
+
+
+def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
+    """Make the release."""
+    tell("starting", 0.0)
+    from caveat.release import Release
+
+    release = Release.from_toml(folder / "release.toml")
+    outcome = release.run(force=True, progress=tell, anyway=bool(asked.get("anyway")))
+    limited = [m for _, m in outcome.measurements if m["limit"] is not None]
+    return {
+        "folder": str(outcome.folder),
+        "limits": len(limited),
+        "broken": len(outcome.broken),
+        "remarks": list(outcome.evidence["remarks"]),
+    }
+
+
+KINDS = {"look": look, "check": check, "run": run}
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,105 @@
+"""Work that takes long, as processes of their own: started, asked how far they are, cancelled.
+
+What is known about a job stands in a file of the project, so that a server that was started again
+knows as much as before. A job locks a file while it lives, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from caveat.app.pages import Project
+from caveat.table.atomic import write_text
+from caveat.table.drafts import is_abandoned
+
+__all__ = ["cancel", "job_of", "result_of", "start"]
+
+STARTING = 60.0  # seconds until a job that has not said a word is given up
+LOCK = "{}.lock"
+
+
+def start(project: Project, kind: str, **asked: Any) -> None:
+    """Start a job of a project, unless one of this kind is at work.
+
+    Parameters
+    ----------
+    project
+        The project.
+    kind
+        A function of :mod:`caveat.app.job`.
+    asked
+        What it is told, as plain values.
+    """
+    if job_of(project, kind)["state"] in ("starting", "working"):
+        return
+    project.state.mkdir(exist_ok=True)
+    state = {"state": "starting", "since": time.time(), "asked": asked, "step": "starting"}
+    write_text(_file(project, kind), json.dumps(state), force=True)
+    log = (project.state / f"{kind}.log").open("wb")
+    with log:
+        job = subprocess.Popen(
+            [sys.executable, "-m", "caveat.app.job", kind, str(project.path)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    # Somebody has to hear that it has ended.
+    threading.Thread(target=job.wait, daemon=True).start()
+
+
+def job_of(project: Project, kind: str) -> dict[str, Any]:
+    """Return what is known about the last job of a kind; its state is "none" if there was none.
+
+    States are starting, working, done, failed, cancelled, and lost for one that was killed.
+    """
+    try:
+        job: dict[str, Any] = json.loads(_file(project, kind).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {"state": "none", "since": 0.0, "step": "", "share": 0.0}
+    job = {"share": 0.0, "said": [], "mistakes": [], "asked": {}, **job}
+    now = time.time()
+    job["seconds"] = max(job.get("ended", now) - job["since"], 0.0)
+    if job["state"] == "starting" and now - job["since"] > STARTING:
+        job["state"] = "lost"
+    elif job["state"] == "working" and not _lives(project, kind):
+        # It may have ended between the two looks.
+        again = json.loads(_file(project, kind).read_text("utf-8"))
+        job |= again if again["state"] != "working" else {"state": "lost"}
+    if job["state"] == "working" and job["share"] > 0.02:
+        job["left"] = job["seconds"] * (1 - job["share"]) / job["share"]
+    return job
+
+
+def cancel(project: Project, kind: str) -> None:
+    """Tell a job to stop; what it has written until then is removed by itself."""
+    job = job_of(project, kind)
+    if job["state"] == "working":  # its process is the one that holds the lock
+        with suppress(ProcessLookupError):
+            os.kill(job["pid"], signal.SIGTERM)
+
+
+def result_of(project: Project, name: str) -> Any:
+    """Return what a job has left for the pages; None if there is nothing that can be read."""
+    try:
+        return json.loads((project.state / f"{name}-result.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _lives(project: Project, kind: str) -> bool:
+    try:
+        with is_abandoned(project.state / LOCK.format(kind)) as abandoned:
+            return not abandoned
+    except OSError:
+        return False
+
+
+def _file(project: Project, kind: str) -> Path:
+    return project.state / f"{kind}.json"

@@ -1,0 +1,115 @@
+"""The run of a project, and the report that it leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from caveat.app import jobs
+from caveat.app.guard import FRAME
+from caveat.app.pages import Project, form_of, go, page, project_of, sha256
+from caveat.app.steps import BUSY, checked, mistakes_in, shown
+from caveat.spec.edit import content_of, entry_in
+
+__all__ = ["ROUTES", "release_of"]
+
+VERSIONS = {"internal": "report.html", "external": "report-external.html"}
+WORDS = {"internal": "Inside: confidential", "external": "For others"}
+
+
+def release_of(project: Project) -> Path | None:
+    """Return the folder of the release, if it is in the project and whole."""
+    named = entry_in(content_of(project.text()) or {}, ("output", "folder"), "release")
+    folder = project.path / str(named)
+    inside = folder.resolve().is_relative_to(project.path.resolve())
+    return folder if inside and (folder / "manifest.json").is_file() else None
+
+
+def _is_fresh(project: Project, folder: Path | None) -> bool:
+    """Whether a release was made from the specification as it is."""
+    if folder is None or not (folder / "release.toml").is_file():
+        return False
+    used = (folder / "release.toml").read_bytes()
+    return hashlib.sha256(used).digest() == hashlib.sha256(project.spec.read_bytes()).digest()
+
+
+async def run(request: Request) -> Response:
+    """Show how far the run is, or what the last one has left; start one."""
+    project = project_of(request)
+    if request.method == "POST":
+        form = await form_of(request)
+        if form.get("was") != sha256(project.text()):
+            raise HTTPException(409, "release.toml was changed since this page was loaded: see it")
+        if mistakes_in(project):
+            raise HTTPException(400, "release.toml has mistakes: its page says which")
+        jobs.start(project, "run", anyway="anyway" in form)
+        return go(project.url("run"))
+    job = jobs.job_of(project, "run")
+    busy = job["state"] in BUSY
+    folder = release_of(project)
+    names: dict[str, Any] = {
+        "job": job,
+        "check": {} if busy else checked(project),
+        "result": jobs.result_of(project, "run") or {"limits": 0, "broken": 0},
+        "plan": None if busy else jobs.result_of(project, "check"),
+        "fresh": _is_fresh(project, folder),
+        "exists": folder is not None,
+        "seconds": job.get("seconds") if job["state"] == "done" else None,
+    }
+    return shown(request, "run.html.j2", project, **names)
+
+
+async def cancel(request: Request) -> Response:
+    """Stop the run; what was there before stays."""
+    project = project_of(request)
+    await form_of(request)
+    jobs.cancel(project, "run")
+    return go(project.url("run"), "cancelled")
+
+
+async def report(request: Request) -> Response:
+    """Show the report in a frame that can reach nothing."""
+    project = project_of(request)
+    folder = release_of(project)
+    there = [v for v, file in VERSIONS.items() if folder and (folder / file).is_file()]
+    asked = request.query_params.get("version", "internal")
+    names: dict[str, Any] = {
+        "versions": [(version, WORDS[version]) for version in there],
+        "chosen": asked if asked in there else next(iter(there), ""),
+        "fresh": _is_fresh(project, folder),
+        "files": [] if folder is None else _files(folder),
+        "where": folder,
+    }
+    return page(request, "report.html.j2", project=project, **names)
+
+
+def _files(folder: Path) -> list[tuple[str, bool]]:
+    listed = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
+    return [(file["name"], file["confidential"]) for file in listed]
+
+
+async def report_page(request: Request) -> Response:
+    """Return the report itself."""
+    project = project_of(request)
+    folder, asked = release_of(project), request.query_params.get("version", "")
+    if folder is None or asked not in VERSIONS:
+        raise HTTPException(404, "there is no such report")
+    path = folder / VERSIONS[asked]
+    if not path.is_file() or not path.resolve().is_relative_to(project.path.resolve()):
+        raise HTTPException(404, "there is no such report")
+    return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": FRAME})
+
+
+ROUTES = [
+    Route("/p/{name}/run", run, methods=["GET", "POST"]),
+    Route("/p/{name}/run/cancel", cancel, methods=["POST"]),
+    Route("/p/{name}/report", report),
+    Route("/p/{name}/report/page", report_page),
+]

@@ -1,0 +1,168 @@
+"""The beginning of a release: look at files, write a first specification, hold it against them.
+
+What is told here goes to pages: counts and sentences, no values of single records.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from caveat.attack.entry import Attacker
+from caveat.errors import CaveatError
+from caveat.findings import look
+from caveat.findings.links import find_links
+from caveat.findings.profile import Profile
+from caveat.progress import Progress
+from caveat.spec.answers import candidates
+from caveat.spec.document import Document
+from caveat.spec.starter import released, starter
+from caveat.spec.starter_tables import starter_of_tables
+from caveat.table import Table, read, write
+from caveat.table.atomic import write_text
+from caveat.table.several import parts_of
+from caveat.table.source import name_of
+
+__all__ = ["example", "held_against_data", "opened"]
+
+EXAMPLES = ("survey",)
+ROWS = 2_000
+# Findings whose sentence names values that few records have, and where it begins to.
+_SINGLE = {"outlier": "", "private-numbers": "", "heaping": ";", "rare-levels": ":", "top-code": ""}
+# Limits that a page offers; a specification may have others.
+_LIMITS: Mapping[Attacker | Literal["release"], tuple[str, ...]] = {
+    "release": ("repU", "DiSCO"),
+    "strong": ("membershipShare", "strongShare", "strongWorst"),
+    "simulated": (),
+    "ordinary": (),
+}
+
+
+def example(folder: Path, name: str) -> str:
+    """Write an example table into a folder, and return the name of the file."""
+    if name not in EXAMPLES:
+        raise CaveatError(f"there is no example {name!r}", do=f"use {', '.join(EXAMPLES)}")
+    from caveat import datasets
+
+    table: Table = getattr(datasets, name)(rows=ROWS)
+    write(table, folder / f"{name}.csv", force=True)
+    return f"{name}.csv"
+
+
+def opened(folder: Path, files: Sequence[str], tell: Progress) -> dict[str, Any]:
+    """Look at the files of a project, and write a starter specification unless there is one.
+
+    Parameters
+    ----------
+    folder
+        The project's folder; the specification is its ``release.toml``.
+    files
+        The files seen from there; those that the specification names if there is one.
+    tell
+        Hears how far it is.
+    """
+    target = folder / "release.toml"
+    tell("read", 0.1)
+    tables, seen = _by_spec(target) if target.exists() else _by_name(folder, files)
+    tell("look", 0.4)
+    profiles = {name: look(table) for name, table in tables.items()}
+    links = find_links(tables) if len(tables) > 1 else None
+    if not target.exists():
+        tell("write", 0.9)
+        if links is None:
+            ((name, profile),) = profiles.items()
+            text = starter(profile, seen[name])
+        else:
+            text = starter_of_tables(profiles, seen, links)
+        write_text(target, text)
+    return {
+        "tables": {name: _told(profile) for name, profile in profiles.items()},
+        "links": [] if links is None else links.told(),
+        "limits": _limits(),
+    }
+
+
+def _by_name(folder: Path, files: Sequence[str]) -> tuple[dict[str, Table], dict[str, str]]:
+    paths = [part for file in files for part in parts_of(folder / file)]
+    named = {name_of(path): path for path in paths}
+    if len(named) < len(paths):
+        raise CaveatError("two files are called the same", do="rename one of them")
+    if not named:
+        raise CaveatError("no file is named", do="choose one")
+    seen = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in named.items()}
+    return {name: read(path) for name, path in named.items()}, seen
+
+
+def _by_spec(path: Path) -> tuple[dict[str, Table], dict[str, str]]:
+    from caveat.spec.spec import read_parts
+    from caveat.spec.tables import read_linked, read_tables
+
+    document = Document.read(path)
+    data, schema, _ = read_parts(document)
+    tables = read_tables(document)
+    if tables:
+        linked = read_linked(document, tables, {} if data is None else data.form)
+        return dict(linked.tables), {}
+    if data is None:
+        document.fail(("data",), "data: no file is named", 'write path = "…" in [data]')
+    with document.reading(data.path, ("data", "path")):
+        form: dict[str, Any] = data.form
+        return {name_of(data.path): read(data.path, schema=schema, **form)}, {}
+
+
+def _told(profile: Profile) -> dict[str, Any]:
+    names = released(profile)
+    columns = [
+        {"name": c.name, "kind": str(c.kind), "label": c.label, "distinct": c.distinct,
+         "missing": c.n_missing / max(profile.rows, 1)}
+        for c in profile.columns
+    ]  # fmt: skip
+    return {
+        "rows": profile.rows,
+        "columns": columns,
+        "findings": [_quiet(f.to_dict()) for f in profile.findings],
+        "released": names,
+        "known": candidates(profile, names),
+    }
+
+
+def _limits() -> dict[str, dict[str, str]]:
+    """Return the measures that a page offers limits of, with what they say, by attacker."""
+    from caveat.risk import MEASURES
+    from caveat.spec.attackers import measures_of
+
+    return {
+        attacker: {name: MEASURES[name].says for name in names if name in measures_of(attacker)}
+        for attacker, names in _LIMITS.items()
+    }
+
+
+def _quiet(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a finding without a value that may be somebody's."""
+    if found["code"] not in _SINGLE:
+        return found
+    rows = f"{found['rows']:,} row{'' if found['rows'] == 1 else 's'}"
+    until = _SINGLE[found["code"]]
+    says = found["message"].partition(until)[0] if until else rows
+    return {**found, "message": f"{says}; caveat look says which values.", "suggestion": {}}
+
+
+def held_against_data(path: Path) -> Mapping[str, Any]:
+    """Hold a specification against its data, and return how each column would be made."""
+    from caveat.release.run import weights_of
+    from caveat.spec.spec import ReleaseSpec
+    from caveat.synthesis.plan_words import summary_of
+
+    spec = ReleaseSpec.from_toml(path)
+    steps = weights_of(spec, None)
+    if spec.tables:
+        from caveat.spec.tables import read_linked
+
+        read_linked(spec.document, spec.tables, spec.data.form)
+        return {"plan": [], "remarks": [], "steps": list(steps)}
+    plan = spec.check(spec.read_data())
+    remarks = list(getattr(plan, "remarks", ()))
+    told = summary_of(getattr(plan, "columns", {}), remarks)  # without ends that may be somebody's
+    return {"plan": [list(row) for row in told.rows], "remarks": remarks, "steps": list(steps)}

@@ -1,0 +1,211 @@
+"""What a finding of the look asks for, as entries of a specification: accept it, or take it back.
+
+A finding that asks for nothing in a specification is only read. One that was set aside leaves a
+comment, so that the file says what was decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from caveat.findings.shape import FINDINGS
+from caveat.spec.edit import edited, entry_in
+from caveat.spec.lines import Entry
+from caveat.spec.toml import comment
+from caveat.table.toml import loads
+
+__all__ = ["Choice", "choices", "decide", "how_made", "is_set_aside", "made_so", "state_of"]
+
+Found = Mapping[str, Any]
+"""A finding as plain values, as ``Finding.to_dict`` gives it."""
+
+Choice = tuple[str, Mapping[Entry, Any]]
+"""What can be done about a finding: in words, and as entries with their values."""
+
+SYNTHESIS, ORDER, DROP = ("synthesis",), ("synthesis", "order"), ("synthesis", "drop")
+RULES = ("synthesis", "rules")
+_LEFT_OUT = (*FINDINGS.values(), "group-id", "all-missing")
+
+
+def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
+    """Return what can be accepted, each with the entries that say so; none if nothing is written.
+
+    Parameters
+    ----------
+    found
+        The finding.
+    content
+        The specification as it is.
+    """
+    code, columns, asked = found["code"], found["columns"], found["suggestion"]
+    if not columns:
+        return []
+    name = columns[0]
+    if code in _LEFT_OUT:
+        return [("leave it out", _left_out(content, name))]
+    if code == "survey-weights":
+        weights = {("synthesis", "weights"): name, **_left_out(content, name)}
+        return [("use it as weights", weights)]
+    if code == "groups":
+        section = asked["groups"]
+        return [("synthesise whole groups", {("groups", key): section[key] for key in section
+                                             if section[key]})]  # fmt: skip
+    if asked.get("rules"):
+        had = list(entry_in(content, RULES, []))
+        new = [rule for rule in asked["rules"] if rule not in had]
+        return [("make it a rule", {RULES: [*had, *new]})]
+    if "formula" in asked or "from" in asked:
+        how = asked["formula"] if "formula" in asked else {"lookup": asked["from"]}
+        words = "compute it again" if "formula" in asked else "look it up"
+        return [(words, {("synthesis", "derived", name): how, **_moved(content, name, asked)})]
+    return _about_column(code, columns, asked, content)
+
+
+def _about_column(
+    code: str, columns: Sequence[str], asked: Mapping[str, Any], content: Mapping[str, Any]
+) -> list[Choice]:
+    entry: Entry = ("columns", columns[0])
+    if code == "few-numbers":
+        kinds = {"names of groups": "category", "an order": "ordered"}
+        return [(word, {("columns", name, "kind"): kind for name in columns})
+                for word, kind in kinds.items()]  # fmt: skip
+    if "missing" in asked:
+        had = entry_in(content, (*entry, "missing"), [])
+        new = [each for each in asked["missing"] if each not in had and str(each) not in had]
+        both: Any = [*had, *new]
+        if isinstance(had, Mapping):
+            both = {**had, **{str(each): "" for each in new}}
+        return [("declare it as missing", {(*entry, "missing"): both})]
+    if "kind" in asked:
+        kind = {(*entry, key): asked[key] for key in ("kind", "format") if key in asked}
+        return [(f"declare the kind {asked['kind']}", kind)]
+    if "formats" in asked:
+        return [(f"dates as {form}", {(*entry, "kind"): "date", (*entry, "format"): form})
+                for form in asked["formats"]]  # fmt: skip
+    if "recode" in asked:
+        return [("make them one level", {(*entry, "recode"): dict(asked["recode"])})]
+    return []
+
+
+def _left_out(content: Mapping[str, Any], name: str) -> dict[Entry, Any]:
+    dropped = list(entry_in(content, DROP, []))
+    order = entry_in(content, ORDER)
+    new = dropped if name in dropped else [*dropped, name]
+    kept: dict[Entry, Any] = {DROP: new}
+    if order is not None and name in order:
+        kept[ORDER] = [other for other in order if other != name]
+    return kept
+
+
+def _moved(content: Mapping[str, Any], name: str, asked: Mapping[str, Any]) -> dict[Entry, Any]:
+    """Return the order with a derived column in its place: none, or behind its source."""
+    order = entry_in(content, ORDER)
+    if order is None:
+        return {}
+    rest = [other for other in order if other != name]
+    if "formula" in asked:
+        return {ORDER: rest} if name in order else {}
+    source = asked["from"]
+    if source not in order or (name in order and order.index(source) < order.index(name)):
+        return {}
+    at = rest.index(source) + 1
+    return {ORDER: [*rest[:at], name, *rest[at:]]}
+
+
+def state_of(found: Found, content: Mapping[str, Any], text: str) -> str:
+    """Return what was decided: "in force" with the words of the choice, "set aside" or ""."""
+    for words, changes in choices(found, content):
+        if all(entry_in(content, entry) == value for entry, value in changes.items()):
+            return f"in force: {words}"
+    return "set aside" if is_set_aside(found, text) else ""
+
+
+def is_set_aside(found: Found, text: str) -> bool:
+    """Whether a comment of the specification says that a finding is ignored."""
+    return _note(found) in text.splitlines()
+
+
+def decide(text: str, found: Found, choice: int | None) -> str:
+    """Return the specification after a decision.
+
+    Parameters
+    ----------
+    text
+        The specification.
+    found
+        The finding.
+    choice
+        Which of the choices is accepted; None to ignore the finding, and to take back what it has
+        brought.
+    """
+    content, note = loads(text), _note(found)
+    lines = [line for line in text.splitlines() if line != note]
+    bare = "\n".join(lines) + "\n"
+    if choice is not None:
+        return edited(bare, choices(found, content)[choice][1])
+    for _, changes in choices(found, content):
+        if all(entry_in(content, entry) == value for entry, value in changes.items()):
+            bare = edited(bare, _taken_back(found, content, changes))
+    return f"{bare.rstrip()}\n{note}\n"
+
+
+def _taken_back(
+    found: Found, content: Mapping[str, Any], changes: Mapping[Entry, Any]
+) -> dict[Entry, Any]:
+    """Return the entries without what a finding has brought."""
+    asked, back = found["suggestion"], {}
+    gone = [*asked.get("rules", ()), *asked.get("missing", ()), found["columns"][0]]
+    gone += [str(code) for code in asked.get("missing", ())]
+    for entry, value in changes.items():
+        if entry == ORDER:
+            continue
+        if isinstance(value, list):
+            left: Any = [each for each in value if each not in gone]
+        elif isinstance(value, dict) and entry[-1] == "missing":
+            left = {key: word for key, word in value.items() if key not in gone}
+        else:
+            left = None
+        back[entry] = left or None
+    order, name = entry_in(content, ORDER), found["columns"][0]
+    drawn = DROP in changes or any(entry[:2] == ("synthesis", "derived") for entry in changes)
+    if order is not None and drawn and name not in order:
+        back[ORDER] = [*order, name]
+    return back
+
+
+def _note(found: Found) -> str:
+    names = ", ".join(found["columns"])
+    return comment(f"set aside after the look: {found['code']}: {names}")
+
+
+def how_made(content: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """Return how a column comes about (drawn, left out, computed, looked up), and from what."""
+    derived = entry_in(content, ("synthesis", "derived", name))
+    if isinstance(derived, str):
+        return "computed", derived
+    if isinstance(derived, Mapping):
+        source = derived.get("lookup", "")
+        return "looked up", source if isinstance(source, str) else ", ".join(source)
+    return ("left out" if name in entry_in(content, DROP, []) else "drawn"), ""
+
+
+def made_so(content: Mapping[str, Any], name: str, how: str, source: str) -> dict[Entry, Any]:
+    """Return the entries that let a column come about in another way; see :func:`how_made`."""
+    if (how, source if how in ("computed", "looked up") else "") == how_made(content, name):
+        return {}
+    dropped, order = entry_in(content, DROP, []), entry_in(content, ORDER)
+    changes: dict[Entry, Any] = {}
+    if how == "left out":
+        changes = _left_out(content, name)
+    elif name in dropped:
+        changes[DROP] = [other for other in dropped if other != name] or None
+    if how in ("computed", "looked up"):
+        asked = {"formula": source} if how == "computed" else {"from": source}
+        value = source if how == "computed" else {"lookup": source}
+        changes |= {("synthesis", "derived", name): value, **_moved(content, name, asked)}
+    elif entry_in(content, ("synthesis", "derived", name)) is not None:
+        changes[("synthesis", "derived", name)] = None
+    if how in ("drawn", "looked up") and order is not None and name not in order:
+        changes.setdefault(ORDER, [*order, name])
+    return changes

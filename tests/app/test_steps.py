@@ -1,0 +1,248 @@
+"""The steps before a run: each writes release.toml, and shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import tomllib
+
+import pytest
+from tests.app.client import client, csrf
+
+from caveat.app import jobs
+from caveat.app.pages import Project, sha256
+from caveat.release.opening import example, opened
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    told = opened(folder, [example(folder, "survey")], lambda *_: None)
+    return (folder / "release.toml").read_text(), json.dumps(told), folder / "survey.csv"
+
+
+@pytest.fixture
+def project(tmp_path, made, monkeypatch):
+    """A project that was looked at; its jobs are remembered, and not started."""
+    found = Project("survey", tmp_path / "survey")
+    found.state.mkdir(parents=True)
+    text, told, data = made
+    found.spec.write_text(text)
+    (found.path / "survey.csv").write_bytes(data.read_bytes())
+    (found.state / "look-result.json").write_text(told)
+    done(found, "look")
+    started = []
+
+    def start(where, kind, **asked):
+        started.append((kind, asked))
+        done(where, kind, asked=asked)
+
+    monkeypatch.setattr(jobs, "start", start)
+    found.__dict__["started"] = started
+    return found
+
+
+def done(project, kind, state="done", **more):
+    said = {"state": state, "since": time.time(), "ended": time.time(), "step": "", **more}
+    (project.state / f"{kind}.json").write_text(json.dumps(said))
+
+
+@pytest.fixture
+def here(project):
+    return client(project.path.parent)
+
+
+def send(here, project, step, text=None, **fields):
+    was = sha256(project.text() if text is None else text)
+    data = {"csrf": csrf(here), "was": was, **fields}
+    return here.post(project.url(step), data=data)
+
+
+def content(project):
+    return tomllib.loads(project.text())
+
+
+def test_the_look_shows_findings_and_what_is_decided(here, project):
+    text = here.get(project.url("look")).text
+    assert "2,000 rows, 14 columns" in text
+    assert "in force: leave it out" in text
+    assert "Accept: make it a rule" in text
+    assert "energy worker" not in text
+
+
+def test_a_finding_is_accepted_and_ignored(here, project):
+    page = here.get(project.url("look")).text
+    index = next(
+        m[0] for m in re.findall(r'id="f(\d+)"(.*?)</form>', page, re.S) if "a rule" in m[1]
+    )
+    answer = send(here, project, "look/decide", finding=index, choice="0")
+    assert answer.headers["location"] == "/p/survey/look?said=saved"
+    assert content(project)["synthesis"]["rules"] == ["if age >= 67 then occupation = missing"]
+    assert "in force: make it a rule" in here.get(project.url("look")).text
+    send(here, project, "look/decide", finding=index, choice="ignore")
+    assert "rules" not in content(project)["synthesis"]
+    assert "set aside" in here.get(project.url("look")).text
+    for wrong in ({"finding": "999", "choice": "0"}, {"finding": index, "choice": "9"}):
+        assert send(here, project, "look/decide", **wrong).status_code == 400
+
+
+def fields_of(page):
+    """Return what a browser would send of the forms of a page, one after the other."""
+    forms = []
+    for form in re.findall(r"<form(.*?)</form>", page, re.S):
+        fields = {}
+        for tag in re.findall(r"<input[^>]*>", form):
+            at = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+            if "name" in at and (at.get("type") != "checkbox" or " checked" in tag):
+                fields.setdefault(at["name"], []).append(at.get("value", ""))
+        for name, inside in re.findall(r'<select name="([^"]*)".*?>(.*?)</select>', form, re.S):
+            chosen = re.search(r"<option([^>]*) selected>([^<]*)", inside) or re.search(
+                r"<option([^>]*)>([^<]*)", inside
+            )
+            value = re.search(r'value="([^"]*)"', chosen[1])
+            fields[name] = [value[1] if value else chosen[2]]
+        for name, inside in re.findall(r'<textarea name="(\w+)"[^>]*>(.*?)</textarea>', form, re.S):
+            fields[name] = [inside]
+        forms.append(fields)
+    return forms
+
+
+def test_a_form_that_is_sent_as_it_is_changes_nothing(here, project):
+    before = project.text()
+    for step in ("plan", "attackers"):
+        for fields in fields_of(here.get(project.url(step)).text):
+            if fields.get("name") == [""]:
+                continue  # another attacker
+            answer = here.post(project.url(step), data=fields)
+            assert answer.headers["location"].endswith("said=same")
+    assert project.text() == before
+
+
+def test_the_plan_is_written(here, project):
+    (fields,) = fields_of(here.get(project.url("plan")).text)
+    at = {name: i for i, name in enumerate(fields["column"])}
+    fields |= {
+        "title": ['A "new" title'], "access": ["public"], "copies": ["3"], "control": ["0,2"],
+        "seed": ["7"], "guard": ["strong"], "rules": ["age >= 16\r\n\r\nif age < 18 then "
+        'marital = "single"'], f"kind-{at['friends']}": ["category"],
+        f"made-{at['region']}": ["left out"],
+    }  # fmt: skip
+    here.post(project.url("plan"), data=fields)
+    now = content(project)
+    assert now["release"] == {
+        "title": 'A "new" title', "unit": "record", "purpose": "", "recipients": "",
+        "access": "public", "copies": 3, "control": 0.2, "seed": 7,
+    }  # fmt: skip
+    assert now["synthesis"]["guard"] == "strong"
+    assert now["synthesis"]["rules"] == ["age >= 16", 'if age < 18 then marital = "single"']
+    assert now["synthesis"]["drop"] == ["person", "region"]
+    assert "region" not in now["synthesis"]["order"]
+    assert now["columns"]["friends"]["kind"] == "category"
+    assert "# seed = 1  # the same seed" in project.text()  # comments stay
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"), [("copies", "two"), ("control", "nan"), ("seed", "1.5")]
+)
+def test_what_is_no_number_is_a_sentence(here, project, name, typed):
+    before = project.text()
+    answer = send(here, project, "plan", **{name: typed})
+    assert answer.status_code == 400
+    assert f"{name}: a" in answer.text
+    assert project.text() == before
+
+
+def test_attackers_are_changed_added_and_removed(here, project):
+    fields = {"name": "a neighbour", "attacker": "release", "keys": ["age", "sex"]}
+    limits = {"measure": ["repU", "DiSCO"], "limit-repU": "5", "limit-DiSCO": "2.5 %"}
+    send(here, project, "attackers", scenario="0", **fields, **limits)
+    first = content(project)["scenario"][0]
+    assert first["limits"] == {"repU": 5, "DiSCO": 2.5}
+    assert first["keys"] == ["age", "sex"]
+    assert "repU at most 5 %" in here.get(project.url("attackers")).text
+    send(here, project, "attackers", scenario="2", **fields)
+    assert [s["name"] for s in content(project)["scenario"]][2:] == ["a neighbour"]
+    send(here, project, "attackers", scenario="1", do="remove")
+    assert [s["attacker"] for s in content(project)["scenario"]] == ["release", "release"]
+    assert send(here, project, "attackers", scenario="7", **fields).status_code == 400
+    assert send(here, project, "attackers", scenario="-1", **fields).status_code == 400
+
+
+def test_all_mistakes_are_shown_with_their_lines(here, project):
+    wrong = '[release]\ntitel = "x"\naccess = "all"\n\n[data]\npath = 3\n'
+    here.post(project.url("spec"), data={
+        "csrf": csrf(here), "was": sha256(project.text()), "text": wrong.replace("\n", "\r\n")
+    })  # fmt: skip
+    assert project.text() == wrong
+    text = here.get(project.url("spec")).text
+    for line in (2, 3, 6):
+        assert f"release.toml, line {line}:" in text
+    assert ("check", {}) not in project.started
+    assert here.get(project.url("run")).text.count("disabled") == 1
+
+
+def test_what_is_no_toml_is_kept_and_can_be_mended(here, project):
+    data = {"csrf": csrf(here), "was": sha256(project.text()), "text": "[release\n</textarea><b>"}
+    here.post(project.url("spec"), data=data)
+    text = here.get(project.url("spec")).text
+    assert "this is not valid TOML" in text
+    assert "&lt;/textarea&gt;&lt;b&gt;" in text
+    for step in ("look", "plan", "attackers", "run", "report"):
+        assert here.get(project.url(step)).status_code == 200
+    assert send(here, project, "plan", title="x").status_code == 400
+
+
+def test_two_tabs_lose_nothing(here, project):
+    before = project.text()
+    send(here, project, "plan", title="from the first tab")
+    first = project.text()
+    answer = send(here, project, "plan", text=before, title="from the second tab")
+    assert answer.status_code == 409
+    assert project.text() == first
+    assert "from the first tab" in answer.text
+    assert "from the second tab" in answer.text
+    was = re.search(r'name="was" value="(\w+)"', answer.text)[1]
+    assert was == sha256(first)  # so that the second one can be chosen
+
+
+def test_the_check_is_made_once_for_each_text(here, project):
+    here.get(project.url("spec"))
+    here.get(project.url("spec"))
+    assert project.started == [("check", {"sha256": sha256(project.text())})]
+    send(here, project, "plan", title="another")
+    here.get(project.url("plan"))
+    assert len(project.started) == 2
+
+
+def test_what_the_check_says_is_shown(here, project):
+    asked = {"sha256": sha256(project.text())}
+    says = ["release.toml, line 3: there is no column <b>x</b>."]
+    done(project, "check", "failed", mistakes=says, asked=asked)
+    text = here.get(project.url("attackers")).text
+    assert "there is no column &lt;b&gt;x&lt;/b&gt;." in text
+
+
+def test_a_page_waits_for_a_job_and_is_loaded_again(here, project):
+    answer = here.get(project.url("job/look"))
+    assert answer.headers["hx-refresh"] == "true"
+    done(project, "look", "starting")
+    answer = here.get(project.url("job/look"))
+    assert "hx-refresh" not in answer.headers
+    assert "<progress" in answer.text
+    assert "hx-trigger" in here.get(project.url("look")).text
+    assert here.get(project.url("job/x")).status_code == 404
+
+
+def test_html_in_labels_columns_and_messages_is_text(here, project):
+    told = json.loads((project.state / "look-result.json").read_text())
+    bad = '"><script>alert(1)</script>'
+    table = told["tables"].pop("survey")
+    table["columns"][0] |= {"name": bad, "label": bad}
+    table["findings"][0] |= {"message": bad, "columns": [bad], "action": bad}
+    told["tables"][bad] = table
+    (project.state / "look-result.json").write_text(json.dumps(told))
+    for step in ("look", "plan", "attackers", "run"):
+        text = here.get(project.url(step)).text
+        assert "<script>" not in text
+        assert "alert(1)" in text or step == "run"

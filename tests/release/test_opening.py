@@ -1,0 +1,71 @@
+"""The beginning of a release: files looked at, a first specification, held against the data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from caveat.datasets import patients
+from caveat.errors import CaveatError
+from caveat.release.opening import example, held_against_data, opened
+from caveat.table import write
+
+
+def nothing(step, share):
+    assert 0 <= share <= 1
+
+
+def test_the_built_in_survey_is_looked_at_and_has_a_specification_that_fits(tmp_path):
+    file = example(tmp_path, "survey")
+    told = opened(tmp_path, [file], nothing)
+    (table,) = told["tables"].values()
+    assert table["rows"] == 2000
+    assert [c["name"] for c in table["columns"]][:3] == ["person", "interviewed", "sex"]
+    assert table["known"][:3] == ["sex", "age", "region"]
+    assert {"repU", "DiSCO"} == set(told["limits"]["release"])
+    assert set(told["limits"]["strong"]) >= {"strongWorst"}
+    assert 'path = "survey.csv"' in (tmp_path / "release.toml").read_text()
+    held = held_against_data(tmp_path / "release.toml")
+    assert [row[0] for row in held["plan"]][-2:] == ["person", "bmi"]
+    assert held["steps"][0] == "read"
+    # No value that may be that of few people.
+    text = json.dumps([told, held])
+    assert "energy worker" not in text
+    assert "96" not in json.dumps(held)
+
+
+def test_a_specification_that_is_there_stays(tmp_path):
+    example(tmp_path, "survey")
+    text = '[data]\npath = "survey.csv"\n[columns.age]\nkind = "category"\n'
+    (tmp_path / "release.toml").write_text(text)
+    told = opened(tmp_path, [], nothing)
+    kinds = {c["name"]: c["kind"] for c in told["tables"]["survey"]["columns"]}
+    assert kinds["age"] == "category"
+    assert (tmp_path / "release.toml").read_text() == text
+
+
+def test_two_tables_that_belong_together(tmp_path):
+    for name, table in patients(80).items():
+        write(table, tmp_path / f"{name}.csv")
+    files = sorted(path.name for path in tmp_path.glob("*.csv"))
+    told = opened(tmp_path, files, nothing)
+    assert len(told["tables"]) == len(files) > 1
+    assert told["links"]
+    assert "[tables." in (tmp_path / "release.toml").read_text()
+    assert len(opened(tmp_path, [], nothing)["tables"]) == len(files)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x01" * 99, b"a,b\n1\n1,2,3\n"])
+def test_garbage_is_a_sentence(tmp_path, content):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(CaveatError):
+        opened(tmp_path, ["x.csv"], nothing)
+    assert not (tmp_path / "release.toml").exists()
+
+
+def test_what_is_not_named_is_not_looked_at(tmp_path):
+    with pytest.raises(CaveatError, match="no file is named"):
+        opened(tmp_path, [], nothing)
+    with pytest.raises(CaveatError, match="there is no example"):
+        example(tmp_path, "../x")

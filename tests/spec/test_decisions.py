@@ -1,0 +1,118 @@
+"""Findings as entries of a specification: accepted, taken back, set aside."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from caveat.datasets import survey
+from caveat.findings import look
+from caveat.spec.decisions import choices, decide, how_made, is_set_aside, made_so, state_of
+from caveat.spec.edit import edited
+from caveat.spec.starter import starter
+
+
+@pytest.fixture(scope="module")
+def profile():
+    return look(survey(rows=600))
+
+
+@pytest.fixture(scope="module")
+def text(profile):
+    return starter(profile, "survey.csv")
+
+
+def found(profile, code, column):
+    return next(f.to_dict() for f in profile.findings if f.code == code and f.columns[0] == column)
+
+
+@pytest.mark.parametrize(
+    ("code", "column", "state"),
+    [
+        ("missing-code", "income", "in force: declare it as missing"),
+        ("id-like", "person", "in force: leave it out"),
+        ("arithmetic", "bmi", "in force: compute it again"),
+        ("missing-when", "occupation", ""),
+        ("heaping", "income", ""),
+    ],
+)
+def test_what_the_starter_has_put_in_force(profile, text, code, column, state):
+    assert state_of(found(profile, code, column), tomllib.loads(text), text) == state
+
+
+@pytest.mark.parametrize(
+    ("code", "column", "entry"),
+    [
+        ("missing-code", "income", ("columns", "income")),
+        ("id-like", "person", ("synthesis", "drop")),
+        ("arithmetic", "bmi", ("synthesis", "derived")),
+    ],
+)
+def test_what_is_in_force_is_taken_back_and_accepted_again(profile, text, code, column, entry):
+    finding = found(profile, code, column)
+    aside = decide(text, finding, None)
+    content = tomllib.loads(aside)
+    assert not content.get(entry[0], {}).get(entry[1])
+    assert is_set_aside(finding, aside)
+    assert state_of(finding, content, aside) == "set aside"
+    again = decide(aside, finding, 0)
+    assert not is_set_aside(finding, again)
+    assert tomllib.loads(again) == tomllib.loads(text)
+
+
+def test_a_column_that_is_kept_after_all_is_drawn(profile, text):
+    content = tomllib.loads(decide(text, found(profile, "id-like", "person"), None))
+    assert content["synthesis"]["order"][-1] == "person"
+
+
+def test_a_rule_is_accepted(profile, text):
+    finding = found(profile, "missing-when", "occupation")
+    content = tomllib.loads(decide(text, finding, 0))
+    assert content["synthesis"]["rules"] == finding["suggestion"]["rules"]
+
+
+def test_a_finding_that_asks_for_nothing_can_be_set_aside(profile, text):
+    finding = found(profile, "heaping", "income")
+    assert choices(finding, tomllib.loads(text)) == []
+    aside = decide(text, finding, None)
+    assert tomllib.loads(aside) == tomllib.loads(text)
+    assert aside.splitlines()[-1] == "# set aside after the look: heaping: income"
+    assert decide(aside, finding, None) == aside
+
+
+def test_codes_with_meanings_keep_them(profile, text):
+    text = edited(text, {("columns", "income", "missing"): {"-9": "refused"}})
+    content = tomllib.loads(decide(text, found(profile, "missing-code", "income"), 0))
+    assert content["columns"]["income"]["missing"] == {"-9": "refused", "-8": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "source"),
+    [
+        ("sex", "left out", ""),
+        ("person", "drawn", ""),
+        ("sex", "computed", "age + 1"),
+        ("region", "looked up", "occupation"),
+        ("bmi", "drawn", ""),
+        ("bmi", "left out", ""),
+    ],
+)
+def test_a_column_comes_about_in_another_way_and_back(text, name, how, source):
+    content = tomllib.loads(text)
+    before = how_made(content, name)
+    new = edited(text, made_so(content, name, how, source))
+    changed = tomllib.loads(new)
+    assert how_made(changed, name) == (how, source)
+    order = changed["synthesis"]["order"]
+    assert (name in order) == (how in ("drawn", "looked up"))
+    if how == "looked up":
+        assert order.index(source) < order.index(name)
+    back = tomllib.loads(edited(new, made_so(changed, name, *before)))
+    assert how_made(back, name) == before
+    assert sorted(back["synthesis"]["order"]) == sorted(content["synthesis"]["order"])
+
+
+def test_a_column_that_stays_as_it_is_changes_nothing(text):
+    content = tomllib.loads(text)
+    assert all(made_so(content, name, *how_made(content, name)) == {} for name in ("sex", "bmi"))

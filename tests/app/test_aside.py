@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
 from caveat.app import aside
 from caveat.errors import CaveatError
-
-
-def test_what_the_work_comes_to_is_printed(capsys, monkeypatch):
-    monkeypatch.setitem(aside.KINDS, "double", lambda text: 2 * text)
-    aside.main("double", "ab")
-    assert json.loads(capsys.readouterr().out) == {"answer": "abab"}
 
 
 def test_a_mistake_of_the_user_comes_back_as_one(tmp_path):

@@ -11,8 +11,8 @@ import pytest
 from tests.app.client import client, post
 from tests.report.sample import SAMPLE, small
 
-from caveat.app.review import releases_in
 from caveat.evidence import read_decision, write
+from caveat.release.review import releases_in
 
 PLACE = "study/release"
 MADE = {
@@ -167,7 +167,7 @@ def test_two_tabs_do_not_overwrite_each_other(folder):
     assert post(found, "/review/decision", **fields, **MADE).status_code == 303
     answer = post(found, "/review/decision", **fields, **MADE, replace="yes")
     assert answer.status_code == 400
-    assert "somebody has decided" in answer.text
+    assert "somebody else has decided" in answer.text
 
 
 def test_a_decision_is_made_on_the_evidence_that_was_shown(folder):

@@ -7,6 +7,7 @@ nowhere else.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,22 +25,23 @@ ONE = asyncio.Semaphore(1)  # it takes all cores
 
 async def record(request: Request) -> Response:
     """Ask for a row; show what is known about it to somebody who may see it."""
-    project = project_of(request)
-    if request.method != "POST":
-        return page(request, "record.html.j2", project=project, form=Form({}), found=None, wrong="")
-    form, wrong = await form_of(request), ""
-    try:
-        row = _row(form)
-        values = "yes" if "values" in form else "no"
-        async with ONE:
-            content = await aside.answer("explain", str(project.spec), row, values, limit=LIMIT)
-    except CaveatError as error:
-        content, wrong = None, str(error)
+    project, form, content, wrong = project_of(request), Form({}), None, ""
+    if request.method == "POST":
+        form = await form_of(request)
+        try:
+            told = (str(project.spec), _row(form), "yes" if "values" in form else "no")
+            async with ONE:
+                content = await aside.answer("explain", *told, limit=LIMIT)
+        except CaveatError as error:
+            wrong = str(error)
+    found = None if content is None else _page(content)
+    return page(request, "record.html.j2", project=project, form=form, found=found, wrong=wrong)
+
+
+def _page(content: Any) -> Any:
     from caveat.report.explain import explain_page
 
-    found = None if content is None else explain_page(content)
-    names = {"form": form, "found": found, "wrong": wrong}
-    return page(request, "record.html.j2", project=project, **names)
+    return explain_page(content)
 
 
 def _row(form: Form) -> str:

@@ -33,20 +33,27 @@ class Journal:
         self.file = folder / f"{kind}.json"
         self.said = json.loads(self.file.read_text("utf-8"))
         self.lock = threading.Lock()
-        self.last = 0.0
+        self.new = False  # whether something was said that is not written yet
         locked = folder / f"{kind}.lock"
         with drafts.is_abandoned(locked) if locked.exists() else _free() as free:
             if not free:
                 raise CaveatError("another job of this kind is at work", do="wait for it")
             locked.unlink(missing_ok=True)
         self.held = drafts.make_locked(locked)
+        threading.Thread(target=self._keep, daemon=True).start()
 
     def tell(self, step: str, share: float) -> None:
-        """Say how far it is, not too often."""
+        """Say how far it is."""
         with self.lock:
             self.said |= {"step": step, "share": round(share, 4)}
-            if time.monotonic() - self.last > EVERY:
-                self._write()
+            self.new = True
+
+    def _keep(self) -> None:
+        while True:
+            time.sleep(EVERY)
+            with self.lock:
+                if self.new:
+                    self._write()
 
     def say(self, state: str, **more: Any) -> None:
         """Say that something has happened."""
@@ -55,10 +62,11 @@ class Journal:
             self._write()
 
     def _write(self) -> None:
-        from caveat.table.atomic import write_text
-
-        self.last = time.monotonic()
-        write_text(self.file, json.dumps(self.said), force=True)
+        self.new = False
+        draft = self.file.with_suffix(".new")
+        with stopping.held():  # also that it was told to stop is written
+            draft.write_text(json.dumps(self.said), encoding="utf-8")
+            draft.replace(self.file)
 
 
 def _free() -> Any:
@@ -107,7 +115,7 @@ def look(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     if asked.get("example"):
         tell("simulating", 0.05)
         asked = {**asked, "files": [example(folder, asked["example"])]}
-    return opened(folder, asked.get("files", []), tell)
+    return opened(folder, asked.get("files") or [], tell)
 
 
 def check(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:

@@ -25,6 +25,7 @@ __all__ = ["cancel", "job_of", "result_of", "start"]
 
 STARTING = 60.0  # seconds until a job that has not said a word is given up
 LOCK = "{}.lock"
+COMMAND = [sys.executable, "-m", "caveat.app.job"]
 
 
 def start(project: Project, kind: str, **asked: Any) -> None:
@@ -47,7 +48,7 @@ def start(project: Project, kind: str, **asked: Any) -> None:
     log = (project.state / f"{kind}.log").open("wb")
     with log:
         job = subprocess.Popen(
-            [sys.executable, "-m", "caveat.app.job", kind, str(project.path)],
+            [*COMMAND, kind, str(project.path)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     # Somebody has to hear that it has ended.
@@ -59,12 +60,11 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
 
     States are starting, working, done, failed, cancelled, and lost for one that was killed.
     """
-    try:
-        job: dict[str, Any] = json.loads(_file(project, kind).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {"state": "none", "since": 0.0, "step": "", "share": 0.0}
-    job = {"share": 0.0, "said": [], "mistakes": [], "asked": {}, **job}
     now = time.time()
+    job: dict[str, Any] = {"state": "none", "since": now, "step": "", "share": 0.0}
+    job |= {"said": [], "mistakes": [], "asked": {}}
+    with suppress(OSError, TypeError, ValueError):  # a file of somebody else's is no job
+        job |= json.loads(_file(project, kind).read_text("utf-8"))
     job["seconds"] = max(job.get("ended", now) - job["since"], 0.0)
     if job["state"] == "starting" and now - job["since"] > STARTING:
         job["state"] = "lost"
@@ -72,7 +72,7 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
         # It may have ended between the two looks.
         again = json.loads(_file(project, kind).read_text("utf-8"))
         job |= again if again["state"] != "working" else {"state": "lost"}
-    if job["state"] == "working" and job["share"] > 0.02:
+    if job["state"] == "working" and job["share"] > 0.05:
         job["left"] = job["seconds"] * (1 - job["share"]) / job["share"]
     return job
 

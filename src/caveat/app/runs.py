@@ -54,11 +54,13 @@ async def run(request: Request) -> Response:
     job = jobs.job_of(project, "run")
     busy = job["state"] in BUSY
     folder = release_of(project)
+    check = {"state": "none"} if busy else checked(project)
+    fits = check["state"] == "done"
     names: dict[str, Any] = {
         "job": job,
-        "check": {} if busy else checked(project),
+        "check": check,
         "result": jobs.result_of(project, "run") or {"limits": 0, "broken": 0},
-        "plan": None if busy else jobs.result_of(project, "check"),
+        "plan": jobs.result_of(project, "check") if fits else None,
         "fresh": _is_fresh(project, folder),
         "exists": folder is not None,
         "seconds": job.get("seconds") if job["state"] == "done" else None,

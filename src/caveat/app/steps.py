@@ -124,7 +124,7 @@ async def look_again(request: Request) -> Response:
     """Look at the data as the specification now declares them."""
     project = project_of(request)
     await form_of(request)
-    jobs.start(project, "look", files=jobs.job_of(project, "look").get("asked", {}).get("files"))
+    jobs.start(project, "look", files=jobs.job_of(project, "look")["asked"].get("files", []))
     return go(project.url("look"))
 
 

@@ -69,6 +69,7 @@ def _bound(port: int | None) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((HOST, wanted))
+            bound.listen()  # who opens the address at once waits, and is not refused
         except OSError:
             bound.close()
             continue

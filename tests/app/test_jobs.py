@@ -1,0 +1,206 @@
+"""Jobs as processes of their own: how far they are, cancelled, killed; servers that come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from tests.app.client import client, csrf
+
+from caveat.app import jobs
+from caveat.app.pages import Project
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from caveat.app import job
+from caveat.errors import CaveatError
+
+def run(folder, asked, tell):
+    tell("first", 0.1)
+    tell("second", 0.5)
+    if asked.get("wrong"):
+        raise CaveatError("this is wrong", where="release.toml, line 3")
+    if asked.get("defect"):
+        raise RuntimeError("the income of Anna is 7")
+    for _ in range(asked["tenths"]):
+        time.sleep(0.1)
+    return {"limits": 2, "broken": 1}
+
+job.KINDS["run"] = run
+job.main(sys.argv[1], Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    found = Project("p", tmp_path / "p")
+    found.state.mkdir(parents=True)
+    found.spec.write_text('[data]\npath = "x.csv"\n')
+    monkeypatch.setattr(jobs, "COMMAND", [sys.executable, "-c", SLOW])
+    yield found
+    jobs.cancel(found, "run")
+    wait(found, "done", "failed", "cancelled", "lost", "none")
+
+
+def wait(project, *states):
+    end = time.monotonic() + 60
+    while (job := jobs.job_of(project, "run"))["state"] not in states:
+        assert time.monotonic() < end, job
+        time.sleep(0.05)
+    return job
+
+
+def wait_for(project, step):
+    end = time.monotonic() + 60
+    while jobs.job_of(project, "run")["step"] != step:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_job_says_how_far_it_is_and_leaves_a_result(project):
+    assert jobs.job_of(project, "run")["state"] == "none"
+    jobs.start(project, "run", tenths=15)
+    assert jobs.job_of(project, "run")["state"] in ("starting", "working")
+    wait_for(project, "second")
+    job = jobs.job_of(project, "run")
+    assert (job["state"], job["share"]) == ("working", 0.5)
+    assert job["left"] == pytest.approx(job["seconds"], rel=0.01)
+    assert wait(project, "done")["share"] == 1
+    assert jobs.result_of(project, "run") == {"limits": 2, "broken": 1}
+
+
+def test_a_second_one_is_not_started_beside_it(project):
+    jobs.start(project, "run", tenths=100)
+    pid = wait(project, "working")["pid"]
+    jobs.start(project, "run", tenths=1)
+    assert jobs.job_of(project, "run")["pid"] == pid
+
+
+def test_a_job_is_cancelled(project):
+    jobs.start(project, "run", tenths=300)
+    wait_for(project, "second")
+    begin = time.monotonic()
+    jobs.cancel(project, "run")
+    wait(project, "cancelled")
+    assert time.monotonic() - begin < 10
+    assert jobs.result_of(project, "run") is None
+
+
+def test_a_job_that_is_killed_is_seen_and_can_be_started_again(project):
+    jobs.start(project, "run", tenths=300)
+    wait_for(project, "second")
+    os.kill(jobs.job_of(project, "run")["pid"], signal.SIGKILL)
+    wait(project, "lost")
+    here = client(project.path.parent)
+    assert "was killed before its end" in here.get(project.url("run")).text
+    jobs.start(project, "run", tenths=1)
+    wait(project, "done")
+
+
+def test_another_process_with_its_number_is_left_alone(project):
+    # The number in the file is somebody else's by now: that of this very test.
+    text = f'{{"state": "working", "since": 1, "step": "fit", "share": 0.5, "pid": {os.getpid()}}}'
+    (project.state / "run.json").write_text(text)
+    (project.state / "run.lock").write_text("")
+    assert jobs.job_of(project, "run")["state"] == "lost"
+    jobs.cancel(project, "run")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_file_that_cannot_be_read_is_no_job(project, text):
+    (project.state / "run.json").write_text(text)
+    assert jobs.job_of(project, "run")["state"] == "none"
+
+
+def test_a_mistake_is_told_and_a_defect_tells_nothing_of_anybody(project):
+    jobs.start(project, "run", wrong=True)
+    assert wait(project, "failed")["mistakes"] == ["release.toml, line 3: this is wrong."]
+    jobs.start(project, "run", defect=True)
+    time.sleep(0.1)
+    (says,) = wait(project, "failed")["mistakes"]
+    end = time.monotonic() + 30
+    while "defect" not in says and time.monotonic() < end:
+        (says,) = wait(project, "failed")["mistakes"]
+    assert says == "this is a defect in Caveat (RuntimeError); please report it"
+    assert "Anna" not in client(project.path.parent).get(project.url("run")).text
+
+
+def test_a_server_that_was_started_again_goes_on(project):
+    jobs.start(project, "run", tenths=20)
+    wait(project, "working")
+    again = client(project.path.parent)
+    text = again.get(project.url("run")).text
+    assert "<progress" in text
+    assert "Cancel" in text
+    wait(project, "done")
+    assert "1 of 2 limits are met" in again.get(project.url("run")).text
+
+
+def test_the_page_cancels(project):
+    here = client(project.path.parent)
+    jobs.start(project, "run", tenths=300)
+    wait_for(project, "second")
+    answer = here.post(project.url("run/cancel"), data={"csrf": csrf(here)})
+    assert answer.headers["location"].endswith("said=cancelled")
+    wait(project, "cancelled")
+    assert "The last run was cancelled" in here.get(project.url("run")).text
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def server(folder, port):
+    """Start the command; return its process and the address that it prints."""
+    command = [sys.executable, "-m", "caveat", "app", str(folder), "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return process, process.stdout.readline().removeprefix("open ").strip()
+
+
+def end(process, sign=signal.SIGKILL):
+    process.send_signal(sign)
+    rest = process.communicate(timeout=30)[0]
+    return process.returncode, rest
+
+
+def test_a_server_killed_in_the_middle_of_a_job_and_started_again(tmp_path):
+    (tmp_path / "x.csv").write_text("age,sex\n" + "".join(f"{i % 60},f\n" for i in range(500)))
+    process, address = server(tmp_path, free_port())
+    try:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        text = browser.open(address).read().decode()
+        here = address.partition("/?")[0]
+        secret = text.split('name="csrf" content="')[1].split('"')[0]
+        asked = urllib.request.Request(
+            f"{here}/open", f"csrf={secret}&file=x.csv".encode(), {"Origin": here}
+        )
+        assert browser.open(asked).url.endswith("/p/x/look")
+    finally:
+        assert end(process)[0] == -signal.SIGKILL
+    project = Project("x", tmp_path / "x")
+    assert jobs.job_of(project, "look")["state"] in ("starting", "working")
+    process, address = server(tmp_path, free_port())
+    try:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        assert 'href="/p/x/"' in browser.open(address).read().decode()
+        last = time.monotonic() + 60
+        while "500 rows" not in (
+            text := browser.open(f"{address.partition('/?')[0]}/p/x/look").read().decode()
+        ):
+            assert time.monotonic() < last, text
+            time.sleep(0.2)
+    finally:
+        code, rest = end(process, signal.SIGINT)
+    assert project.spec.is_file()
+    assert code == 130
+    assert "Traceback" not in rest
+    assert "token" not in rest

@@ -23,6 +23,15 @@ method = "cart"  # ours
 minbucket = 20
 """
 PAGE = "/p/study/map"
+CHANGES = [
+    [[["synthesis", "minbucket"], 5]],
+    [[["synthesis", "minbucket"], 20]],
+    [
+        [["synthesis", "method"], "guarded"],
+        [["synthesis", "minbucket"], None],
+        [["protect", 0, "name"], "label"],
+    ],
+]
 
 
 @pytest.fixture
@@ -43,12 +52,7 @@ def asked(monkeypatch):
 
     async def answer(*told):
         heard.append(told)
-        return {
-            "minbucket 5": [[["synthesis", "minbucket"], 5]],
-            "minbucket 50": [[["synthesis", "method"], "guarded"],
-                             [["synthesis", "minbucket"], None],
-                             [["protect", 0, "name"], "label"]],
-        }  # fmt: skip
+        return CHANGES
 
     monkeypatch.setattr(aside, "answer", answer)
     return heard
@@ -75,7 +79,10 @@ def test_without_a_token_there_are_no_scripts_either(tmp_path):
 def test_every_setting_is_a_point_and_a_link(project):
     text = client(project.parent).get(PAGE).text
     names = [point["setting"] for point in small()["map"]["points"]]
-    assert re.findall(r'data-setting="([^"]*)"', text) == names
+    assert re.findall(r'data-place="(.)"[^>]*>([^<]*)</a>', text) == list(
+        zip("0123", names, strict=True)
+    )
+    assert text.count(">this release</span>") == 1
     spec = json.loads(html.unescape(re.search(r'data-chart="([^"]*)"', text)[1]))
     assert all(f'"setting": "{name}"' in json.dumps(spec) for name in names)
     assert "Two settings" not in text
@@ -83,36 +90,50 @@ def test_every_setting_is_a_point_and_a_link(project):
 
 def test_a_point_shows_its_numbers_and_a_second_one_is_compared(project):
     found = client(project.parent)
-    one = found.get(PAGE, params={"one": "minbucket 5"}).text
+    one = found.get(PAGE, params={"one": "0"}).text
     assert "One setting" in one
     assert "<td>9.5 %</td>" in one.replace("\u00a0", " ")
-    assert "one=minbucket+5&amp;two=minbucket+50" in one
-    two = found.get(PAGE, params={"one": "minbucket 5", "two": "minbucket 50"}).text
+    assert "one=0&amp;two=2" in one
+    two = found.get(PAGE, params={"one": "0", "two": "2"}).text
     assert "Two settings compared" in two
     assert re.search(r"<td>9\.5\s%</td><td>5(\.0*)?\s%</td>", two)
-    assert "One setting" not in found.get(PAGE, params={"one": "<b>"}).text
+    for wrong in ("<b>", "9", "-1", "٣", "0.5"):
+        assert "One setting" not in found.get(PAGE, params={"one": wrong}).text
+    assert "One setting" in found.get(PAGE, params={"one": "1", "two": "1"}).text
 
 
 def test_a_setting_is_chosen_by_writing_its_entries(project, asked):
-    assert choose(project, setting="minbucket 5").headers["location"] == f"{PAGE}?said=saved"
+    assert choose(project, setting="0").headers["location"] == f"{PAGE}?said=saved"
     assert (project / "release.toml").read_text() == SPEC.replace("20", "5")
     assert asked == [("settings", str(project / "release" / "release.toml"))]
 
 
+def test_what_a_run_has_left_need_not_be_found_out_again(project, asked):
+    left = {"made_from": sha256(SPEC), "tried": [[[["synthesis", "minbucket"], 7]]]}
+    (project / ".caveat").mkdir()
+    (project / ".caveat" / "run-result.json").write_text(json.dumps(left))
+    assert choose(project, setting="0").status_code == 303
+    assert (project / "release.toml").read_text() == SPEC.replace("20", "7")
+    assert asked == []
+    (project / "release" / "release.toml").write_text("# another run")
+    assert choose(project, setting="0").status_code == 303
+    assert (project / "release.toml").read_text() == SPEC.replace("20", "5")
+
+
 def test_what_a_setting_has_no_use_for_goes(project, asked):
-    choose(project, setting="minbucket 50")
+    choose(project, setting="2")
     text = SPEC.replace('"cart"', '"guarded"').replace("minbucket = 20\n", "")
     assert (project / "release.toml").read_text() == f'{text}\n[[protect]]\nname = "label"\n'
 
 
 def test_a_setting_that_was_not_tried_cannot_be_chosen(project, asked):
-    assert choose(project, setting="minbucket 1").status_code == 404
+    assert choose(project, setting="3").status_code == 404
     assert choose(project, guard="none").status_code == 404
     assert (project / "release.toml").read_text() == SPEC
 
 
 def test_two_tabs_lose_nothing(project, asked):
-    answer = choose(project, setting="minbucket 5", was=sha256("before"))
+    answer = choose(project, setting="0", was=sha256("before"))
     assert answer.status_code == 409
     assert (project / "release.toml").read_text() == SPEC
 

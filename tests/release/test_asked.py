@@ -14,8 +14,12 @@ def test_what_the_work_comes_to_is_printed(capsys, monkeypatch):
 
 
 def test_a_mistake_is_an_answer(capsys, specification):
-    asked.main("settings", str(specification()))
-    assert "no map" in json.loads(capsys.readouterr().out)["mistake"]
+    path = specification()
+    asked.main("settings", str(path))
+    assert json.loads(capsys.readouterr().out) == {"answer": []}
+    path.write_text("[release]\ntitle = 1\n")
+    asked.main("settings", str(path))
+    assert "release.toml, line 2" in json.loads(capsys.readouterr().out)["mistake"]
 
 
 def test_a_row_of_a_release_is_explained(capsys, monkeypatch, specification):

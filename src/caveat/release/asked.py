@@ -32,7 +32,7 @@ def explain(spec: str, row: str, values: str) -> dict[str, Any]:
     return explain_row(told, int(row), folder=told.output.folder, values=values == "yes")
 
 
-def settings(spec: str) -> dict[str, Any]:
+def settings(spec: str) -> list[Any]:
     """Return what would have to be written for each setting on the map of a release."""
     from caveat.release import ReleaseSpec
     from caveat.release.tried import changes_tried

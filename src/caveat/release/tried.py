@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caveat import evidence
-from caveat.errors import CaveatError
 from caveat.release.difference import EVIDENCE
 from caveat.report.blocks import Figure
-from caveat.report.map import map_figure
+from caveat.report.map import is_drawn, map_figure
 
 if TYPE_CHECKING:
     from caveat.generators import Setting
     from caveat.spec.spec import ReleaseSpec
 
-__all__ = ["Change", "changes_tried", "settings_in"]
+__all__ = ["Change", "Tried", "changes_tried", "settings_in"]
 
 Change = tuple[tuple[str | int, ...], Any]
 """An entry and its value; None where it has to go."""
 
 
-def settings_in(folder: Path | None) -> tuple[Figure | None, list[str]]:
-    """Return the map of a release as a picture, and the names of its settings in their order.
+@dataclass(frozen=True)
+class Tried:
+    """A setting on the map of a release.
+
+    Parameters
+    ----------
+    name
+        What it is called there; others may be called the same.
+    is_own
+        Whether it is that of the release.
+    place
+        The place of its point among those that are drawn; None if it has none.
+    """
+
+    name: str
+    is_own: bool
+    place: int | None
+
+
+def settings_in(folder: Path | None) -> tuple[Figure | None, list[Tried]]:
+    """Return the map of a release as a picture, and its settings in their order.
 
     There is none if nothing was tried, or if there is no release. No room is opened that a run
     needs.
@@ -31,23 +51,28 @@ def settings_in(folder: Path | None) -> tuple[Figure | None, list[str]]:
     content = None if folder is None else evidence.read(folder / EVIDENCE)
     if content is None or content["map"] is None:
         return None, []
-    return map_figure(content), [point["setting"] for point in content["map"]["points"]]
+    places = count()
+    settings = [
+        Tried(point["setting"], point["chosen"], next(places) if is_drawn(point) else None)
+        for point in content["map"]["points"]
+    ]
+    return map_figure(content), settings
 
 
-def changes_tried(spec: ReleaseSpec) -> dict[str, list[Change]]:
-    """Return what would have to be written for each setting on the map, by its name there.
+def changes_tried(spec: ReleaseSpec) -> list[list[Change]]:
+    """Return what would have to be written for each setting on the map, in their order.
 
     Parameters
     ----------
     spec
-        The specification of the release, with a map.
+        The specification of the release; without a map there is nothing to choose.
     """
-    if spec.map is None:
-        raise CaveatError("this release has no map", where="map", do="add [map] and run it again")
     from caveat.release.collect_map import settings_tried
 
+    if spec.map is None:
+        return []
     settings, _ = settings_tried(spec, spec.map)
-    return {str(setting): _changes(spec, setting, spec.map.settings) for setting in settings}
+    return [_changes(spec, setting, spec.map.settings) for setting in settings]
 
 
 def _changes(spec: ReleaseSpec, setting: Setting, varied: Mapping[str, Any]) -> list[Change]:

@@ -2,7 +2,7 @@
 (function () {
   // Charts: their specifications are in the page. No text is turned into code, no style is put in:
   // the page allows neither.
-  const points = Array.from(document.querySelectorAll("a[data-setting]"));
+  const points = Array.from(document.querySelectorAll("a[data-place]"));
   const draw = async (place) => {
     const says = document.createElement("p");
     says.className = "small";
@@ -19,8 +19,8 @@
     const { view } = await window.vegaEmbed(place, spec, options);
     // A click on a point is the click on its name in the table.
     view.addEventListener("click", (event, item) => {
-      const name = item && item.datum && item.datum.setting;
-      const link = name && points.find((one) => one.dataset.setting === name);
+      const at = item && item.datum ? String(item.datum.place) : "";
+      const link = points.find((one) => one.dataset.place === at);
       if (link) link.click();
     });
   };

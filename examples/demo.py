@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -114,6 +115,7 @@ def main() -> None:
     out.rule("Reports to open")
     for folder in ("unique-synthpop", "unique-tuned", "survey"):
         out.print(f"{FOLDER.name}/{folder}/report.html")
+    out.print(f"in the browser: {Path(sys.executable).parent / 'caveat'} app {FOLDER}")
     out.print(f"done in {time.monotonic() - began:.0f} seconds")
 
 

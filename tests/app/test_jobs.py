@@ -204,3 +204,9 @@ def test_a_server_killed_in_the_middle_of_a_job_and_started_again(tmp_path):
     assert code == 130
     assert "Traceback" not in rest
     assert "token" not in rest
+
+
+def test_a_job_waits_for_the_end_of_the_one_before(project):
+    for _ in range(4):
+        jobs.start(project, "run", tenths=0)
+        wait(project, "done")

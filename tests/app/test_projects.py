@@ -119,3 +119,29 @@ def test_html_in_names_is_text(folder):
     text = client(folder).get("/").text
     assert "<img" not in text
     assert "&lt;img src=x&gt;.csv" in text
+
+
+def test_a_folder_that_is_a_project_itself_is_shown_and_its_releases_are_not(folder):
+    (folder / "release.toml").write_text('[output]\nfolder = "made"\n')
+    (folder / "made").mkdir()
+    for name in ("release.toml", "manifest.json"):
+        (folder / "made" / name).write_text("")
+    assert [project.url() for project in projects_in(folder)] == ["/p/%40/"]
+    found = client(folder)
+    assert ">work</a>" in found.get("/").text
+    assert "release.toml: work" in found.get("/p/%40/spec").text
+    assert found.get("/p/%40/").headers["location"] == "/p/%40/report"
+    assert client(folder.parent).get("/p/@/spec").status_code == 404
+
+
+@pytest.mark.parametrize("named", ["..", "../../other", "/etc", "link"])
+def test_a_release_outside_of_its_project_is_not_shown(folder, named):
+    (folder / "one").mkdir()
+    (folder / "one" / "link").symlink_to(folder.parent)
+    (folder / "one" / "release.toml").write_text(f'[output]\nfolder = "{named}"\n')
+    for place in (folder, folder.parent, folder.parent / "other"):
+        for file in ("manifest.json", "report.html"):
+            (place / file).write_text("secret")
+    found = client(folder)
+    assert "There is no release yet" in found.get("/p/one/report").text
+    assert found.get("/p/one/report/page?version=internal").status_code == 404

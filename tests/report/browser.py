@@ -6,6 +6,7 @@ import base64
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,13 @@ def why_not() -> str:
 class Browser:
     """Chromium with a page of a given width."""
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(self, profile: Path, flags: Sequence[str] = FLAGS) -> None:
         from selenium.webdriver import Chrome, ChromeOptions
         from selenium.webdriver.chrome.service import Service
 
         options = ChromeOptions()
         options.binary_location = str(shutil.which("chromium"))
-        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        for flag in (*flags, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))

@@ -21,6 +21,7 @@ from caveat.errors import CaveatError, CaveatWarning
 __all__ = ["main"]
 
 EVERY = 0.5  # seconds between two words about how far it is
+PATIENCE = 20.0  # seconds for the job before to end, which has said all that it had to say
 Tell = Callable[[str, float], None]
 
 
@@ -28,18 +29,11 @@ class Journal:
     """What the pages hear of a job."""
 
     def __init__(self, folder: Path, kind: str) -> None:
-        from caveat.table import drafts
-
         self.file = folder / f"{kind}.json"
         self.said = json.loads(self.file.read_text("utf-8"))
         self.lock = threading.Lock()
         self.new = False  # whether something was said that is not written yet
-        locked = folder / f"{kind}.lock"
-        with drafts.is_abandoned(locked) if locked.exists() else _free() as free:
-            if not free:
-                raise CaveatError("another job of this kind is at work", do="wait for it")
-            locked.unlink(missing_ok=True)
-        self.held = drafts.make_locked(locked)
+        self.held = _locked(folder / f"{kind}.lock")
         threading.Thread(target=self._keep, daemon=True).start()
 
     def tell(self, step: str, share: float) -> None:
@@ -69,10 +63,20 @@ class Journal:
             draft.replace(self.file)
 
 
-def _free() -> Any:
-    from contextlib import nullcontext
+def _locked(path: Path) -> int | None:
+    """Lock a file as long as this process lives; one that has just ended is waited for."""
+    from caveat.table import drafts
 
-    return nullcontext(True)
+    end = time.monotonic() + PATIENCE
+    while path.exists():
+        with drafts.is_abandoned(path) as free:
+            if free:
+                path.unlink()
+                break
+        if time.monotonic() > end:
+            raise SystemExit("another job of this kind is at work")
+        time.sleep(0.05)
+    return drafts.make_locked(path)
 
 
 def main(kind: str, folder: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -16,8 +16,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from caveat.app.guard import is_same, secret
+from caveat.spec.edit import content_of, entry_in
 
 __all__ = [
+    "HERE",
     "SPEC",
     "Form",
     "Project",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 SPEC = "release.toml"
+HERE = "@"  # the folder itself, where it is a project
 STATE = ".caveat"
 LARGEST = 4 * 2**20  # bytes of a form: a specification is text that people write
 # What a page says after a step; an address holds the word only.
@@ -60,6 +63,11 @@ class Project:
     path: Path
 
     @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.path.name
+
+    @property
     def spec(self) -> Path:
         """The specification: the only truth about a project."""
         return self.path / SPEC
@@ -68,6 +76,14 @@ class Project:
     def state(self) -> Path:
         """What jobs leave for the pages."""
         return self.path / STATE
+
+    @property
+    def release(self) -> Path | None:
+        """The folder of the release, if it is in the project and whole."""
+        named = entry_in(content_of(self.text()) or {}, ("output", "folder"), "release")
+        folder = self.path / str(named)
+        inside = folder.resolve().is_relative_to(self.path.resolve())
+        return folder if inside and (folder / "manifest.json").is_file() else None
 
     def text(self) -> str:
         """Return the specification as it stands there; nothing if there is none."""
@@ -78,8 +94,6 @@ class Project:
 
     def url(self, step: str = "") -> str:
         """Return the address of a page of this project."""
-        from urllib.parse import quote
-
         return f"/p/{quote(self.name, safe='')}/{step}"
 
 
@@ -111,6 +125,8 @@ def folder_of(request: Request) -> Path:
 def project_of(request: Request) -> Project:
     """Return the project that an address names; one that leads out of the folder is not there."""
     name, folder = request.path_params["name"], folder_of(request)
+    if name == HERE and (folder / SPEC).is_file():
+        return Project(HERE, folder)
     odd = name.startswith(".") or any(c in name for c in "/\\\0")
     path = folder / name
     if odd or not path.is_dir() or path.resolve().parent != folder.resolve():

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from caveat.app import jobs
 from caveat.app.pages import (
+    HERE,
     SPEC,
     STATE,
     Project,
@@ -29,18 +30,19 @@ from caveat.app.pages import (
 
 __all__ = ["ROUTES", "files_in", "new_project", "projects_in"]
 
+MANIFEST = "manifest.json"  # of a release, which holds a copy of its specification
 LONGEST = 100  # characters of a name
 UPLOAD = ".caveat-upload-"  # before a file is whole; a name with a dot is never listed
 
 
 def projects_in(folder: Path) -> list[Project]:
-    """Return the projects of a folder, by name."""
-    found = []
+    """Return the projects of a folder, by name: itself and the folders in it, but no releases."""
+    found = [Project(HERE, folder)] if (folder / SPEC).is_file() else []
     for path in sorted(folder.iterdir(), key=lambda p: p.name.casefold()):
         if path.name.startswith(".") or not path.is_dir():
             continue
-        inside = path.resolve().parent == folder.resolve()
-        if inside and ((path / SPEC).is_file() or (path / STATE).is_dir()):
+        own = path.resolve().parent == folder.resolve() and not (path / MANIFEST).exists()
+        if own and ((path / SPEC).is_file() or (path / STATE).is_dir()):
             found.append(Project(path.name, path))
     return found
 

@@ -16,20 +16,11 @@ from caveat.app import jobs
 from caveat.app.guard import FRAME
 from caveat.app.pages import Project, form_of, go, page, project_of, sha256
 from caveat.app.steps import BUSY, checked, mistakes_in, shown
-from caveat.spec.edit import content_of, entry_in
 
-__all__ = ["ROUTES", "release_of"]
+__all__ = ["ROUTES"]
 
 VERSIONS = {"internal": "report.html", "external": "report-external.html"}
 WORDS = {"internal": "Inside: confidential", "external": "For others"}
-
-
-def release_of(project: Project) -> Path | None:
-    """Return the folder of the release, if it is in the project and whole."""
-    named = entry_in(content_of(project.text()) or {}, ("output", "folder"), "release")
-    folder = project.path / str(named)
-    inside = folder.resolve().is_relative_to(project.path.resolve())
-    return folder if inside and (folder / "manifest.json").is_file() else None
 
 
 def _is_fresh(project: Project, folder: Path | None) -> bool:
@@ -53,7 +44,7 @@ async def run(request: Request) -> Response:
         return go(project.url("run"))
     job = jobs.job_of(project, "run")
     busy = job["state"] in BUSY
-    folder = release_of(project)
+    folder = project.release
     check = {"state": "none"} if busy else checked(project)
     fits = check["state"] == "done"
     names: dict[str, Any] = {
@@ -79,7 +70,7 @@ async def cancel(request: Request) -> Response:
 async def report(request: Request) -> Response:
     """Show the report in a frame that can reach nothing."""
     project = project_of(request)
-    folder = release_of(project)
+    folder = project.release
     there = [v for v, file in VERSIONS.items() if folder and (folder / file).is_file()]
     asked = request.query_params.get("version", "internal")
     names: dict[str, Any] = {
@@ -100,7 +91,7 @@ def _files(folder: Path) -> list[tuple[str, bool]]:
 async def report_page(request: Request) -> Response:
     """Return the report itself."""
     project = project_of(request)
-    folder, asked = release_of(project), request.query_params.get("version", "")
+    folder, asked = project.release, request.query_params.get("version", "")
     if folder is None or asked not in VERSIONS:
         raise HTTPException(404, "there is no such report")
     path = folder / VERSIONS[asked]

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
@@ -56,6 +56,8 @@ async def _mistake(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if "application/json" in request.headers.get("accept", ""):  # an upload: a sentence, no page
+        return PlainTextResponse(error.detail, error.status_code)
     titles = {404: "Not here", 403: "Not allowed", 409: "Not now", 413: "Too large"}
     title = titles.get(error.status_code, "This does not work")
     return page(request, "wrong.html.j2", error.status_code, title=title, says=error.detail)

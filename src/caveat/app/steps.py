@@ -97,8 +97,7 @@ def _columns(project: Project) -> list[dict[str, Any]]:
 async def begin(request: Request) -> Response:
     """Show the step that a project is at."""
     project = project_of(request)
-    done = (project.path / "release" / "report.html").is_file()
-    return go(project.url("report" if done else "look"))
+    return go(project.url("look" if project.release is None else "report"))
 
 
 async def look(request: Request) -> Response:

@@ -16,7 +16,9 @@ from caveat.errors import CaveatError
 from caveat.evidence import check
 from caveat.notes import Note
 from caveat.report import markdown, render
+from caveat.report.board import board_section
 from caveat.report.numbers import NBSP
+from caveat.report.render import specs_of
 
 DATE = "2026-11-16"
 SECTIONS = [
@@ -331,3 +333,12 @@ def test_a_number_says_its_unit(version):
     rows = [line for line in text.splitlines() if line.startswith("| repU")]
     assert any(line.startswith("| repU per household") for line in rows)
     assert any(not line.startswith("| repU per") for line in rows)
+
+
+def test_charts_stand_on_other_pages_with_the_style_of_a_report() -> None:
+    section = board_section(small(), None, external=False)
+    (text,) = specs_of(section.blocks)
+    spec = json.loads(text)
+    assert spec["width"] == "container"
+    assert spec["config"]["axis"]["grid"] is False
+    assert "url" not in text

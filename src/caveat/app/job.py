@@ -134,7 +134,9 @@ def check(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
 def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     """Make the release."""
     tell("starting", 0.0)
+    from caveat.app.pages import sha256
     from caveat.release import Release
+    from caveat.release.tried import changes_tried
 
     release = Release.from_toml(folder / "release.toml")
     outcome = release.run(force=True, progress=tell, anyway=bool(asked.get("anyway")))
@@ -144,6 +146,8 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
         "limits": len(limited),
         "broken": len(outcome.broken),
         "remarks": list(outcome.evidence["remarks"]),
+        "made_from": sha256((outcome.folder / "release.toml").read_text("utf-8")),
+        "tried": changes_tried(release.spec),
     }
 
 

@@ -13,7 +13,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from caveat.app import projects, runs, steps
+from caveat.app import map as tool
+from caveat.app import projects, record, review, runs, steps
 from caveat.app.guard import Guard
 from caveat.app.pages import page
 from caveat.errors import CaveatError
@@ -23,7 +24,7 @@ __all__ = ["LIMIT", "create_app"]
 LIMIT = 4 * 2**30
 """Bytes of an upload, unless something else is asked for."""
 
-MODULES = (projects, steps, runs)
+MODULES = (projects, steps, runs, tool, review, record)
 
 
 def create_app(folder: Path, token: str, limit: int = LIMIT) -> Starlette:

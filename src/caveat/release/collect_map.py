@@ -18,7 +18,7 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.methods import Settings
 from caveat.tuning.map import risk_utility_map
 
-__all__ = ["collect_map"]
+__all__ = ["collect_map", "settings_tried"]
 
 MAP = 1_000_016  # first word of the seeds
 
@@ -28,7 +28,7 @@ def collect_map(
 ) -> dict[str, Any]:
     """Measure the settings of the map, and that of the release among them."""
     scenario = next(one for one in spec.scenarios if one.name == wanted.scenario)
-    settings, chosen = _settings(spec, wanted)
+    settings, chosen = settings_tried(spec, wanted)
     question = Question(
         measures=(wanted.risk, wanted.utility),
         keys=scenario.keys,
@@ -69,7 +69,7 @@ def collect_map(
     }
 
 
-def _settings(spec: ReleaseSpec, wanted: MapSpec) -> tuple[list[Setting], Setting]:
+def settings_tried(spec: ReleaseSpec, wanted: MapSpec) -> tuple[list[Setting], Setting]:
     """Return the settings of the map and which of them is the release's own.
 
     Protections are those of the release unless the map varies them. What the release leaves at its

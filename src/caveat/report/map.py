@@ -11,7 +11,7 @@ from caveat.report.numbers import count, number
 from caveat.report.reading import Evidence, entry_of
 from caveat.report.wording import phrase
 
-__all__ = ["map_figure", "map_section"]
+__all__ = ["is_drawn", "map_figure", "map_section"]
 
 
 CURVES = "lines join the settings of one method, in the order of its dial"
@@ -45,11 +45,16 @@ def map_section(evidence: Evidence) -> list[Section]:
     ]
 
 
+def is_drawn(point: Mapping[str, Any]) -> bool:
+    """Whether a setting has a point in the picture: everything could be measured."""
+    return None not in (point["risk_mean"], point["risk_worst"], point["utility_mean"])
+
+
 def map_figure(evidence: Evidence) -> Figure | None:
     """Return the map of risk and utility as a picture; None if there is nothing to draw."""
     found = evidence["map"]
     points = [] if found is None else found["points"]
-    whole = [p for p in points if None not in (p["risk_mean"], p["risk_worst"], p["utility_mean"])]
+    whole = [p for p in points if is_drawn(p)]
     if not whole:
         return None
     risk, utility = found["risk"], found["utility"]

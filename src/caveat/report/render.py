@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from caveat.report.records import records_section
 from caveat.report.scope import limits_section
 from caveat.report.standards import standards_section
 
-__all__ = ["Version", "markdown", "page", "render"]
+__all__ = ["Version", "markdown", "page", "render", "specs_of"]
 
 Version = Literal["internal", "external"]
 
@@ -133,6 +134,16 @@ def page(
             bundle=Markup(scripts()) if charts else "",
         )
     )
+
+
+def specs_of(blocks: Sequence[Block]) -> list[str]:
+    """Return the charts of figures as JSON, each with the style that a report gives to all."""
+    return [
+        json.dumps({**on_page(chart), "config": CONFIG}, sort_keys=True)
+        for block in blocks
+        if isinstance(block, Figure)
+        for _, chart in block.charts
+    ]
 
 
 def markdown(

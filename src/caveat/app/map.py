@@ -1,0 +1,91 @@
+"""The map as a tool: settings that were tried, two of them compared, one of them chosen.
+
+Charts are drawn in the browser from specifications in the page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from caveat.app import aside, jobs
+from caveat.app.pages import Project, form_of, project_of, sha256
+from caveat.app.runs import release_of
+from caveat.app.steps import save, shown
+from caveat.spec.edit import content_of, edited, entry_in
+from caveat.spec.lines import Entry
+
+__all__ = ["ROUTES"]
+
+MAKING = asyncio.Lock()
+DIAL = {
+    "light": "follows the data more closely and hides single records less",
+    "standard": "what holds if nothing is said",
+    "strong": "hides single records more and follows the data less closely",
+}
+
+
+async def scripts(request: Request) -> Response:
+    """Return the scripts that draw charts; the first who asks waits for them."""
+    state = request.app.state
+    async with MAKING:
+        if not hasattr(state, "scripts"):
+            state.scripts = await aside.answer("scripts")
+    return Response(state.scripts, media_type="text/javascript")
+
+
+def _tried(project: Project) -> dict[str, Any]:
+    from caveat.release.tried import settings_in
+    from caveat.report.render import specs_of
+
+    figure, settings = settings_in(release_of(project))
+    return {"figure": figure, "tried": settings, "specs": specs_of([figure] if figure else [])}
+
+
+async def tried(request: Request) -> Response:
+    """Show the settings that were tried, one or two of them with their numbers."""
+    project = project_of(request)
+    found = await run_in_threadpool(_tried, project)
+    asked = dict.fromkeys(request.query_params.get(which, "") for which in ("one", "two"))
+    picked = [int(i) for i in asked if i in map(str, range(len(found["tried"])))]
+    content = content_of(project.text()) or {}
+    now = {name: entry_in(content, ("synthesis", name)) for name in ("method", "guard")}
+    return shown(request, "map.html.j2", project, picked=picked, now=now, dial=DIAL, **found)
+
+
+async def choose(request: Request) -> Response:
+    """Write a setting that was tried, or a position of the dial, into the specification."""
+    project, form = project_of(request), await form_of(request)
+    guard, setting = form.get("guard"), form.get("setting")
+    changes: dict[Entry, Any] = {("synthesis", "method"): "guarded", ("synthesis", "guard"): guard}
+    if guard not in DIAL:
+        known = await _changes(project)
+        if setting not in map(str, range(len(known))):
+            raise HTTPException(404, "there is no such setting on the map")
+        changes = {tuple(entry): value for entry, value in known[int(setting)]}
+    return save(request, project, form, lambda text: edited(text, changes), "map")
+
+
+async def _changes(project: Project) -> Any:
+    """Return what each setting would change: as the run has left it, or found out again."""
+    folder = release_of(project)
+    if folder is None:
+        return []
+    spec = folder / "release.toml"
+    left = jobs.result_of(project, "run") or {}
+    if left.get("made_from") == sha256(spec.read_text("utf-8")):
+        return left["tried"]
+    return await aside.answer("settings", str(spec))
+
+
+ROUTES = [
+    Route("/static/vega.js", scripts),
+    Route("/p/{name}/map", tried),
+    Route("/p/{name}/map/choose", choose, methods=["POST"]),
+]

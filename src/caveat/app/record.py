@@ -1,0 +1,57 @@
+"""One record: what a release gives away about a row, behind a plain warning.
+
+The attack is made again in a process of its own. Its answer is in the page that was asked for and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from caveat.app import aside
+from caveat.app.pages import Form, form_of, page, project_of
+from caveat.errors import CaveatError
+
+__all__ = ["ROUTES"]
+
+LIMIT = 600.0  # seconds
+ONE = asyncio.Semaphore(1)  # it takes all cores
+
+
+async def record(request: Request) -> Response:
+    """Ask for a row; show what is known about it to somebody who may see it."""
+    project, form, content, wrong = project_of(request), Form({}), None, ""
+    if request.method == "POST":
+        form = await form_of(request)
+        try:
+            told = (str(project.spec), _row(form), "yes" if "values" in form else "no")
+            async with ONE:
+                content = await aside.answer("explain", *told, limit=LIMIT)
+        except CaveatError as error:
+            wrong = str(error)
+    found = None if content is None else _page(content)
+    return page(request, "record.html.j2", project=project, form=form, found=found, wrong=wrong)
+
+
+def _page(content: Any) -> Any:
+    from caveat.report.explain import explain_page
+
+    return explain_page(content)
+
+
+def _row(form: Form) -> str:
+    """Return the row that is asked for, by somebody who has read the warning."""
+    if "allowed" not in form:
+        raise CaveatError("this page is about a single person", do="say that you may see it")
+    row = form.get("row").replace(",", "")
+    if not (row.isascii() and row.isdigit() and len(row) < 12 and int(row)):
+        raise CaveatError("a row is a whole number from 1", do="count the rows of the data file")
+    return row
+
+
+ROUTES = [Route("/p/{name}/record", record, methods=["GET", "POST"])]

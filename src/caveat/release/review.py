@@ -1,0 +1,144 @@
+"""What a review needs: releases with evidence, what it says, and the decision; never data.
+
+Nothing here is about single records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caveat import evidence
+from caveat.errors import CaveatError
+from caveat.evidence import DECISION, Decision, decision_beside, evidence_sha256, write_decision
+from caveat.release.difference import EVIDENCE, diff_releases
+from caveat.report.blocks import Block, Remark
+from caveat.report.board import board_section
+from caveat.report.difference import difference_page
+from caveat.report.disagreement import disagreements
+from caveat.report.findings import findings
+from caveat.report.pages import Page
+from caveat.report.promise import is_withheld
+
+__all__ = ["Review", "decide", "releases_in", "review_of", "side_by_side"]
+
+DEEPEST = 2
+"""Folders below another in which evidence is looked for: a project, and the release in it."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """What the evidence of a release says, for those who decide about it.
+
+    Parameters
+    ----------
+    title
+        What the release is called.
+    blocks
+        The first page of its report, with the decision that lies there.
+    findings, remarks
+        What it comes to, and where measures disagree.
+    sha256
+        The checksum of the evidence.
+    decision
+        The decision that lies beside it, on this evidence or on another.
+    stands
+        The checksum of that decision, "" if there is none.
+    broken
+        What is wrong with a decision that cannot be read.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    findings: Sequence[tuple[str, str]]
+    remarks: Sequence[Remark]
+    sha256: str
+    decision: Decision | None
+    stands: str
+    broken: str = ""
+
+
+def releases_in(folder: Path) -> dict[str, Path]:
+    """Return the folders with evidence in a folder by name; links that lead out are left out."""
+    found: dict[str, Path] = {}
+
+    def search(path: Path, depth: int) -> None:
+        file = path / EVIDENCE
+        if file.is_file() and not file.is_symlink():
+            found[path.relative_to(folder).as_posix()] = path
+        for below in sorted(path.iterdir() if depth else (), key=lambda p: p.name.casefold()):
+            if below.is_dir() and not below.is_symlink() and not below.name.startswith("."):
+                search(below, depth - 1)
+
+    search(folder, DEEPEST)
+    return found
+
+
+def review_of(folder: Path) -> Review:
+    """Return what there is to say about the release in a folder."""
+    content = evidence.read(folder / EVIDENCE)
+    decision, broken = None, ""
+    try:
+        decision = decision_beside(folder / EVIDENCE)
+    except CaveatError as error:
+        broken = str(error)
+    return Review(
+        content["release"]["title"],
+        board_section(content, decision, external=False).blocks,
+        findings(content),
+        [] if is_withheld(content) else disagreements(content),
+        evidence_sha256(content),
+        decision,
+        _stands(folder),
+        broken,
+    )
+
+
+def side_by_side(releases: Mapping[str, Path]) -> tuple[Page, list[Review]]:
+    """Return what differs between two releases, and what is to be said about each.
+
+    Parameters
+    ----------
+    releases
+        The folders of both by the names that they are called by, the earlier one first.
+    """
+    content: dict[str, Any] = diff_releases(*releases.values())
+    page = difference_page({**content, "names": list(releases)})
+    return page, [review_of(folder) for folder in releases.values()]
+
+
+def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bool = False) -> None:
+    """Write a decision beside the evidence that it was made on.
+
+    Parameters
+    ----------
+    folder
+        The folder of the release.
+    decision
+        The decision, with the checksum of the evidence that was looked at.
+    stands
+        The checksum of the decision that was there when it was made.
+    replace_it
+        Whether that may be replaced.
+    """
+    if decision.evidence_sha256 != evidence_sha256(evidence.read(folder / EVIDENCE)):
+        raise CaveatError(
+            "the evidence has become another one since it was looked at",
+            do="read what it says now, then decide",
+        )
+    if stands != _stands(folder):
+        raise CaveatError("somebody else has decided meanwhile", do="read that decision first")
+    if stands and not replace_it:
+        raise CaveatError("there is a decision already", do="say that it is to be replaced")
+    write_decision(folder / DECISION, decision, force=replace_it)
+
+
+def _stands(folder: Path) -> str:
+    """Return the checksum of the decision that lies in a folder; nothing if there is none."""
+    try:
+        return hashlib.sha256((folder / DECISION).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return ""

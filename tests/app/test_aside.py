@@ -1,0 +1,27 @@
+"""Short work in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from caveat.app import aside
+from caveat.errors import CaveatError
+
+
+def test_a_mistake_of_the_user_comes_back_as_one(tmp_path):
+    file = tmp_path / "release.toml"
+    file.write_text("[release]\ntitle = 1\n")
+    with pytest.raises(CaveatError, match=r"release\.toml, line 2"):
+        asyncio.run(aside.answer("settings", str(file)))
+
+
+def test_what_takes_too_long_is_ended(tmp_path):
+    with pytest.raises(CaveatError, match=r"longer than 0\.01 seconds"):
+        asyncio.run(aside.answer("settings", str(tmp_path / "release.toml"), limit=0.01))
+
+
+def test_a_defect_is_none_of_the_user(monkeypatch, tmp_path):
+    with pytest.raises(RuntimeError, match="nothing"):
+        asyncio.run(aside.answer("nothing", str(tmp_path)))

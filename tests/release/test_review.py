@@ -1,0 +1,85 @@
+"""What a review needs, from evidence alone."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from tests.report.sample import SAMPLE, small
+
+from caveat.errors import CaveatError
+from caveat.evidence import Decision, read_decision, write
+from caveat.release.review import decide, releases_in, review_of, side_by_side
+from caveat.report.board import headline
+from caveat.report.disagreement import disagreements
+from caveat.report.findings import findings
+
+
+@pytest.fixture
+def release(tmp_path):
+    found = tmp_path / "study" / "release"
+    found.mkdir(parents=True)
+    shutil.copy(SAMPLE, found / "evidence.json")
+    return found
+
+
+def made(folder, **more):
+    fields = {"decision": "release", "names": ["A"], "date": "2026-11-17", **more}
+    return Decision(review_of(folder).sha256, **fields)
+
+
+def test_releases_are_found_two_folders_deep(release, tmp_path):
+    deep = release / "deep"
+    deep.mkdir()
+    shutil.copy(SAMPLE, deep / "evidence.json")
+    assert releases_in(tmp_path) == {"study/release": release}
+    assert releases_in(release) == {".": release, "deep": deep}
+    (tmp_path / "link").symlink_to(deep)
+    assert list(releases_in(tmp_path)) == ["study/release"]
+
+
+def test_a_review_says_what_the_report_says(release):
+    content, found = small(), review_of(release)
+    assert found.title == content["release"]["title"]
+    assert found.blocks[0].text == headline(content)
+    assert found.findings == findings(content)
+    assert found.remarks == disagreements(content)
+    assert (found.decision, found.stands, found.broken) == (None, "", "")
+
+
+def test_two_releases_have_the_names_they_are_called_by(release, tmp_path):
+    content = small()
+    content["release"]["title"] = "Later"
+    (tmp_path / "later").mkdir()
+    write(tmp_path / "later" / "evidence.json", content)
+    page, (before, after) = side_by_side({"first": release, "second": tmp_path / "later"})
+    assert page.title == f"{before.title} (first) and Later (second)"
+    assert after.title == "Later"
+
+
+def test_a_decision_is_replaced_only_on_purpose(release):
+    decide(release, made(release))
+    stands = review_of(release).stands
+    other = made(release, decision="refuse")
+    for how in ({}, {"replace_it": True}, {"stands": "0" * 64, "replace_it": True}):
+        with pytest.raises(CaveatError, match="somebody else has decided"):
+            decide(release, other, **how)
+    with pytest.raises(CaveatError, match="there is a decision already"):
+        decide(release, other, stands=stands)
+    assert read_decision(release / "decision.json").decision == "release"
+    decide(release, other, stands=stands, replace_it=True)
+    assert review_of(release).decision == other
+
+
+def test_a_decision_on_other_evidence_is_refused(release):
+    decision = Decision("0" * 64, "release", ["A"], "2026-11-17")
+    with pytest.raises(CaveatError, match="the evidence has become another one"):
+        decide(release, decision)
+    assert not (release / "decision.json").exists()
+
+
+def test_a_decision_that_cannot_be_read_is_told(release):
+    (release / "decision.json").write_text("{}")
+    found = review_of(release)
+    assert "format is missing" in found.broken
+    assert found.stands

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := .[test,check,docs,bench,cluster,db,dp,excel,geo,studies]
+EXTRAS := .[test,check,docs,app,bench,cluster,db,dp,excel,geo,studies]
 
 .PHONY: demo test fuzz check wheel pins bench docs clean
 

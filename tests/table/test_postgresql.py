@@ -278,6 +278,9 @@ def test_what_cannot_be_replaced_is_known_before_anything_is_written(people: str
         ):
             check_target(Path(f"{people}#{name}"), force=True)
     check_target(Path(f"{people}#bound"), force=True)
+    run(people, "CREATE TABLE own (x int PRIMARY KEY, y int REFERENCES own, CHECK (x > y))")
+    check_target(Path(f"{people}#own"), force=True)
+    write(Table.from_frame({"x": [1]}), f"{people}#own", force=True)
 
 
 def test_what_a_server_says_while_it_is_read_is_not_called_a_files(people: str) -> None:

@@ -140,9 +140,12 @@ def found(source: Source) -> Found:
             "SELECT oid::text, relkind = 'r' AND NOT EXISTS "
             "(SELECT FROM pg_inherits WHERE oid IN (inhrelid, inhparent)), "
             "relkind IN ('r', 'p'), pg_has_role(relowner, 'USAGE'), EXISTS "
-            "(SELECT FROM pg_depend WHERE refclassid = 'pg_class'::regclass "
-            "AND refobjid = pg_class.oid AND deptype = 'n' "
-            "AND classid IN ('pg_rewrite'::regclass, 'pg_constraint'::regclass)) "
+            "(SELECT FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass "
+            "AND w.oid = d.objid "
+            "LEFT JOIN pg_constraint k ON d.classid = 'pg_constraint'::regclass "
+            "AND k.oid = d.objid WHERE d.refclassid = 'pg_class'::regclass "
+            "AND d.refobjid = pg_class.oid AND d.deptype = 'n' "
+            "AND coalesce(w.ev_class, k.conrelid, pg_class.oid) <> pg_class.oid) "
             "FROM pg_class WHERE oid = to_regclass($1)",
             name,
         )

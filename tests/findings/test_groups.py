@@ -72,3 +72,12 @@ def test_adults_are_no_rule_where_everybody_is_one_or_many_groups_have_none() ->
     for ages in (np.tile([40, 30], 100), np.where(homes % 5 == 0, 9, 40)):
         (found,) = find_groups(Table.from_frame({"hh": homes, "age": ages}), ["hh"])
         assert found.suggestion["adult"] == ""
+
+
+def test_fractions_and_dates_are_no_keys() -> None:
+    homes = np.repeat(np.arange(100), 3)
+    for levels in (homes + 0.25, homes * 2.0**52, homes.astype("M8[D]")):
+        table = Table.from_frame({"hh": levels, "region": homes % 7})
+        assert find_groups(table, ["hh"]) == []
+    table = Table.from_frame({"hh": homes * 1.0, "region": homes % 7})
+    assert [found.columns for found in find_groups(table, ["hh"])] == [("hh",)]

@@ -278,6 +278,9 @@ def test_what_cannot_be_replaced_is_known_before_anything_is_written(people: str
         ):
             check_target(Path(f"{people}#{name}"), force=True)
     check_target(Path(f"{people}#bound"), force=True)
+    run(people, "CREATE TABLE own (x int PRIMARY KEY, y int REFERENCES own, CHECK (x > y))")
+    check_target(Path(f"{people}#own"), force=True)
+    write(Table.from_frame({"x": [1]}), f"{people}#own", force=True)
 
 
 def test_what_a_server_says_while_it_is_read_is_not_called_a_files(people: str) -> None:
@@ -290,3 +293,22 @@ def test_what_a_server_says_while_it_is_read_is_not_called_a_files(people: str) 
         read(f"{people}#with gone as (delete from people returning *) select * from gone")
     with pytest.raises(CaveatError, match=r"a value does not suit the query|the server stopped"):
         read(f"{people}#select 1 / (age - age) as x from people")
+
+
+def test_long_numbers_stay_apart_or_are_refused(people: str) -> None:
+    run(
+        people,
+        "CREATE TABLE long AS SELECT (100000000000000000 + i)::numeric(20,0) AS key, "
+        "(i / 4.0)::numeric AS price, (1 / i::numeric) AS share, "
+        "(12345678901234567.25 + i / 100.0)::numeric(20,2) AS lost "
+        "FROM generate_series(1, 600) AS s(i)",
+    )
+    kept = read(f"{people}#long", columns=["key", "price", "share"])
+    assert kept["key"].levels.tolist() == [10**17 + i for i in range(1, 601)]
+    assert kept["price"].levels.tolist()[:3] == [0.25, 0.5, 0.75]
+    assert len(kept["share"].levels) == 600
+    with pytest.raises(CaveatError, match="column lost: of 600 numbers with more than 15 digits"):
+        read(f"{people}#long")
+    assert read(f"{people}#select lost::text as lost from long")["lost"].n_levels == 600
+    write(kept.drop(["price", "share"]), f"{people}#copy")
+    assert run(people, "SELECT count(*) FROM long JOIN copy USING (key)") == [(600,)]

@@ -16,6 +16,7 @@ from caveat.table.table import Table
 
 __all__ = ["ADULT", "find_groups", "order_of"]
 
+EXACT = 2.0**52  # whole numbers that floating point tells apart, with room to spare
 # With fewer groups, or fewer of several members, nobody can tell what binds them.
 LEAST_GROUPS = 30
 # What is so of this share of the groups is meant to be so of all.
@@ -62,8 +63,15 @@ def find_groups(
 def _is_key(column: Column) -> bool:
     sizes = column.counts[: len(column.levels)]
     several = int((sizes > 1).sum())
-    whole = not column.is_missing.any()
+    whole = not column.is_missing.any() and _may_be_key(column.levels)
     return whole and several >= LEAST_GROUPS and int(sizes.max()) <= MOST_MEMBERS
+
+
+def _may_be_key(levels: NDArray[Any]) -> bool:
+    """Whether they are words or whole numbers, as keys are that can be made anew."""
+    if levels.dtype.kind != "f":
+        return levels.dtype.kind in "iuO"
+    return bool((levels == np.rint(levels)).all() and (np.abs(levels) < EXACT).all())
 
 
 def _proposal(table: Table, key: str, constant: Sequence[str], interpreted: Table) -> Finding:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
-from caveat.table._sql_types import ENUM, cells_of, types_of
+from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
 from caveat.table.column import Kind
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
@@ -37,6 +37,7 @@ TYPES = {
     "FLOAT": "real",
     "TIMESTAMP WITH TIME ZONE": "timestamptz",
 }
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 # What cannot be used as it is, is read as its text.
 _USED = re.compile(
     r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|BOOLEAN|DATE|VARCHAR|TIMESTAMP( WITH TIME "
@@ -100,7 +101,7 @@ def found(source: Source) -> Found:
     )
     with _connected(source, read_only=True) as connection:
         row = connection.execute(query, [*_named(source)]).fetchone()
-    return Found() if row is None else Found("", *row, "" if row[1] else VIEW)
+    return Found() if row is None else Found("", row[0], row[1], "" if row[1] else VIEW)
 
 
 def _named(source: Source) -> tuple[str, str]:
@@ -139,14 +140,35 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
                 do = f"choose among {', '.join(found)}"
                 raise CaveatError(f"there is no column {name!r}", do=do)
         both = [_field(name, found[name], comments.get(name, "")) for name in wanted]
-        query = f"SELECT {', '.join(how for _, how in both)} FROM {origin}"
+        exact = _exact(connection, origin, {name: found[name] for name in wanted})
+        picked = [exact.get(one.name, how) for one, how in both]
+        query = f"SELECT {', '.join(picked)} FROM {origin}"
         reader = connection.sql(query).to_arrow_reader(ROWS)
         yield Held([one for one, _ in both], (_plain(batch) for batch in reader))
 
 
+def _exact(connection: Any, origin: str, types: dict[str, str]) -> dict[str, str]:
+    """Return how long numbers are asked for so that those that differ still do."""
+    long = [
+        name
+        for name, type_ in types.items()
+        if type_ in ("HUGEINT", "UHUGEINT")
+        or ((kept := _DECIMAL.fullmatch(type_)) and int(kept[1]) > SURE_DIGITS)
+    ]
+    if not long:
+        return {}
+    asked = ", ".join(exact_as(quoted(name), "DOUBLE") for name in long)
+    told = connection.execute(f"SELECT {asked} FROM {origin}").fetchall()[0]
+    found = {}
+    for i, name in enumerate(long):
+        type_ = spelled_exactly(name, told[3 * i : 3 * i + 3], "DOUBLE")
+        found[name] = f"{quoted(name)}::{type_} AS {quoted(name)}"
+    return found
+
+
 def _field(name: str, type_: str, label: str) -> tuple[Field, str]:
     column = quoted(name)
-    if decimal := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_):
+    if decimal := _DECIMAL.fullmatch(type_):
         kept = f"numeric({decimal[1]},{decimal[2]})"
         return Field(name, kept, label), f"{column}::DOUBLE AS {column}"
     if type_ in ("HUGEINT", "UHUGEINT"):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
-from caveat.table._sql_types import ENUM, cells_of, types_of
+from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
 from caveat.table.source import Source
@@ -140,9 +140,12 @@ def found(source: Source) -> Found:
             "SELECT oid::text, relkind = 'r' AND NOT EXISTS "
             "(SELECT FROM pg_inherits WHERE oid IN (inhrelid, inhparent)), "
             "relkind IN ('r', 'p'), pg_has_role(relowner, 'USAGE'), EXISTS "
-            "(SELECT FROM pg_depend WHERE refclassid = 'pg_class'::regclass "
-            "AND refobjid = pg_class.oid AND deptype = 'n' "
-            "AND classid IN ('pg_rewrite'::regclass, 'pg_constraint'::regclass)) "
+            "(SELECT FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass "
+            "AND w.oid = d.objid "
+            "LEFT JOIN pg_constraint k ON d.classid = 'pg_constraint'::regclass "
+            "AND k.oid = d.objid WHERE d.refclassid = 'pg_class'::regclass "
+            "AND d.refobjid = pg_class.oid AND d.deptype = 'n' "
+            "AND coalesce(w.ev_class, k.conrelid, pg_class.oid) <> pg_class.oid) "
             "FROM pg_class WHERE oid = to_regclass($1)",
             name,
         )
@@ -197,6 +200,7 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
             one, how = _field(cursor, name, found[name], *declared.get(name, (-1, "")))
             fields.append(one)
             picked.append(how)
+        picked = _exact(cursor, origin, fields, picked)
         cursor.adbc_statement.set_options(**{BATCH: str(BYTES)})
         cursor.execute(f"SELECT {', '.join(picked)} FROM {origin}")
         yield Held(fields, _arrays(cursor.fetch_record_batch(), source))
@@ -237,6 +241,25 @@ def _field(
         how = f"{column}::numeric::float8" if sort == "money" else f"{column}::text"
         return Field(name, "", label), f"{how} AS {column}"
     return Field(name, "" if type_ in USUAL else type_, label), column
+
+
+def _exact(cursor: Any, origin: str, fields: Sequence[Field], picked: list[str]) -> list[str]:
+    """Return how cells are asked for so that numbers that differ still do."""
+    long = [
+        i
+        for i, one in enumerate(fields)
+        if (kept := re.fullmatch(r"numeric(?:\((\d+),\d+\))?", one.type))
+        and (kept[1] is None or int(kept[1]) > SURE_DIGITS)
+    ]
+    if not long:
+        return picked
+    asked = ", ".join(exact_as(quoted(fields[i].name), "float8") for i in long)
+    told = _rows(cursor, f"SELECT {asked} FROM {origin}")[0]
+    for place, i in enumerate(long):
+        name = fields[i].name
+        type_ = spelled_exactly(name, told[3 * place : 3 * place + 3], "float8")
+        picked[i] = f"{quoted(name)}::{type_} AS {quoted(name)}"
+    return picked
 
 
 def _enumeration(cursor: Any, sort: str) -> tuple[list[str], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from caveat.table._columnar import arrow_of
 from caveat.table.column import Column, Kind
 from caveat.table.table import Table
 
-__all__ = ["ENUM", "cells_of", "type_of", "types_of"]
+__all__ = ["ENUM", "SURE_DIGITS", "cells_of", "exact_as", "spelled_exactly", "type_of", "types_of"]
 
 ENUM = "enum "
 # What a file says about its cells is only taken if it is one of these: it becomes part of SQL.
@@ -33,6 +33,42 @@ _PLAIN: Mapping[str, pa.DataType] = {
 _LENGTH = re.compile(r"(varchar|character)\((\d{1,8})\)")
 _NUMERIC = re.compile(r"numeric(?:\((\d{1,2}),(\d{1,2})\))?")
 _MOST_DIGITS = 38
+SURE_DIGITS = 15  # so many a number of 64 bits always keeps
+
+
+def exact_as(column: str, text: str) -> str:
+    """Return three questions about a column of long numbers, in SQL.
+
+    How many values it has, how many of them a number of 64 bits tells apart, and whether all are
+    whole and fit into a whole number of that size.
+    """
+    whole = f"bool_and({column} = trunc({column}) AND abs({column}::{text}) <= 9e18)"
+    return f"count(DISTINCT {column}), count(DISTINCT {column}::{text}), {whole}"
+
+
+def spelled_exactly(name: str, told: Sequence[Any], text: str) -> str:
+    """Return the type that a column of long numbers is read as, by the answers to those.
+
+    Parameters
+    ----------
+    name
+        The column.
+    told
+        The answers.
+    text
+        What the database calls a number of 64 bits.
+    """
+    values, apart, whole = told
+    if values == apart:
+        return text
+    if whole:
+        return "bigint"
+    raise CaveatError(
+        f"of {values:,} numbers with more than 15 digits only {apart:,} can be told apart when "
+        "they are read",
+        column=name,
+        do="read it by a query that rounds it or makes it text, or leave it out",
+    )
 
 
 def types_of(table: Table) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table.drafts import file_draft
-from caveat.table.source import Source, file_of, source_of
+from caveat.table.source import Source, file_of, shown, source_of
 
 __all__ = [
     "atomic_output",
@@ -137,7 +137,7 @@ def check_outputs(
         target = check_output(path, force=force, inputs=read)
         if any(target == other or same_file(status(target), other) for other in seen):
             raise CaveatError(
-                "two outputs have the same name", where=str(path), do="choose another for one"
+                "two outputs have the same name", where=shown(path), do="choose another for one"
             )
         seen.append(target)
 

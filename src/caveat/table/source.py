@@ -167,7 +167,7 @@ def hide_password(text: str) -> str:
         or any(not _is_option(option) for option in options if option)
         or (":" in hosts and not slash)
     ):
-        raise _refused("the address cannot be read")
+        raise _refused("it cannot be read")
     secret = [option for option in options if _is_secret(option)]
     if not password and not secret:
         return text.lstrip()

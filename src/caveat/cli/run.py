@@ -95,8 +95,9 @@ def _print(outcome: Outcome) -> None:
     if few:
         console.out.print(f"\nnot in the external report, fewer than {FEWEST} records behind it: "
                           f"{'; '.join(few)}", markup=False, soft_wrap=True)  # fmt: skip
-    names = {Path(file["name"]).stem for file in content["release"]["files"]}  # whatever formats
-    tables = "1 synthetic table" if len(names) == 1 else f"{len(names)} synthetic tables"
+    # Each table of each copy once, in however many formats, and several in one workbook.
+    made = {(file["copy"], file.get("table", "")) for file in content["release"]["files"]}
+    tables = "1 synthetic table" if len(made) == 1 else f"{len(made)} synthetic tables"
     console.out.print(f"\n{outcome.folder}: {tables}, evidence and reports", markup=False,
                       soft_wrap=True)  # fmt: skip
     console.out.print("what may leave the building is marked in manifest.json", markup=False)

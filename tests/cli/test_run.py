@@ -28,6 +28,9 @@ def test_what_was_withheld_from_the_external_report_is_listed(
         "not in the external report, fewer than 10 records behind it: a neighbour: repU; "
         "who knows everything else: strongShare of marital\n"
     ) in said(content, capsys)
+    content["scenarios"][0]["measurements"][1] |= {"n": 2, "value": 0.5, "target": None}
+    name = content["scenarios"][0]["measurements"][1]["measure"]
+    assert f"behind it: a neighbour: repU, {name}; who" in said(content, capsys)
 
 
 @pytest.mark.parametrize(

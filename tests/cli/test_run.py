@@ -28,3 +28,30 @@ def test_what_was_withheld_from_the_external_report_is_listed(
         "not in the external report, fewer than 10 records behind it: a neighbour: repU; "
         "who knows everything else: strongShare of marital\n"
     ) in said(content, capsys)
+    content["scenarios"][0]["measurements"][1] |= {"n": 2, "value": 0.5, "target": None}
+    name = content["scenarios"][0]["measurements"][1]["measure"]
+    assert f"behind it: a neighbour: repU, {name}; who" in said(content, capsys)
+
+
+@pytest.mark.parametrize(
+    ("files", "what"),
+    [
+        ([("synthetic-1.csv", 1, ""), ("synthetic-1.csv.gz", 1, "")], "1 synthetic table"),
+        ([("synthetic-1.csv", 1, ""), ("synthetic-2.csv", 2, "")], "2 synthetic tables"),
+        ([("synthetic-1/a.xlsx", 1, "a"), ("synthetic-1/a.xlsx", 1, "b")], "2 synthetic tables"),
+        (
+            [(f"synthetic-{copy}/{name}.csv", copy, name) for copy in (1, 2) for name in "ab"],
+            "4 synthetic tables",
+        ),
+        ([("theirs.csv", 1, ""), ("theirs.csv", 2, "")], "2 synthetic tables"),
+    ],
+)
+def test_tables_are_counted(
+    files: list[tuple[str, int, str]], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = small()
+    content["release"]["files"] = [
+        {"name": name, "copy": copy, **({"table": table} if table else {})}
+        for name, copy, table in files
+    ]
+    assert f"release: {what}, evidence and reports\n" in said(content, capsys)

@@ -96,9 +96,9 @@ def test_a_folder_is_replaced_only_if_it_holds_nothing_but_parts(
 
 
 def test_names() -> None:
-    assert Output("a/b.csv", 2, False, False).targets == [Path("a/b-1.csv"), Path("a/b-2.csv")]
-    assert not Output("a/b", 1, False, False).in_parts
-    folder = Output("a/b/", 2, False, False)
+    assert Output("a/b.csv", 2, False).targets == [Path("a/b-1.csv"), Path("a/b-2.csv")]
+    assert not Output("a/b", 1, False).in_parts
+    folder = Output("a/b/", 2, False)
     assert folder.in_parts
     assert folder.files == []
     assert folder.targets == [Path("a/b-1"), Path("a/b-2")]

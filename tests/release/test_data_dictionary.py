@@ -144,3 +144,10 @@ def test_other_extensions_are_refused(tmp_path: Path) -> None:
 def test_protections_are_those_of_the_column() -> None:
     steps = [("round", {"column": "income", "base": 10}), ("uniques", {})]
     assert protections_of(steps, ["income", "sex"]) == {"income": ["round"], "": ["uniques"]}
+
+
+def test_the_page_keeps_off_the_sides_of_a_narrow_window(tmp_path: Path) -> None:
+    write_dictionary(variables(), tmp_path / "d.html", title="Survey")
+    style = (tmp_path / "d.html").read_text("utf-8").partition("<style>")[2]
+    body = " ".join(style.partition("}")[0].split())
+    assert body.endswith("max-width: 70rem; padding: 0 1rem")

@@ -18,9 +18,10 @@ from caveat.attack.posterior import bayes
 from caveat.datasets import patients
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.evidence import external, read
-from caveat.privacy import RELEASE, Ledger
+from caveat.privacy import RELEASE, Budget, Ledger
 from caveat.release import Release
 from caveat.release.again import made_again
+from caveat.release.earlier import private_folder
 from caveat.release.run import Run
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import write
@@ -243,3 +244,10 @@ def test_tables_made_elsewhere_and_linked_tables_are_entered_only(
     linked = Release.from_toml(path).run(tmp_path / "linked", date="2026-01-01")
     assert "rows belong together" in linked.evidence["earlier_releases"]["reason"]
     assert Ledger(tmp_path / "ledger.jsonl").entries("patients")[0]["private"] is None
+
+
+def test_the_private_folder_is_never_the_ledger_itself(tmp_path: Path) -> None:
+    names = {"ledger.jsonl": "ledger.private", "ledger": "ledger.private",
+             "x.private": "x.private.private", "x.PRIVATE": "x.PRIVATE.private"}  # fmt: skip
+    for ledger, folder in names.items():
+        assert private_folder(Budget(tmp_path / ledger, "d")) == tmp_path.resolve() / folder

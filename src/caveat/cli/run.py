@@ -91,15 +91,26 @@ def _print(outcome: Outcome) -> None:
         console.out.print(_limits(limited, content["measures"]), markup=False)
     else:
         console.out.print("no limit is set: the evidence says what was measured", markup=False)
-    few = withheld(dict(content))
+    few = "; ".join(_by_attacker(withheld(dict(content)), content))
     if few:
         console.out.print(f"\nnot in the external report, fewer than {FEWEST} records behind it: "
-                          f"{'; '.join(few)}", markup=False, soft_wrap=True)  # fmt: skip
-    names = {Path(file["name"]).stem for file in content["release"]["files"]}  # whatever formats
-    tables = "1 synthetic table" if len(names) == 1 else f"{len(names)} synthetic tables"
+                          f"{few}", markup=False, soft_wrap=True)  # fmt: skip
+    # Each table of each copy once, in however many formats, and several in one workbook.
+    made = {(file["copy"], file.get("table", "")) for file in content["release"]["files"]}
+    tables = "1 synthetic table" if len(made) == 1 else f"{len(made)} synthetic tables"
     console.out.print(f"\n{outcome.folder}: {tables}, evidence and reports", markup=False,
                       soft_wrap=True)  # fmt: skip
     console.out.print("what may leave the building is marked in manifest.json", markup=False)
+
+
+def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:
+    """Return what was withheld with the name of each attacker once."""
+    told: dict[str, list[str]] = {}
+    names = sorted((f"{s['name']}: " for s in content["scenarios"]), key=len, reverse=True)
+    for entry in few:
+        name = next(name for name in names if entry.startswith(name))
+        told.setdefault(name, []).append(entry.removeprefix(name))
+    return [f"{name}{', '.join(measures)}" for name, measures in told.items()]
 
 
 def _limits(limited: list[tuple[str, Mapping[str, Any]]], measures: Mapping[str, Any]) -> Grid:

@@ -331,7 +331,8 @@ def _html(variables: Sequence[Variable], title: str) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: data dictionary</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem;
+  padding: 0 1rem }}
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ border-bottom: 1px solid #ccc; padding: .3rem .6rem; text-align: left }}
 td {{ vertical-align: top }}

@@ -60,6 +60,7 @@ RECORDS = 500
 MOST_LOGS = 5_000_000
 """Numbers that are kept of one target."""
 ORDER = 1_000_023  # first word of the seed that orders the records
+PRIVATE = ".private"
 LONGEST = 200
 NOTICE = "CONFIDENTIAL: what a release says about single records. Handle it as the data themselves."
 
@@ -120,7 +121,9 @@ def entered(run: Run, content: dict[str, Any], target: Path) -> Iterator[None]:
 
 def private_folder(budget: Budget) -> Path:
     """Return where it lies beside a ledger what releases say about single records."""
-    return Path(budget.ledger).resolve().with_suffix(".private")
+    path = Path(budget.ledger).resolve()
+    taken = path.suffix.lower() == PRIVATE  # the ledger itself lies there
+    return path.with_name(f"{path.name}{PRIVATE}") if taken else path.with_suffix(PRIVATE)
 
 
 def check_ledger(spec: ReleaseSpec) -> None:

@@ -62,11 +62,11 @@ def read_excel(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     for name in wanted:
         if name not in named:
             raise CaveatError(f"there is no column {name!r}", do=f"choose among {', '.join(named)}")
-    columns = {}
+    encoded = {}
     for name in wanted:
         column = _encode(frame[:, named[name]], name)
-        columns[name] = _with_words(column, words.get(named[name], {}))
-    return Table(columns)
+        encoded[name] = _with_words(column, words.get(named[name], {}))
+    return Table(encoded)
 
 
 def sheets_of(path: Path) -> list[str]:

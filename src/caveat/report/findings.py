@@ -24,7 +24,7 @@ from caveat.report.reading import (
     shown,
     sure,
 )
-from caveat.report.wording import called, measure_name, phrase, upper
+from caveat.report.wording import called, is_number, measure_name, phrase, upper
 
 __all__ = ["findings", "strongest"]
 
@@ -193,7 +193,8 @@ def _members_sentence(members: Measured | None) -> str:
 def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     after, before = sure(strong) or 0.0, sure(strong, "baseline")
     true = f"“{called(evidence, strong['target'])}”" if strong.get("target") else "value"
-    subject = f"the true {true}"
+    exact = "exact" if is_number(evidence, strong.get("target")) else "true"
+    subject = f"the {exact} {true}"
     known, whose = _known(strong.get("per"))
     text = (
         f"An attacker who knows how the table was made and every {known} but one gives "

@@ -11,6 +11,7 @@ from typing import Any
 
 from caveat import charts
 from caveat.evidence import DECISIONS, Decision, evidence_sha256
+from caveat.report.before import released_before
 from caveat.report.blocks import (
     Block,
     Box,
@@ -75,7 +76,8 @@ class Limit:
 
 def board_section(evidence: Evidence, decision: Decision | None, external: bool) -> Section:
     """Return the first page."""
-    blocks: list[Block] = [Headline(headline(evidence), list(_first(evidence)))]
+    lines = [*_first(evidence), *released_before(evidence, short=True)]
+    blocks: list[Block] = [Headline(headline(evidence), lines)]
     limits = limits_of(evidence)
     if limits:
         blocks.append(_limits(evidence, limits))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from caveat.report.before import released_before
 from caveat.report.numbers import count, number, percent, plain, probability
 from caveat.report.promise import is_withheld, promise_lines
 from caveat.report.reading import (
@@ -49,6 +50,7 @@ def findings(evidence: Evidence) -> list[tuple[str, str]]:
     """
     told = [
         ("What is released", _released(evidence)),
+        *released_before(evidence),
         *promise_lines(evidence),
     ]
     if is_withheld(evidence):

@@ -68,3 +68,20 @@ def test_files_are_written_by_their_ending_and_not_twice(here: Path) -> None:
         error = CliRunner().invoke(app, arguments).exception
         assert isinstance(error, CaveatError)
         assert says in str(error)
+
+
+def test_targets_and_json_are_given_as_for_an_audit(here: Path) -> None:
+    text = said("--draws", "0", "--targets", "education, marital", "--json", "-")
+    content = json.loads(text)
+    assert [one["target"] for one in content["targets"]] == ["education", "marital"]
+    assert not Path("-").exists()
+    dropped = {"interviewed", "occupation", "bmi", "weight", "height"}
+    assert not dropped & {part["column"] for part in content["membership"]["parts"]}
+
+
+def test_of_a_folder_it_is_said_what_to_give(here: Path) -> None:
+    Path("made").mkdir()
+    error = CliRunner().invoke(app, ["explain", "made", "--record", "17"]).exception
+    assert isinstance(error, CaveatError)
+    assert "this is a folder, and a specification is needed" in str(error)
+    assert "and --release made" in str(error)

@@ -62,6 +62,28 @@ def test_a_measurement_turns_better_or_worse_by_its_direction() -> None:
     assert risk["scenario"] == after["scenarios"][0]["name"]
 
 
+def test_an_interval_alone_is_no_difference() -> None:
+    after = small()
+    after["scenarios"][0]["measurements"][0]["interval"] = [0.0, 0.9]
+    found = difference(small(), after)
+    assert found["risk"]["changed"] == []
+    assert found["same"] is True
+
+
+@pytest.mark.parametrize("other", ["data", "keys"])
+def test_of_other_data_or_keys_nothing_is_better(other: str) -> None:
+    before, after = small(), small()
+    if other == "data":
+        after["inputs"]["data"]["sha256"] = "0" * 64
+    else:
+        after["scenarios"][0]["keys"] = ["sex"]
+    low, high = (after["scenarios"][i]["measurements"][0] for i in (0, 1))
+    low["value"], high["value"] = low["value"] / 2, high["value"] + 0.1
+    first, second = difference(before, after)["risk"]["changed"]
+    assert first["turn"] == "lower"
+    assert second["turn"] == ("higher" if other == "data" else "worse")
+
+
 def test_what_is_new_or_gone_has_no_turn() -> None:
     before, after = small(), small()
     gone = before["scenarios"][0]["name"]

@@ -21,8 +21,9 @@ from caveat.evidence import external, read
 from caveat.privacy import RELEASE, Budget, Ledger
 from caveat.release import Release
 from caveat.release.again import made_again
-from caveat.release.earlier import private_folder
+from caveat.release.earlier import _remarks, private_folder
 from caveat.release.run import Run
+from caveat.report.before import released_before
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import write
 from caveat.table.align import recode_to
@@ -130,6 +131,12 @@ def test_the_report_is_warned_and_nothing_of_it_leaves(house: House) -> None:
     (remark,) = [r for r in second["remarks"] if "released once before" in r]
     assert "taken together, 2 releases make the strong attacker at least 90 % sure that" in remark
     assert "as sure of marital of " in remark
+    assert "not a scenario's" not in remark  # all records are tried
+    second["earlier_releases"]["membership"]["records"] = 50
+    (fewer,) = _remarks(second["earlier_releases"], 400)
+    assert "where not all records are tried, the same ones in every release" in fewer
+    (short,) = released_before(second, short=True)
+    assert short[1].startswith("These data were released once before. By all 2 releases together")
     public = json.dumps(external(second))
     assert "earlier_releases" not in public
     assert "released once before" not in public

@@ -138,6 +138,38 @@ def test_what_is_looked_up_in_the_original_is_said_to_be():
         assert "public list" not in text
 
 
+def test_undeclared_ranges_are_named_on_page_one():
+    content = small()
+    content["synthesis"]["assumed_public"] = [
+        "income: range 0 to 990000 by 10, linear cells",
+        "income: 0 is modelled apart",
+        "a weight of 4 counts as one record",
+    ]
+    says = (
+        "**Undeclared ranges**: 1 column (income). The lowest and the highest value were read off "
+        "the data, where single people have them, and are taken as public: see “Assumed public”"
+    )
+    text = first(content)
+    assert says in text
+    assert "990000" not in text
+    assert "**Copied or not protected**: No column is copied." in text
+    content["synthesis"]["guard"] = {
+        "columns": [], "worst_case": None, "worst_case_says": "nothing",
+    }  # fmt: skip
+    assert says in first(content, version="external")
+
+
+def test_of_a_number_certainty_is_about_the_exact_value():
+    content = small()
+    for scenario in content["scenarios"]:
+        for m in scenario["measurements"]:
+            if m["target"] == "marital":
+                m["target"] = "income"
+    text = markdown(content).replace(NBSP, " ")
+    assert "People whose exact “income” the attacker knows almost surely" in text
+    assert "gives probability 0.999 to the exact “income” of the person most at risk" in text
+
+
 def test_the_picture_is_the_map_or_what_the_attacker_learns():
     content = small()
     assert 'id="chart-map-1"' in render(content)

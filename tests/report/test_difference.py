@@ -61,3 +61,13 @@ def test_specifications_that_are_not_there_and_files() -> None:
     before["scenarios"], after["scenarios"] = [], []
     before["utility"]["measurements"] = after["utility"]["measurements"] = []
     assert "before, none is set; now, none is set." in said(before, after)
+
+
+def test_of_other_data_nothing_is_called_better() -> None:
+    before, after = small(), small()
+    after["inputs"]["data"]["sha256"] = "0" * 64
+    after["scenarios"][0]["measurements"][0]["value"] = 0.0
+    text = said(before, after, {}, {})
+    assert "Risk: 0 values better, 0 worse" in text
+    assert "0 higher and 1 lower (data or keys are others, and so neither better" in text
+    assert "turn: lower" in text

@@ -98,3 +98,9 @@ def test_many_columns_are_added_up_and_values_shown_only_if_they_are_there() -> 
     assert "2 other columns this column of the release is: 1.82 times as probable with it" in text
     assert "ITS VALUES" not in text
     assert "var1 value: secret" in flat(values={"var1": "secret"})
+
+
+def test_nothing_is_claimed_about_those_who_know_less() -> None:
+    text = flat()
+    assert "what others learn, who know less or other things, is not computed here." in text
+    assert "learns less" not in text

@@ -278,7 +278,10 @@ Logs = dict[str, tuple[float, int]]
 
 
 def _by_column(model: Model, releases: Sequence[Table]) -> Logs:
-    terms: dict[str, list[float]] = {n: [c.log_structure] for n, c in model.columns.items()}
+    # A column that is dropped is no part of the release and can say nothing.
+    entries = {n: c for n, c in model.columns.items()
+               if model.plan.columns[n].settings.method != "drop"}  # fmt: skip
+    terms: dict[str, list[float]] = {n: [c.log_structure] for n, c in entries.items()}
     impossible = dict.fromkeys(terms, 0)
     for release in releases:
         found = model.log_prob(release)
@@ -289,6 +292,8 @@ def _by_column(model: Model, releases: Sequence[Table]) -> Logs:
                 do="leave smoothing and order rules out, or attack it by simulation",
             )
         for name, logs in found.columns.items():
+            if name not in terms:
+                continue
             possible = np.isfinite(logs)
             impossible[name] += int((~possible).sum())
             terms[name] += logs[possible].tolist()

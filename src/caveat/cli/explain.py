@@ -10,6 +10,7 @@ import typer
 
 from caveat.cli import console
 from caveat.cli.reading import check_file
+from caveat.errors import CaveatError
 from caveat.table.atomic import check_outputs, write_text
 
 __all__ = ["explain"]
@@ -24,7 +25,11 @@ def explain(
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="A column she wants to learn; repeat it [targets of all scenarios]."),
+        typer.Option(
+            "--targets",
+            "--target",
+            help="Columns she wants to learn, with commas between them [targets of all scenarios].",
+        ),
     ] = None,
     draws: Annotated[
         int, typer.Option(min=0, help="Fresh releases in each other way; 0 tries none.")
@@ -35,7 +40,9 @@ def explain(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the page: .html, .md or .txt.")
     ] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the numbers as JSON.")] = None,
+    json: Annotated[
+        str | None, typer.Option(help="Write the numbers as JSON, to the screen with '-'.")
+    ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
@@ -43,13 +50,20 @@ def explain(
 
     Example: caveat explain release.toml --record 17 --out row-17.html
     """
+    if spec.is_dir():
+        raise CaveatError(
+            "this is a folder, and a specification is needed: it says where the data are",
+            where=str(spec),
+            do=f"give the release.toml beside the data, and --release {spec}",
+        )
     check_file(spec)
     from caveat.spec.spec import ReleaseSpec
 
     told = ReleaseSpec.from_toml(spec)
     folder = told.output.folder if release is None else release
     made = [folder / name for name in ("evidence.json", "manifest.json", "release.toml")]
-    check_outputs([out, json], force=force, inputs=[*told.inputs, *made])
+    json_path = Path(json) if json not in (None, "-") else None
+    check_outputs([out, json_path], force=force, inputs=[*told.inputs, *made])
     from caveat.report.explain import explain_page
     from caveat.report.pages import as_text, written
 
@@ -60,15 +74,24 @@ def explain(
     with console.notes(), console.progress() as bar:
         task = bar.add_task("attacking", total=1.0)
         content = explain_row(
-            told, record, folder=release, targets=target or None, draws=draws,
+            told, record, folder=release, targets=_names(target) or None, draws=draws,
             values=show_values, threads=threads, done=lambda share: bar.advance(task, share),
         )  # fmt: skip
     page = explain_page(content)
-    if json is not None:
-        write_text(json, json_format.dumps(content, indent=1) + "\n", force=force)
-    if out is None:
+    document = json_format.dumps(content, indent=1) + "\n"
+    if json_path is not None:
+        write_text(json_path, document, force=force)
+    if json == "-":
+        console.document(document)
+    elif out is None:
         console.out.print(as_text(page), markup=False, soft_wrap=True, end="")
-    else:
+    if out is not None:
         write_text(out, written(out)(page), force=force)
-        console.out.print(str(out), markup=False, soft_wrap=True)
+        if json != "-":
+            console.out.print(str(out), markup=False, soft_wrap=True)
     console.remark("CONFIDENTIAL: about a single record; not for release")
+
+
+def _names(given: list[str] | None) -> list[str]:
+    """Return names that were given one by one, or with commas between them."""
+    return [name.strip() for part in given or () for name in part.split(",") if name.strip()]

@@ -12,6 +12,8 @@ Key = tuple[Any, ...]
 
 TOLD = ("value", "interval", "limit", "excess")
 """What of a measurement is set side by side."""
+ALIKE = ("value", "limit", "excess")
+"""What makes two of them differ: an interval alone says only how many records were behind it."""
 SEED = "release.seed"
 APART = ("measure", "target", "model", "label", "copy", "table")
 """What tells measurements of one scenario apart."""
@@ -151,9 +153,14 @@ def _measured(
     """Return the measurements that differ, side by side, and how many are the same."""
     first, second = dict(ours), dict(theirs)
     changed, same = [], 0
+    same_data = _data(before) == _data(after)
+
+    def comparable(scenario: str) -> bool:
+        return bool(same_data and _keys(before, scenario) == _keys(after, scenario))
+
     for key in dict.fromkeys([*first, *second]):
         pair = [_told(found.get(key)) for found in (first, second)]
-        if pair[0] == pair[1]:
+        if _alike(*pair):
             same += 1
             continue
         name = key[1]
@@ -166,7 +173,7 @@ def _measured(
                 "says": says.get("says", ""),
                 "before": pair[0],
                 "after": pair[1],
-                "turn": _turn(pair, str(says.get("direction", ""))),
+                "turn": _turn(pair, str(says.get("direction", "")), comparable(key[0])),
             }
         )
     return {"changed": changed, "same": same}
@@ -178,12 +185,29 @@ def _told(measurement: Content | None) -> dict[str, Any] | None:
     return {name: measurement.get(name) for name in TOLD}
 
 
-def _turn(pair: Sequence[Content | None], direction: str) -> str:
-    """Return whether a value became better or worse; nothing where that cannot be said."""
+def _alike(ours: Content | None, theirs: Content | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return all(ours[name] == theirs[name] for name in ALIKE)
+
+
+def _keys(content: Content, scenario: str) -> Any:
+    """Return what the attacker of a scenario knows."""
+    found = (s.get("keys") for s in content.get("scenarios", ()) if s["name"] == scenario)
+    return next(found, None)
+
+
+def _turn(pair: Sequence[Content | None], direction: str, comparable: bool) -> str:
+    """Return whether a value became better or worse; nothing where that cannot be said.
+
+    Of other data, or with other keys, another value is neither: it is higher or lower.
+    """
     first, second = (None if one is None else one["value"] for one in pair)
     if first is None or second is None or first == second:
         return ""
     rose = second > first
+    if not comparable:
+        return "higher" if rose else "lower"
     if direction in ("higher is riskier", "lower is better"):
         return "worse" if rose else "better"
     if direction in ("lower is riskier", "higher is better"):

@@ -65,6 +65,7 @@ LONGEST = 200
 NOTICE = "CONFIDENTIAL: what a release says about single records. Handle it as the data themselves."
 
 GROUPS = "rows belong together there, and what whole groups give away is not added up"
+CHOSEN = "where not all records are tried, the same ones in every release, not a scenario's"
 ELSEWHERE = "how it was made is not known, and so no likelihood"
 PROTECTED = "it was protected afterwards, and after that likelihoods do not add up"
 PARAMETERS = "the parameters of its models were drawn, and so it has no exact likelihood"
@@ -99,7 +100,7 @@ def entered(run: Run, content: dict[str, Any], target: Path) -> Iterator[None]:
     own = _Own.of(run, data, [e for e in known if e.get("data") == data])
     with book.releasing(budget.dataset) as (earlier, new):
         content["earlier_releases"] = found = _together(own, earlier, data, budget)
-        content["remarks"] += _remarks(found)
+        content["remarks"] += _remarks(found, _rows(content))
         yield
         evidence = sha256_of(run.draft / "evidence.json")
         kept = own.keep(private_folder(budget), evidence[:16])
@@ -349,7 +350,12 @@ def _summary(chances: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]
     }
 
 
-def _remarks(found: Entry) -> list[str]:
+def _rows(content: Entry) -> int:
+    """Return how many records a release was made from; a control is held out of it."""
+    return int(content["release"]["fitted_rows"] or 0)
+
+
+def _remarks(found: Entry, rows: int) -> list[str]:
     """Return the warning that these data were released before, with what that comes to."""
     n, other = found["releases"], found["other_data"]
     if not n and not other:
@@ -366,6 +372,8 @@ def _remarks(found: Entry) -> list[str]:
         texts += [
             f"as sure of {one['target']} of {_shares(one)} records" for one in found["targets"]
         ]
+        if any(one["records"] < rows for one in (found["membership"], *found["targets"])):
+            texts.append(CHOSEN)
     elif n and not found["exact"]:
         texts.append(f"nothing is added up, since of this one {found['reason']}")
     reasons: dict[str, int] = {}

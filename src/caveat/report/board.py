@@ -11,6 +11,7 @@ from typing import Any
 
 from caveat import charts
 from caveat.evidence import DECISIONS, Decision, evidence_sha256
+from caveat.report.before import released_before
 from caveat.report.blocks import (
     Block,
     Box,
@@ -24,7 +25,7 @@ from caveat.report.blocks import (
     cell,
 )
 from caveat.report.map import map_figure
-from caveat.report.numbers import NBSP, limit_text, number, percent, tiny, verdict
+from caveat.report.numbers import NBSP, count, limit_text, number, percent, tiny, verdict
 from caveat.report.promise import is_withheld
 from caveat.report.reading import (
     Evidence,
@@ -75,7 +76,8 @@ class Limit:
 
 def board_section(evidence: Evidence, decision: Decision | None, external: bool) -> Section:
     """Return the first page."""
-    blocks: list[Block] = [Headline(headline(evidence), list(_first(evidence)))]
+    lines = [*_first(evidence), *released_before(evidence, short=True)]
+    blocks: list[Block] = [Headline(headline(evidence), lines)]
     limits = limits_of(evidence)
     if limits:
         blocks.append(_limits(evidence, limits))
@@ -153,8 +155,8 @@ def headline(evidence: Evidence) -> str:
 
 def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Say what is copied or not protected; if it is nothing, that it is nothing."""
-    found, looked_up = list(_as_it_is(evidence)), list(_looked_up(evidence))
-    yield from [*found, *looked_up]
+    found, more = list(_as_it_is(evidence)), [*_looked_up(evidence), *_undeclared(evidence)]
+    yield from [*found, *more]
     if found:
         return
     if evidence["synthesis"] is None:
@@ -171,7 +173,7 @@ def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
     drawn = f"{len(released) - others:,} of {len(released):,}" if others else "all"
     yield (
         "Copied or not protected",
-        f"No column{' is copied' if looked_up else ''}. Of the released columns {drawn} are drawn "
+        f"No column{' is copied' if more else ''}. Of the released columns {drawn} are drawn "
         f"from {_source(evidence)}" + (f" ({'; '.join(told)})." if told else "."),
     )
 
@@ -190,6 +192,23 @@ def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:
         yield (
             "Looked up in the original",
             f"{'; '.join(told)}. Which values go together is shown as it is, not protected.",
+        )
+
+
+def _undeclared(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say of which columns the ends were read off the data and are taken as public."""
+    assumed = (evidence["synthesis"] or {}).get("assumed_public", ())
+    texts = (entry.partition(": ") for entry in assumed)
+    names = list(
+        dict.fromkeys(n for n, _, text in texts if text.startswith(("range ", "its range")))
+    )
+    if names:
+        which = and_list([called(evidence, name) for name in names], most=4)
+        yield (
+            "Undeclared ranges",
+            f"{count(len(names), 'column')} ({which}). The lowest and the highest value were read "
+            "off the data, where single people have them, and are taken as public: see “Assumed "
+            "public” under how the release was made.",
         )
 
 

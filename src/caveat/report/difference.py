@@ -116,8 +116,14 @@ def _input(one: Content) -> str:
 def _turns(part: Content) -> str:
     turns = [one["turn"] for one in part["changed"]]
     better, worse = turns.count("better"), turns.count("worse")
-    other = len(turns) - better - worse
+    higher, lower = turns.count("higher"), turns.count("lower")
+    other = len(turns) - better - worse - higher - lower
     text = f"{count(better, 'value')} better, {worse:,} worse, {part['same']:,} the same"
+    if higher or lower:
+        text += (
+            f", {higher:,} higher and {lower:,} lower (data or keys are others, and so neither "
+            "better nor worse)"
+        )
     return f"{text}, {other:,} new, gone or without a direction." if other else f"{text}."
 
 

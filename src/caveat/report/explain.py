@@ -258,7 +258,8 @@ def _span(values: Sequence[float]) -> str:
 def _reading(content: Content) -> Iterator[str]:
     yield (
         "The attacker knows how the release was made, every other record, and of this one all but "
-        "what she asks for. Few people know so much; who knows less learns less."
+        "what she asks for. Few people know so much; what others learn, who know less or other "
+        "things, is not computed here."
     )
     yield (
         f"Before the release she believes {PRIORS[content['prior']]}. What the "

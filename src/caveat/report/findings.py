@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from caveat.report.before import released_before
 from caveat.report.numbers import count, number, percent, plain, probability
 from caveat.report.promise import is_withheld, promise_lines
 from caveat.report.reading import (
@@ -24,7 +25,7 @@ from caveat.report.reading import (
     shown,
     sure,
 )
-from caveat.report.wording import called, measure_name, phrase, upper
+from caveat.report.wording import called, is_number, measure_name, phrase, upper
 
 __all__ = ["findings", "strongest"]
 
@@ -49,6 +50,7 @@ def findings(evidence: Evidence) -> list[tuple[str, str]]:
     """
     told = [
         ("What is released", _released(evidence)),
+        *released_before(evidence),
         *promise_lines(evidence),
     ]
     if is_withheld(evidence):
@@ -193,7 +195,8 @@ def _members_sentence(members: Measured | None) -> str:
 def _strong_sentence(evidence: Evidence, strong: Measured) -> str:
     after, before = sure(strong) or 0.0, sure(strong, "baseline")
     true = f"“{called(evidence, strong['target'])}”" if strong.get("target") else "value"
-    subject = f"the true {true}"
+    exact = "exact" if is_number(evidence, strong.get("target")) else "true"
+    subject = f"the {exact} {true}"
     known, whose = _known(strong.get("per"))
     text = (
         f"An attacker who knows how the table was made and every {known} but one gives "

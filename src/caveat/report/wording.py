@@ -13,6 +13,7 @@ __all__ = [
     "called",
     "column_cell",
     "does_not",
+    "is_number",
     "measure_name",
     "people",
     "phrase",
@@ -45,6 +46,9 @@ SAYS = {
     "S_pMSE three-way": "how far tables of three variables are off (1 is expected)",
     "CI overlap": "how far confidence intervals overlap (1 is the same)",
 }
+# What is about the value itself: of a number a near miss does not count.
+OF_VALUES = ("strongShare", "strongWorst", "posterior", "strongGain")
+NUMBERS = ("numeric", "integer", "date", "datetime")
 # The same of each of several records.
 OF_EACH = dict.fromkeys(("strongWorst", "posterior"), "how sure the attacker is of their {target}")
 # The five properties of a measure, as something that it does not do.
@@ -96,10 +100,18 @@ def phrase(evidence: Evidence, m: Measured, *, each: bool = False) -> str:
     if says is None:
         says = str(entry_of(evidence, m["measure"]).get("says") or m["measure"])
         return f"{says}: {subject}" if subject else says
+    if m["measure"] in OF_VALUES and is_number(evidence, m.get("target")):
+        subject = f"exact {subject}"
     text = says.format(people=people(evidence, m.get("per")), target=subject or "secret")
     text += f": {m['model']}" if m.get("model") else ""
     table = m.get("table")
     return f"{text}, of {table}" if table else text
+
+
+def is_number(evidence: Evidence, name: str | None) -> bool:
+    """Whether a column is known to hold numbers or dates."""
+    variables = (evidence.get("utility") or {}).get("variables", ())
+    return any(v["name"] == name and v.get("kind") in NUMBERS for v in variables)
 
 
 def _subject(evidence: Evidence, m: Measured) -> str:

@@ -5,7 +5,6 @@ Charts are drawn in the browser from specifications in the page.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -16,14 +15,12 @@ from starlette.routing import Route
 
 from caveat.app import aside, jobs
 from caveat.app.pages import Project, form_of, project_of, sha256
-from caveat.app.runs import release_of
 from caveat.app.steps import save, shown
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
 
 __all__ = ["ROUTES"]
 
-MAKING = asyncio.Lock()
 DIAL = {
     "light": "follows the data more closely and hides single records less",
     "standard": "what holds if nothing is said",
@@ -34,9 +31,8 @@ DIAL = {
 async def scripts(request: Request) -> Response:
     """Return the scripts that draw charts; the first who asks waits for them."""
     state = request.app.state
-    async with MAKING:
-        if not hasattr(state, "scripts"):
-            state.scripts = await aside.answer("scripts")
+    if not hasattr(state, "scripts"):
+        state.scripts = await aside.answer("scripts")
     return Response(state.scripts, media_type="text/javascript")
 
 
@@ -44,7 +40,7 @@ def _tried(project: Project) -> dict[str, Any]:
     from caveat.release.tried import settings_in
     from caveat.report.render import specs_of
 
-    figure, settings = settings_in(release_of(project))
+    figure, settings = settings_in(project.release)
     return {"figure": figure, "tried": settings, "specs": specs_of([figure] if figure else [])}
 
 
@@ -74,7 +70,7 @@ async def choose(request: Request) -> Response:
 
 async def _changes(project: Project) -> Any:
     """Return what each setting would change: as the run has left it, or found out again."""
-    folder = release_of(project)
+    folder = project.release
     if folder is None:
         return []
     spec = folder / "release.toml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.app.client import client, csrf, post
 
+from caveat.app import jobs
 from caveat.app.projects import files_in, new_project, projects_in
 
 
@@ -145,3 +146,22 @@ def test_a_release_outside_of_its_project_is_not_shown(folder, named):
     found = client(folder)
     assert "There is no release yet" in found.get("/p/one/report").text
     assert found.get("/p/one/report/page?version=internal").status_code == 404
+
+
+def test_what_a_killed_upload_has_left_is_removed_and_never_listed(folder):
+    left = folder / ".caveat-draft-confidential-0123-x.csv"
+    left.write_text("half a file")
+    found = client(folder)
+    assert left.name not in found.get("/").text
+    assert send(found, "y.csv").status_code == 200
+    assert sorted(p.name for p in folder.iterdir()) == ["survey.csv", "y.csv"]
+
+
+def test_garbage_is_stored_as_it_is_and_looked_at_by_a_process_of_its_own(folder, monkeypatch):
+    started = []
+    monkeypatch.setattr(jobs, "start", lambda *args, **asked: started.append((args[1], asked)))
+    found = client(folder)
+    assert send(found, "x.csv", bytes(range(256)) * 999).status_code == 200
+    answer = post(found, "/open", file="x.csv", name="<script>")
+    assert answer.headers["location"] == "/p/script/look"
+    assert started == [("look", {"files": ["../x.csv"]})]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from caveat.app.guard import is_same, secret
 from caveat.spec.edit import content_of, entry_in
+from caveat.spec.forms import Form
 
 __all__ = [
     "HERE",
@@ -95,25 +95,6 @@ class Project:
     def url(self, step: str = "") -> str:
         """Return the address of a page of this project."""
         return f"/p/{quote(self.name, safe='')}/{step}"
-
-
-class Form:
-    """What was filled in: every field can be there several times."""
-
-    def __init__(self, fields: Mapping[str, list[str]]) -> None:
-        self.fields = fields
-
-    def get(self, name: str, default: str = "") -> str:
-        """Return a field, without spaces around it."""
-        found = self.fields.get(name)
-        return found[-1].strip() if found else default
-
-    def all(self, name: str) -> list[str]:
-        """Return every value of a field, in order."""
-        return [value.strip() for value in self.fields.get(name, []) if value.strip()]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.fields
 
 
 def folder_of(request: Request) -> Path:

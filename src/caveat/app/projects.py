@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -27,12 +25,12 @@ from caveat.app.pages import (
     go,
     page,
 )
+from caveat.table.drafts import file_draft
 
 __all__ = ["ROUTES", "files_in", "new_project", "projects_in"]
 
 MANIFEST = "manifest.json"  # of a release, which holds a copy of its specification
 LONGEST = 100  # characters of a name
-UPLOAD = ".caveat-upload-"  # before a file is whole; a name with a dot is never listed
 
 
 def projects_in(folder: Path) -> list[Project]:
@@ -107,29 +105,38 @@ async def upload(request: Request) -> Response:
     if target.exists() or target.is_symlink():
         raise HTTPException(409, f"there is a file {target.name} already: rename yours")
     announced = request.headers.get("content-length", "")
-    too_large = HTTPException(413, f"a file of more than {limit // 2**20:,} MB is not taken")
     if announced.isdigit() and int(announced) > limit:
-        raise too_large
-    draft = folder / f"{UPLOAD}{secrets.token_hex(8)}"
+        raise _too_large(limit)
     try:
-        size = 0
-        with draft.open("xb") as file:
-            async for part in request.stream():
-                size += len(part)
-                if size > limit:
-                    raise too_large
-                await run_in_threadpool(file.write, part)
-        if not size:
-            raise HTTPException(400, "the file is empty")
-        try:
-            os.link(draft, target)  # unlike a rename it replaces nothing
-        except FileExistsError:
-            raise HTTPException(409, f"there is a file {target.name} already") from None
+        # A draft that a killed server has left is removed by the next upload.
+        with file_draft(target) as draft:
+            await _streamed(request, draft, limit)
+            target.open("xb").close()  # the name is ours from here: nothing else is replaced
+            draft.replace(target)
+    except FileExistsError:
+        raise HTTPException(409, f"there is a file {target.name} already") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the upload has stopped") from None
     except OSError as error:
         raise HTTPException(507, f"it cannot be written ({error.strerror})") from None
-    finally:
-        draft.unlink(missing_ok=True)
     return JSONResponse({"file": target.name})
+
+
+async def _streamed(request: Request, draft: Path, limit: int) -> None:
+    """Write what is sent as it comes; nothing of it is kept in memory."""
+    size = 0
+    with draft.open("wb") as file:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise _too_large(limit)
+            await run_in_threadpool(file.write, part)
+    if not size:
+        raise HTTPException(400, "the file is empty")
+
+
+def _too_large(limit: int) -> HTTPException:
+    return HTTPException(413, f"a file of more than {limit // 2**20:,} MB is not taken")
 
 
 def _allowed(name: str) -> str:

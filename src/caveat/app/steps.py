@@ -15,9 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from caveat.app import forms, jobs
+from caveat.app import jobs
 from caveat.app.pages import Form, Project, form_of, go, page, project_of, sha256
 from caveat.errors import CaveatError
+from caveat.spec import forms
 from caveat.spec.decisions import choices, decide, how_made, state_of
 from caveat.spec.document import Document
 from caveat.spec.edit import content_of

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from caveat.app.pages import Form
 from caveat.errors import CaveatError
 from caveat.spec.decisions import made_so
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
 
-__all__ = ["KINDS", "WHO", "attacked", "planned"]
+__all__ = ["KINDS", "WHO", "Form", "attacked", "planned"]
 
 KINDS = ("numeric", "integer", "boolean", "category", "ordered", "date", "datetime", "text", "id")
 WHO = {
@@ -21,6 +21,25 @@ WHO = {
 }
 _WORDS = ("title", "unit", "purpose", "recipients", "access")
 _EMPTY = ("purpose", "recipients")  # may be said to be nothing
+
+
+class Form:
+    """What was filled in: every field can be there several times."""
+
+    def __init__(self, fields: Mapping[str, list[str]]) -> None:
+        self.fields = fields
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return a field, without spaces around it."""
+        found = self.fields.get(name)
+        return found[-1].strip() if found else default
+
+    def all(self, name: str) -> list[str]:
+        """Return every value of a field, in order."""
+        return [value.strip() for value in self.fields.get(name, []) if value.strip()]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
 
 
 def planned(text: str, form: Form) -> str:

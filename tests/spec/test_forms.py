@@ -1,0 +1,78 @@
+"""Fields of forms as entries of a specification."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from caveat.errors import CaveatError
+from caveat.spec.forms import Form, attacked, planned
+
+TEXT = """\
+[release]
+title = "A"  # on the report
+seed = 3
+
+[synthesis]
+method = "guarded"
+guard = "strong"
+
+[groups]
+key = "home"
+order = "-age"
+
+[[scenario]]
+name = "one"
+keys = ["sex", "age"]
+limits = { repU = 5, DiSCO = { least = 1, most = 2 } }
+"""
+
+
+def filled(**fields):
+    return Form(
+        {name: value if isinstance(value, list) else [value] for name, value in fields.items()}
+    )
+
+
+def test_only_fields_that_are_there_count():
+    assert planned(TEXT, filled()) == TEXT
+    assert planned(TEXT, filled(title=" A ")) == TEXT
+
+
+def test_an_empty_field_takes_an_entry_away():
+    new = tomllib.loads(planned(TEXT, filled(seed="", method="cart", guard="strong", groups="")))
+    assert new["release"] == {"title": "A"}
+    assert new["synthesis"] == {"method": "cart"}  # a guard is of guarded trees only
+    assert "groups" not in new
+
+
+def test_another_key_of_groups_keeps_the_rest():
+    new = tomllib.loads(planned(TEXT, filled(groups="flat")))
+    assert new["groups"] == {"key": "flat", "order": "-age"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"), [("0.2", 0.2), ("0,25", 0.25), ("200", 200), ("", None)]
+)
+def test_a_control_is_a_share_or_a_number(typed, number):
+    new = tomllib.loads(planned(TEXT, filled(control=typed)))
+    assert new["release"].get("control") == number
+    assert type(new["release"].get("control")) is type(number)
+
+
+@pytest.mark.parametrize("typed", ["x", "inf", "nan", "1e999"])
+def test_what_is_no_number_is_refused(typed):
+    with pytest.raises(CaveatError, match="a number is expected"):
+        planned(TEXT, filled(control=typed))
+
+
+def test_keys_stay_in_the_order_in_which_they_are_written():
+    same = filled(scenario="0", name="one", attacker="release", keys=["age", "sex"])
+    assert tomllib.loads(attacked(TEXT, same))["scenario"][0]["keys"] == ["sex", "age"]
+
+
+def test_limits_that_a_form_cannot_say_stay():
+    fields = {"limit-repU": "", "limit-DiSCO": "", "measure": ["repU", "DiSCO"]}
+    new = attacked(TEXT, filled(scenario="0", name="one", attacker="release", **fields))
+    assert tomllib.loads(new)["scenario"][0]["limits"] == {"DiSCO": {"least": 1, "most": 2}}

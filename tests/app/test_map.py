@@ -149,3 +149,16 @@ def test_the_dial_is_turned_without_a_map(project):
         in (project / "release.toml").read_text()
     )
     assert client(project.parent).get(PAGE).text.count("Turn it to") == 2
+
+
+def test_the_entries_of_a_setting_are_told_and_found_out_once(project, asked):
+    found = client(project.parent)
+    assert f'hx-get="{PAGE}/entries?setting=2"' in found.get(PAGE, params={"one": "2"}).text
+    text = found.get(f"{PAGE}/entries", params={"setting": "2"}).text
+    assert '<code>synthesis.method = "guarded"</code>' in text
+    assert "<code>synthesis.minbucket</code> is not said" in text
+    assert "protect.0.name" in text
+    assert "minbucket = 5" in found.get(f"{PAGE}/entries", params={"setting": "0"}).text
+    assert len(asked) == 1
+    for wrong in ("3", "-1", "", "x"):
+        assert found.get(f"{PAGE}/entries", params={"setting": wrong}).status_code == 404

@@ -68,8 +68,8 @@ def test_settings_have_the_places_of_their_points(tmp_path):
         Tried("minbucket 5", False, 0), Tried("minbucket 20", True, None),
         Tried("minbucket 50", False, 1), Tried("minbucket 100", False, 2),
     ]  # fmt: skip
-    drawn = on_page(figure.charts[0][1])
-    rows = [r for part in (drawn, *drawn["layer"]) for r in part.get("data", {}).get("values", ())]
+    datasets = on_page(figure.charts[0][1])["datasets"].values()
+    rows = [row for dataset in datasets for row in dataset]
     for one in settings:
         places = {row["place"] for row in rows if row.get("setting") == one.name}
         assert places == ({one.place} if one.place is not None else set())

@@ -15,12 +15,7 @@ __all__ = ["answer"]
 async def answer(kind: str, *asked: str, limit: float = 60.0) -> Any:
     """Return what the work of a kind comes to, see :mod:`caveat.release.asked`.
 
-    Parameters
-    ----------
-    kind, asked
-        The work, and what it is told.
-    limit
-        Seconds after which its process is ended.
+    Its process is ended after ``limit`` seconds.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "caveat.release.asked", kind, *asked,

@@ -15,15 +15,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from caveat.app import aside, jobs
-from caveat.app.pages import Project, form_of, project_of, sha256
-from caveat.app.runs import release_of
+from caveat.app.pages import Project, form_of, page, project_of, sha256
 from caveat.app.steps import save, shown
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
 
 __all__ = ["ROUTES"]
 
-MAKING = asyncio.Lock()
+ONE = asyncio.Lock()
 DIAL = {
     "light": "follows the data more closely and hides single records less",
     "standard": "what holds if nothing is said",
@@ -34,9 +33,8 @@ DIAL = {
 async def scripts(request: Request) -> Response:
     """Return the scripts that draw charts; the first who asks waits for them."""
     state = request.app.state
-    async with MAKING:
-        if not hasattr(state, "scripts"):
-            state.scripts = await aside.answer("scripts")
+    if not hasattr(state, "scripts"):
+        state.scripts = await aside.answer("scripts")
     return Response(state.scripts, media_type="text/javascript")
 
 
@@ -44,7 +42,7 @@ def _tried(project: Project) -> dict[str, Any]:
     from caveat.release.tried import settings_in
     from caveat.report.render import specs_of
 
-    figure, settings = settings_in(release_of(project))
+    figure, settings = settings_in(project.release)
     return {"figure": figure, "tried": settings, "specs": specs_of([figure] if figure else [])}
 
 
@@ -59,33 +57,45 @@ async def tried(request: Request) -> Response:
     return shown(request, "map.html.j2", project, picked=picked, now=now, dial=DIAL, **found)
 
 
+async def entries(request: Request) -> Response:
+    """Show what a setting that was tried would write; a part of the page, which need not wait."""
+    changes = await _changes(request, request.query_params.get("setting", ""))
+    return page(request, "entries.html.j2", changes=changes)
+
+
 async def choose(request: Request) -> Response:
     """Write a setting that was tried, or a position of the dial, into the specification."""
     project, form = project_of(request), await form_of(request)
-    guard, setting = form.get("guard"), form.get("setting")
+    guard = form.get("guard")
     changes: dict[Entry, Any] = {("synthesis", "method"): "guarded", ("synthesis", "guard"): guard}
     if guard not in DIAL:
-        known = await _changes(project)
-        if setting not in map(str, range(len(known))):
-            raise HTTPException(404, "there is no such setting on the map")
-        changes = {tuple(entry): value for entry, value in known[int(setting)]}
+        changes = await _changes(request, form.get("setting"))
     return save(request, project, form, lambda text: edited(text, changes), "map")
 
 
-async def _changes(project: Project) -> Any:
-    """Return what each setting would change: as the run has left it, or found out again."""
-    folder = release_of(project)
-    if folder is None:
-        return []
-    spec = folder / "release.toml"
-    left = jobs.result_of(project, "run") or {}
-    if left.get("made_from") == sha256(spec.read_text("utf-8")):
-        return left["tried"]
-    return await aside.answer("settings", str(spec))
+async def _changes(request: Request, setting: str) -> dict[Entry, Any]:
+    """Return what a setting would change: as the run has left it, or found out again, once."""
+    project, state = project_of(request), request.app.state
+    folder, known = project.release, []
+    if folder is not None:
+        spec = folder / "release.toml"
+        now = sha256(spec.read_text("utf-8"))
+        left = jobs.result_of(project, "run") or {}
+        async with ONE:  # two that are compared ask at the same time
+            if left.get("made_from") != now:
+                left = getattr(state, "tried", {})
+            if left.get("made_from") != now:
+                found = await aside.answer("settings", str(spec))
+                state.tried = left = {"made_from": now, "tried": found}
+        known = left["tried"]
+    if setting not in map(str, range(len(known))):
+        raise HTTPException(404, "there is no such setting on the map")
+    return {tuple(entry): value for entry, value in known[int(setting)]}
 
 
 ROUTES = [
     Route("/static/vega.js", scripts),
     Route("/p/{name}/map", tried),
+    Route("/p/{name}/map/entries", entries),
     Route("/p/{name}/map/choose", choose, methods=["POST"]),
 ]

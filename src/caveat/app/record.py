@@ -7,7 +7,6 @@ nowhere else.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,7 +24,8 @@ ONE = asyncio.Semaphore(1)  # it takes all cores
 
 async def record(request: Request) -> Response:
     """Ask for a row; show what is known about it to somebody who may see it."""
-    project, form, content, wrong = project_of(request), Form({}), None, ""
+    project, form, wrong = project_of(request), Form({}), ""
+    content, found = None, None
     if request.method == "POST":
         form = await form_of(request)
         try:
@@ -34,14 +34,11 @@ async def record(request: Request) -> Response:
                 content = await aside.answer("explain", *told, limit=LIMIT)
         except CaveatError as error:
             wrong = str(error)
-    found = None if content is None else _page(content)
+    if content is not None:
+        from caveat.report.explain import explain_page
+
+        found = explain_page(content)
     return page(request, "record.html.j2", project=project, form=form, found=found, wrong=wrong)
-
-
-def _page(content: Any) -> Any:
-    from caveat.report.explain import explain_page
-
-    return explain_page(content)
 
 
 def _row(form: Form) -> str:

@@ -95,6 +95,13 @@ def has_labels(path: str | Path) -> bool:
     return suffix in FORMATS and bool(FORMATS[suffix].labels)
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long: who opens it will say so
+        return False
+
+
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:
     """Return the extension that decides the format: the longest one that is known.
 
@@ -103,7 +110,7 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
     source = source_of(path)
     if source is not None:
         return source.suffix
-    if path.is_dir() and ".parquet" in known:  # the parts of one table
+    if ".parquet" in known and _is_folder(path):  # the parts of one table
         return ".parquet"
     name = path.name.lower()
     for suffix in sorted(known, key=len, reverse=True):

@@ -147,7 +147,7 @@ def test_no_marker_leaves_by_run(folder: Path, tmp_path: Path) -> None:
     printed = release(folder, tmp_path)
     files = leaving(tmp_path / "release")
     assert {file.suffix for file in files} == {
-        ".json", ".csv", ".parquet", ".sav", ".dta", ".html", ".md",
+        ".json", ".csv", ".parquet", ".sav", ".dta", ".html", ".md", ".xml",
     }  # fmt: skip
     assert [file.name for file in files if not clean(file)] == []
     assert MARK not in without_names(printed)

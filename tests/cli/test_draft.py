@@ -95,7 +95,7 @@ def test_it_never_reads_microdata(here: Path, monkeypatch: pytest.MonkeyPatch) -
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("microdata were read")
 
-    for reader in ("caveat.table.files.read", "caveat.table.read", "caveat.cli.reading.read"):
+    for reader in ("caveat.table.files.read", "caveat.table.read", "caveat.table.files.read_into"):
         monkeypatch.setattr(reader, refuse)
     call("--out", "made.csv")
     write_original()

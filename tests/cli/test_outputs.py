@@ -79,7 +79,7 @@ FILES = {
     "replication": ("--json",),
     "report": ("--out",),
     "safepub": ("--out",),
-    "synth": ("--out", "--model"),
+    "synth": ("--out", "--model", "--dictionary"),
     "tune": ("--json", "--chart", "--state"),
 }
 FOLDERS = {

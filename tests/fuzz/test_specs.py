@@ -59,8 +59,9 @@ def wrong(act, cause: object) -> str | None:
     try:
         act()
     except CaveatError as error:
-        if "\n" in str(error):
-            return f"{cause!r:.200}: a message of several lines: {error!s:.300}"
+        every = (error, *error.others)  # each mistake is one line
+        if len(str(error).splitlines()) != len(every):
+            return f"{cause!r:.200}: a mistake of several lines: {error!s:.300}"
     except BaseException:
         return f"{cause!r:.200}: {traceback.format_exc()[-700:]}"
     took = time.monotonic() - start

@@ -152,6 +152,7 @@ def test_the_noisy_tables_may_leave_and_the_rest_may_not(private: Make) -> None:
     assert {f["name"]: f["confidential"] for f in listed} == {
         "synthetic-1.csv": False, "margins/01-sex.csv": False, "margins/02-marital.csv": False,
         "margins/03-sex-marital.csv": False, "margins/manifest.csv": False,
+        "dictionary.csv": False, "dictionary.html": False, "dictionary.xml": False,
         "evidence.json": True, "release.toml": True,
     }  # fmt: skip
     with (folder / "margins" / "manifest.csv").open(encoding="utf-8", newline="") as file:

@@ -137,13 +137,13 @@ def check_file(specification: Path, *sections: str) -> None:
 
     What is looked at are the entries of all sections, or of those that are named; what they mean
     together, and whether the data fit, is found out later. A program that has loaded the attacks
-    may have added some: then the entries are left to the table that knows them.
+    or the measures may have added some: then the entries are left to the table that knows them.
     """
     from caveat.spec.document import Document
     from caveat.spec.stored import stored_table
 
     document = Document.read(specification)
-    if "caveat.attack.registry" not in sys.modules:
+    if not any(room in sys.modules for room in ("caveat.attack.registry", "caveat.risk.measure")):
         document.check(sections or None, stored_table())
 
 

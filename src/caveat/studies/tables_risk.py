@@ -79,7 +79,7 @@ def measured(
 ) -> list[PlanRisk]:
     """Synthesise with one setting and measure all tables of each copy."""
     plan = planned_tables(variables.untouched, variables.synthesised)
-    model = Synthesizer(seed=1, **options).fit(original)
+    model = Synthesizer.of(options, seed=1).fit(original)
     known = {name: recoded(model.columns[name], original, name) for name in variables.fixed}
     found = []
     for seed in range(copies):

@@ -13,14 +13,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-<<<<<<< HEAD
 from caveat.app import map as tool
 from caveat.app import projects, record, review, runs, steps
-from caveat.app.guard import Guard
-=======
-from caveat.app import projects, runs, steps
 from caveat.app.guard import HEADERS, Guard
->>>>>>> appa
 from caveat.app.pages import page
 from caveat.errors import CaveatError
 

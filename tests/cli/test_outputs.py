@@ -156,7 +156,8 @@ def test_no_output_is_an_input(here: Path, command: str, option: str) -> None:
     read = [name for name in INPUTS[command] if Path(name).is_file()]
     if "release.toml" in read:
         read += NAMED
-    more = ["--out", "new.csv"] if (command, option) == ("synth", "--model") else []
+    beside = ("synth", "--model"), ("synth", "--dictionary")
+    more = ["--out", "new.csv"] if (command, option) in beside else []
     for file in read:
         # A table goes by its extension; whatever else is read has none that a table could have.
         if command in ("safepub", "synth") and option == "--out" and not file.endswith(".csv"):

@@ -5,7 +5,7 @@ The decision itself stays with people: the page has a box for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,40 +25,29 @@ from caveat.report.blocks import (
     cell,
 )
 from caveat.report.map import map_figure
-from caveat.report.numbers import NBSP, count, limit_text, number, percent, tiny, verdict
+from caveat.report.numbers import NBSP, limit_text, number, tiny, verdict
 from caveat.report.promise import is_withheld
 from caveat.report.reading import (
     Evidence,
     and_list,
     badness,
-    has_plain_trees,
     is_probability_or_share,
     is_risk,
-    other_columns,
     risks,
     scenarios,
     shown,
     unit_of,
 )
+from caveat.report.unprotected import unprotected
 from caveat.report.wording import called, measure_name, phrase, upper
 from caveat.units import printed
 
 __all__ = ["board_section", "headline", "limits_of"]
 
-# From this share of released values on that belong to one person each, page one says so.
-REMARKABLE = 0.05
 # More lines than this make no picture that is taken in at a glance.
 MOST_LINES = 5
-# Columns that no model draws, and that are no copies of a record's values either.
-NOT_COPIED = {
-    "derived": "computed from other columns",
-    "lookup": "looked up",
-    "constant": "the same in all rows",
-    "key": "fresh keys",
-}
 # From the worst; a limit is what its worst result is.
 VERDICTS = ("not met", "not measured", "not shown", "met")
-TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
 OF_CERTAINTY = ("strongWorst", "posterior", "strongShare", "membershipShare")
 Measured = Mapping[str, Any]
 
@@ -76,7 +65,7 @@ class Limit:
 
 def board_section(evidence: Evidence, decision: Decision | None, external: bool) -> Section:
     """Return the first page."""
-    lines = [*_first(evidence), *released_before(evidence, short=True)]
+    lines = [*unprotected(evidence), *released_before(evidence, short=True)]
     blocks: list[Block] = [Headline(headline(evidence), lines)]
     limits = limits_of(evidence)
     if limits:
@@ -151,116 +140,6 @@ def headline(evidence: Evidence) -> str:
         which = the_only if n == 1 else f"{unknown:,}" + ("" if broken else f" of {n:,} limits")
         parts.append(f"{which} could not be measured")
     return f"{' and '.join(parts)}{rest}: as specified, not ready for release."
-
-
-def _first(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Say what is copied or not protected; if it is nothing, that it is nothing."""
-    found, more = list(_as_it_is(evidence)), [*_looked_up(evidence), *_undeclared(evidence)]
-    yield from [*found, *more]
-    if found:
-        return
-    if evidence["synthesis"] is None:
-        yield "Copied or not protected", "Not known: the tables were made elsewhere."
-        return
-    methods = {c["name"]: c["method"] for c in evidence["synthesis"]["columns"]}
-    released = evidence["release"]["columns"]
-    apart = {
-        words: [n for n in released if methods.get(n, "key") == method]
-        for method, words in NOT_COPIED.items()
-    }
-    others = sum(map(len, apart.values()))
-    told = [f"{and_list(names, most=4)}: {words}" for words, names in apart.items() if names]
-    drawn = f"{len(released) - others:,} of {len(released):,}" if others else "all"
-    yield (
-        "Copied or not protected",
-        f"No column{' is copied' if more else ''}. Of the released columns {drawn} are drawn "
-        f"from {_source(evidence)}" + (f" ({'; '.join(told)})." if told else "."),
-    )
-
-
-def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Say which columns follow from others as they do in the original, value by value."""
-    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
-    names = evidence["release"]["columns"]
-    told = []
-    for c in columns:
-        if c["method"] == "lookup" and c["name"] in names:
-            by = and_list([called(evidence, name) for name in c["predictors"]], most=4)
-            whose = f"its {by}" if by else "a column that is not released"
-            told.append(f"{called(evidence, c['name'])}: each value as in the original for {whose}")
-    if told:
-        yield (
-            "Looked up in the original",
-            f"{'; '.join(told)}. Which values go together is shown as it is, not protected.",
-        )
-
-
-def _undeclared(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Say of which columns the ends were read off the data and are taken as public."""
-    assumed = (evidence["synthesis"] or {}).get("assumed_public", ())
-    texts = (entry.partition(": ") for entry in assumed)
-    names = list(
-        dict.fromkeys(n for n, _, text in texts if text.startswith(("range ", "its range")))
-    )
-    if names:
-        which = and_list([called(evidence, name) for name in names], most=4)
-        yield (
-            "Undeclared ranges",
-            f"{count(len(names), 'column')} ({which}). The lowest and the highest value were read "
-            "off the data, where single people have them, and are taken as public: see “Assumed "
-            "public” under how the release was made.",
-        )
-
-
-def _source(evidence: Evidence) -> str:
-    """Return what columns are drawn from."""
-    tables = [words for name, words in TABLES.items() if name in evidence]
-    return tables[0] if tables and not other_columns(evidence) else "models"
-
-
-def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    kept = evidence["release"].get("identifying", ())
-    if kept:
-        which = and_list(
-            [f"{called(evidence, found['column'])} ({found['is']})" for found in kept], most=20
-        )
-        decided = (
-            "Somebody decided to keep them."
-            if evidence["release"]["synthesised_by"] == "caveat"
-            else "The tables were made elsewhere: check whether the values are real."
-        )
-        yield (
-            "Real identifying values leave",
-            f"Columns that name people leave with this release: {which}. {decided}",
-        )
-    columns = (evidence["synthesis"] or {"columns": ()})["columns"]
-    copied = [called(evidence, c["name"]) for c in columns if c["method"] == "copy"]
-    if copied:
-        yield (
-            "Copied columns",
-            f"{and_list(copied, most=20)}: copied from the original and not protected at all. The "
-            "rows of the release are shuffled as a whole.",
-        )
-    shares = {
-        found["column"]: found["released"]
-        for found in evidence["release"].get("private_numbers", ())
-        if found["released"] >= REMARKABLE
-    }
-    if shares:
-        order = sorted(shares, key=lambda name: -shares[name])
-        which = and_list(
-            [f"{called(evidence, name)} {percent(shares[name])}" for name in order], most=6
-        )
-        yield (
-            "Numbers of single people",
-            f"Released values that exactly one original record has: {which}. "
-            + (
-                'Rounding, smoothing or guarded trees (method = "guarded")'
-                if has_plain_trees(evidence)
-                else "Rounding or smoothing"
-            )
-            + " would hide them.",
-        )
 
 
 def _limits(evidence: Evidence, limits: Sequence[Limit]) -> Grid:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["FRAME", "HEADERS", "Guard", "is_same", "secret"]
+__all__ = ["FRAME", "Guard", "is_same", "secret"]
 
 NAMES = ("127.0.0.1", "localhost")
 READS = ("GET", "HEAD")
@@ -63,6 +63,8 @@ class Guard:
     token
         What the address holds that is printed at the start.
     """
+
+    headers = HEADERS
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self.app = app

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from caveat.app import map as tool
 from caveat.app import projects, record, review, runs, steps
-from caveat.app.guard import HEADERS, Guard
+from caveat.app.guard import Guard
 from caveat.app.pages import page
 from caveat.errors import CaveatError
 
@@ -67,5 +67,5 @@ async def _defect(request: Request, error: Exception) -> Response:
     del error  # uvicorn writes it to the terminal; it may hold values
     says = "This is a defect in Caveat. The terminal in which caveat app runs says more."
     answer = page(request, "wrong.html.j2", 500, title="A defect", says=says)
-    answer.headers.update(HEADERS)  # this answer does not pass the guard
+    answer.headers.update(Guard.headers)  # this answer does not pass the guard
     return answer

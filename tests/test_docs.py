@@ -92,7 +92,7 @@ def _explain(names: dict[str, Any]) -> None:
 
 
 def _report(names: dict[str, Any]) -> None:
-    assert "gives probability 1 to the true “var4”" in names["worst"]
+    assert "gives probability 1 to the exact “var4”" in names["worst"]
     assert "(before the release: 0.007)" in names["worst"]
     assert any("other measures do not see it" in line for line in names["lines"])
     assert names["page"].startswith("<!doctype html>")

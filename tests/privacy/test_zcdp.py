@@ -62,7 +62,8 @@ def test_the_conversions_are_inverse(epsilon: float, delta: float) -> None:
     rho = rho_of(epsilon, delta)
     assert simple_rho(epsilon, delta) <= rho
     assert epsilon_of(rho, delta) <= epsilon
-    assert epsilon_of(rho, delta) == pytest.approx(epsilon, rel=1e-8, abs=1e-12)
+    # Where δ alone pays for nearly all, ε is a difference of numbers near each other.
+    assert epsilon_of(rho, delta) == pytest.approx(epsilon, rel=1e-8, abs=1e-11)
 
 
 @given(RHO, DELTA, st.floats(1.001, 10))

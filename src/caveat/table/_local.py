@@ -116,7 +116,7 @@ def read_local(column: Column, decimal: str, declared: Kind | None, separator: s
         The delimiter, which quotation marks must keep apart from the numbers; "" if they say text.
     """
     words = [str(level) for level in column.levels.tolist() if level not in NA_TOKENS]
-    if not words:
+    if not words or words[0].strip(" \t")[:1].isalpha():  # a word: most columns of text end here
         return column
     text = pl.Series(words, dtype=pl.String).str.strip_chars(" \t")
     for form in FORMS:

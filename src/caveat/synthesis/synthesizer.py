@@ -63,7 +63,7 @@ class Synthesizer:
     special, derived, rules
         Values that are modelled apart; columns that are computed; what must hold in the output.
     strata, weights
-        The column, or columns, within whose levels all others are modelled apart; the column of
+        The column within whose levels all others are modelled apart; the column of
         survey weights.
     groups
         The column that says which rows belong together: whole households are made then, with

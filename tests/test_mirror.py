@@ -44,7 +44,7 @@ ELSEWHERE = {
     "nearest": "ties",
     "protect": "_space record values",
     "release": "at_risk collect_audit collect_groups collect_map collect_ordinary collect_strong "
-    "collect_utility collected steps",
+    "collect_utility collected",
     "report": "account analyst attacker blocks disagreement map reading",
     "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "
     "pair prepare render result rows scenario",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from tests.app.client import client, csrf
 
 from caveat.app import jobs
 from caveat.app.pages import Project
+from caveat.table import drafts
 
 SLOW = """
 import sys, time
@@ -71,9 +73,22 @@ def test_a_job_says_how_far_it_is_and_leaves_a_result(project):
     wait_for(project, "second")
     job = jobs.job_of(project, "run")
     assert (job["state"], job["share"]) == ("working", 0.5)
-    assert job["left"] == pytest.approx(job["seconds"], rel=0.01)
+    assert job["left"] == 1  # a half was done in no time: the least that is said
     assert wait(project, "done")["share"] == 1
     assert jobs.result_of(project, "run") == {"limits": 2, "broken": 1}
+
+
+def test_what_is_left_goes_by_the_pace_and_becomes_less(project):
+    now = time.time()
+    said = {"state": "working", "since": now - 90, "from": now - 60, "at": now - 10}
+    said |= {"share": 0.25, "step": "fit", "asked": {}}
+    (project.state / "run.json").write_text(json.dumps(said))
+    lock = drafts.make_locked(project.state / "run.lock")
+    try:
+        # A quarter took 50 s, ten seconds ago: 150 s were left then, whatever starting took.
+        assert jobs.job_of(project, "run")["left"] == pytest.approx(140, abs=2)
+    finally:
+        drafts.release(lock)
 
 
 def test_a_second_one_is_not_started_beside_it(project):

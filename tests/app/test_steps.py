@@ -238,7 +238,7 @@ def test_html_in_labels_columns_and_messages_is_text(here, project):
     told = json.loads((project.state / "look-result.json").read_text())
     bad = '"><script>alert(1)</script>'
     table = told["tables"].pop("survey")
-    table["columns"][0] |= {"name": bad, "label": bad}
+    table["columns"][0] |= {"name": bad, "called": bad, "label": bad}
     table["findings"][0] |= {"message": bad, "columns": [bad], "action": bad}
     told["tables"][bad] = table
     (project.state / "look-result.json").write_text(json.dumps(told))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
+import numpy as np
+import pandas as pd
 import pytest
+from tests.app.files import homes, messy
 
 from caveat.datasets import patients
 from caveat.errors import CaveatError
@@ -22,7 +26,7 @@ def test_the_built_in_survey_is_looked_at_and_has_a_specification_that_fits(tmp_
     (table,) = told["tables"].values()
     assert table["rows"] == 2000
     assert [c["name"] for c in table["columns"]][:3] == ["person", "interviewed", "sex"]
-    assert table["known"][:3] == ["sex", "age", "region"]
+    assert told["known"][:3] == ["sex", "age", "region"]
     assert {"repU", "DiSCO"} == set(told["limits"]["release"])
     assert set(told["limits"]["strong"]) >= {"strongWorst"}
     assert 'path = "survey.csv"' in (tmp_path / "release.toml").read_text()
@@ -54,6 +58,52 @@ def test_two_tables_that_belong_together(tmp_path):
     assert told["links"]
     assert "[tables." in (tmp_path / "release.toml").read_text()
     assert len(opened(tmp_path, [], nothing)["tables"]) == len(files)
+
+
+def test_households_and_persons_are_ready_to_run(tmp_path):
+    homes(tmp_path, 120)
+    told = opened(tmp_path, ["households.csv", "persons.csv"], nothing)
+    assert told["links"] == [
+        "persons: each household is the key of a row of households (household)."
+    ]
+    assert told["known"] == ["sex", "age", "region", "marital", "education", "hhsize"]
+    persons = told["tables"]["persons"]
+    # Keys are made afresh: they are not asked about.
+    assert persons["keys"] == ["household", "person"]
+    assert {f["columns"][0] for f in persons["findings"]} & {"household", "person"} == set()
+    assert [c["called"] for c in persons["columns"]][:2] == ["role", "age"]
+    assert {f["table"] for f in persons["findings"]} == {"persons"}
+    held = held_against_data(tmp_path / "release.toml")
+    assert "scenario: someone who knows everybody else" in held["steps"]
+    # As the specification has it, and not as the values suggest.
+    spec = tmp_path / "release.toml"
+    spec.write_text(spec.read_text().replace('key = "person"', ""))
+    assert opened(tmp_path, [], nothing)["tables"]["persons"]["keys"] == ["household"]
+
+
+def test_a_column_of_two_tables_is_called_by_both_names(tmp_path):
+    homes(tmp_path, 120)
+    for name in ("households", "persons"):
+        file = tmp_path / f"{name}.csv"
+        frame = pd.read_csv(file)
+        frame["wave"] = np.arange(len(frame)) % 3
+        frame.to_csv(file, index=False)
+    told = opened(tmp_path, ["households.csv", "persons.csv"], nothing)
+    called = [c["called"] for table in told["tables"].values() for c in table["columns"]]
+    assert [name for name in called if "wave" in name] == ["households.wave", "persons.wave"]
+    assert held_against_data(tmp_path / "release.toml")["steps"][0] == "read"
+
+
+def test_how_a_text_file_is_read_stands_in_the_specification(tmp_path):
+    messy(tmp_path / "x.csv", 60)
+    with pytest.raises(CaveatError, match=r"x\.csv: byte \d+ \(line 1\) is not valid UTF-8"):
+        opened(tmp_path, ["x.csv"], nothing)
+    assert not (tmp_path / "release.toml").exists()
+    told = opened(tmp_path, ["x.csv"], nothing, {"encoding": "cp1252"})
+    assert "Einkommen €" in [c["name"] for c in told["tables"]["x"]["columns"]]
+    data = tomllib.loads((tmp_path / "release.toml").read_text())["data"]
+    assert data == {"path": "x.csv", "encoding": "cp1252"}
+    assert opened(tmp_path, [], nothing)["tables"]["x"]["rows"] == 60
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x01" * 99, b"a,b\n1\n1,2,3\n"])

@@ -8,7 +8,15 @@ import pytest
 
 from caveat.datasets import survey
 from caveat.findings import look
-from caveat.spec.decisions import choices, decide, how_made, is_set_aside, made_so, state_of
+from caveat.spec.decisions import (
+    choices,
+    decide,
+    how_made,
+    is_released,
+    is_set_aside,
+    made_so,
+    state_of,
+)
 from caveat.spec.edit import edited
 from caveat.spec.starter import starter
 
@@ -116,3 +124,59 @@ def test_a_column_comes_about_in_another_way_and_back(text, name, how, source):
 def test_a_column_that_stays_as_it_is_changes_nothing(text):
     content = tomllib.loads(text)
     assert all(made_so(content, name, *how_made(content, name)) == {} for name in ("sex", "bmi"))
+
+
+TABLES = """\
+[tables.homes]
+file = "homes.csv"
+key = "home"
+
+[tables.people]
+file = "people.csv"
+links = { home = "homes" }
+
+[synthesis]
+method = "guarded"
+"""
+
+
+def of_people(code, column, **asked):
+    return {"code": code, "columns": [column], "suggestion": asked, "table": "people"}
+
+
+def test_what_is_accepted_of_one_table_is_said_of_that_table():
+    missing = of_people("missing-code", "income", missing=[-8])
+    text = decide(TABLES, missing, 0)
+    assert tomllib.loads(text)["tables"]["people"]["columns"] == {"income": {"missing": [-8]}}
+    assert state_of(missing, tomllib.loads(text), text) == "in force: declare it as missing"
+    other = {**missing, "table": "homes"}
+    assert state_of(other, tomllib.loads(text), text) == ""
+    text = decide(text, missing, None)
+    assert "# set aside after the look: missing-code: people.income" in text
+    assert is_set_aside(missing, text)
+    assert not is_set_aside(other, text)
+    assert tomllib.loads(text)["tables"]["people"]["columns"] == {"income": {}}
+
+
+def test_kinds_and_rules_of_one_table():
+    kind = {**of_people("few-numbers", "rooms"), "table": "homes"}
+    text = decide(TABLES, kind, 1)
+    assert tomllib.loads(text)["tables"]["homes"]["columns"] == {"rooms": {"kind": "ordered"}}
+    rule = of_people("missing-when", "income", rules=["if age <= 15 then income = missing"])
+    text = decide(text, rule, 0)
+    assert tomllib.loads(text)["synthesis"]["rules"] == ["if age <= 15 then income = missing"]
+
+
+def test_weights_are_of_whole_groups_and_links_say_who_belongs_together():
+    content = tomllib.loads(TABLES)
+    weights = of_people("survey-weights", "w")
+    assert [words for words, _ in choices(weights, content)] == ["leave it out"]
+    weights["table"] = "homes"
+    assert [words for words, _ in choices(weights, content)] == ["use it as weights"]
+    assert choices(of_people("groups", "home", groups={"key": "home"}), content) == []
+
+
+def test_what_is_released():
+    content = {"synthesis": {"drop": ["a"], "weights": "w"}, "groups": {"key": "home"}}
+    named = {"a": False, "w": False, "home": False, "b": True}
+    assert {name: is_released(content, name) for name in named} == named

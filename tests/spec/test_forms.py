@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.spec.forms import Form, attacked, planned
+from caveat.spec.forms import Form, attacked, planned, read_as, read_so
 
 TEXT = """\
 [release]
@@ -76,3 +76,24 @@ def test_limits_that_a_form_cannot_say_stay():
     fields = {"limit-repU": "", "limit-DiSCO": "", "measure": ["repU", "DiSCO"]}
     new = attacked(TEXT, filled(scenario="0", name="one", attacker="release", **fields))
     assert tomllib.loads(new)["scenario"][0]["limits"] == {"DiSCO": {"least": 1, "most": 2}}
+
+
+def test_columns_of_several_tables_are_said_of_theirs():
+    text = '[tables.a]\nfile = "a.csv"\n\n[tables.b]\nfile = "b.csv"\n\n[synthesis]\n'
+    rows = {"column": ["x", "x"], "table-0": "a", "table-1": "b"}
+    form = {"kind-0": "category", "kind-1": "", "made-0": "left out", "made-1": "drawn"}
+    new = tomllib.loads(planned(text, filled(**rows, **form)))
+    assert new["tables"]["a"]["columns"] == {"x": {"kind": "category"}}
+    assert "columns" not in new["tables"]["b"]
+    assert new["synthesis"]["drop"] == ["x"]  # it is changed in one of them, and so in both
+    again = planned(planned(text, filled(**rows, **form)), filled(**rows, **form))
+    assert "drop" not in tomllib.loads(again)["synthesis"]  # and so it is taken back
+
+
+def test_how_text_files_are_read():
+    form = filled(encoding=" cp1252 ", delimiter="tab", decimal="")
+    assert read_as(form) == {"encoding": "cp1252", "delimiter": "\t"}
+    text = read_so('[data]\npath = "x.csv"\ndecimal = ","\n', form)
+    assert tomllib.loads(text)["data"] == {
+        "path": "x.csv", "encoding": "cp1252", "delimiter": "\t"
+    }  # fmt: skip

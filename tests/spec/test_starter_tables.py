@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tomllib
 
+import numpy as np
 import pandas as pd
+from tests.app.files import homes
 
 from caveat.datasets import patients
 from caveat.findings import look
 from caveat.findings.links import Links, find_links
-from caveat.spec.starter_tables import starter_of_tables
-from caveat.table import Table
+from caveat.spec.starter_tables import released_of_tables, starter_of_tables
+from caveat.table import Table, read
 
 
 def test_keys_links_orders_and_columns() -> None:
@@ -21,7 +23,14 @@ def test_keys_links_orders_and_columns() -> None:
     profiles = {name: look(table) for name, table in tables.items()}
     files = {"patients": "patients.csv", "visits": "data/visits.csv"}
     text = starter_of_tables(profiles, files, find_links(tables), {"decimal": ","})
-    assert tomllib.loads(text) == {
+    content = tomllib.loads(text)
+    assert content.pop("release")["access"] == "secure"
+    few, everybody = content.pop("scenario")
+    assert few["keys"] == ["sex", "born", "region"]
+    assert everybody["attacker"] == "strong"
+    assert content.pop("output") == {"folder": "release", "reports": ["internal", "external"]}
+    assert content.pop("utility") == {}
+    assert content == {
         "data": {"decimal": ","},
         "tables": {
             "patients": {"file": "patients.csv", "key": "patient"},
@@ -44,3 +53,39 @@ def test_a_table_that_nothing_binds_has_a_line_for_it() -> None:
     assert '[tables."one table"]' in text
     assert text.count("# Nothing was found that binds it to the others: links = { column") == 2
     assert set(tomllib.loads(text)["tables"]) == {"one table", "other"}
+
+
+def test_weights_of_whole_groups_and_what_names_people(tmp_path) -> None:
+    homes(tmp_path, 150)
+    tables = {name: read(tmp_path / f"{name}.csv") for name in ("households", "persons")}
+    profiles = {name: look(table) for name, table in tables.items()}
+    links = find_links(tables)
+    text = starter_of_tables(profiles, {name: f"{name}.csv" for name in tables}, links)
+    synthesis = tomllib.loads(text)["synthesis"]
+    assert (synthesis["drop"], synthesis["weights"]) == (["weight"], "weight")
+    assert tomllib.loads(text)["scenario"][0]["keys"] == ["sex", "age", "region"]
+    assert released_of_tables(profiles, links) == {
+        "households": ["region", "tenure", "hhsize", "hhincome"],
+        "persons": ["role", "age", "sex", "marital", "education", "income"],
+    }
+    # The weights of persons are those of no group: they only do not leave.
+    frame = tables["persons"].to_frame().assign(fnlwgt=np.arange(tables["persons"].n_rows) + 70.5)
+    tables["persons"] = Table.from_frame(frame)
+    tables["households"] = tables["households"].drop(["weight"])
+    profiles = {name: look(table) for name, table in tables.items()}
+    text = starter_of_tables(profiles, {name: f"{name}.csv" for name in tables}, links)
+    synthesis = tomllib.loads(text)["synthesis"]
+    assert (synthesis["drop"], synthesis.get("weights")) == (["fnlwgt"], None)
+
+
+def test_keys_of_an_attacker_are_of_rows_that_belong_together() -> None:
+    people = pd.DataFrame({"id": np.arange(50) + 100, "region": ["N", "S"] * 25})
+    jobs = pd.DataFrame({"of": np.arange(50) + 100, "occupation": ["a", "b"] * 25})
+    own = {"age": np.arange(50) % 20, "sex": ["f", "m"] * 25}
+    visits = pd.DataFrame({"of": np.arange(50) + 100, **own})
+    tables = {"people": people, "jobs": jobs, "visits": visits}
+    profiles = {name: look(Table.from_frame(frame)) for name, frame in tables.items()}
+    links = Links({"people": "id"}, {"jobs": {"of": "people"}, "visits": {"of": "people"}})
+    text = starter_of_tables(profiles, {name: f"{name}.csv" for name in tables}, links)
+    assert tomllib.loads(text)["scenario"][0]["keys"] == ["sex", "age", "region"]
+    assert "occupation" not in text  # no row has it beside the age

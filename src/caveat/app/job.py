@@ -38,8 +38,11 @@ class Journal:
 
     def tell(self, step: str, share: float) -> None:
         """Say how far it is."""
+        now = time.time()
         with self.lock:
-            self.said |= {"step": step, "share": round(share, 4)}
+            self.said |= {"step": step, "share": round(share, 4), "at": now}
+            if not share or "from" not in self.said:  # the pace since then says what is left
+                self.said["from"] = now
             self.new = True
 
     def _keep(self) -> None:
@@ -119,7 +122,7 @@ def look(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     if asked.get("example"):
         tell("simulating", 0.05)
         asked = {**asked, "files": [example(folder, asked["example"])]}
-    return opened(folder, asked.get("files") or [], tell)
+    return opened(folder, asked.get("files") or [], tell, asked.get("form"))
 
 
 def check(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:

@@ -72,8 +72,9 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
         # It may have ended between the two looks.
         again = json.loads(_file(project, kind).read_text("utf-8"))
         job |= again if again["state"] != "working" else {"state": "lost"}
-    if job["state"] == "working" and job["share"] > 0.05:
-        job["left"] = job["seconds"] * (1 - job["share"]) / job["share"]
+    if job["state"] == "working" and job["share"] and "from" in job:
+        left = (job["at"] - job["from"]) * (1 - job["share"]) / job["share"]
+        job["left"] = max(left - (now - job["at"]), 1.0)
     return job
 
 

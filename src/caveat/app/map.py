@@ -6,6 +6,8 @@ Charts are drawn in the browser from specifications in the page.
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from caveat.app import aside, jobs
-from caveat.app.pages import Project, form_of, page, project_of, sha256
+from caveat.app.pages import Project, form_of, page, project_of, sha256, stamp
 from caveat.app.steps import save, shown
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
@@ -39,10 +41,16 @@ async def scripts(request: Request) -> Response:
 
 
 def _tried(project: Project) -> dict[str, Any]:
+    folder = project.release
+    return _drawn(folder, stamp(folder, "evidence.json"))
+
+
+@lru_cache(maxsize=8)
+def _drawn(folder: Path | None, _: tuple[int, ...]) -> dict[str, Any]:
     from caveat.release.tried import settings_in
     from caveat.report.render import specs_of
 
-    figure, settings = settings_in(project.release)
+    figure, settings = settings_in(folder)
     return {"figure": figure, "tried": settings, "specs": specs_of([figure] if figure else [])}
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "page",
     "project_of",
     "sha256",
+    "stamp",
 ]
 
 SPEC = "release.toml"
@@ -154,6 +155,12 @@ def go(address: str, said: str = "") -> Response:
     """Return the way to another page, which says what was done."""
     mark = "&" if "?" in address else "?"
     return RedirectResponse(f"{address}{mark}said={said}" if said else address, 303)
+
+
+def stamp(folder: Path | None, *names: str) -> tuple[int, ...]:
+    """Return when files were written; what was made from them holds as long as it is the same."""
+    files = [] if folder is None else [folder / name for name in names]
+    return tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files)
 
 
 def sha256(text: str) -> str:

@@ -7,6 +7,7 @@ by the first who reviews.
 from __future__ import annotations
 
 import datetime as dt
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,10 +18,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from caveat.app.pages import Form, folder_of, form_of, go, page
+from caveat.app import aside
+from caveat.app.pages import Form, folder_of, form_of, go, page, stamp
 from caveat.errors import CaveatError
 
 __all__ = ["ROUTES"]
+
+LIMIT = 300.0  # seconds
 
 
 def _listed(folder: Path) -> dict[str, Path]:
@@ -44,12 +48,19 @@ async def releases(request: Request) -> Response:
 
 
 def _reviewed(request: Request, at: str) -> dict[str, Any]:
+    place = _place(request, at)
+    files = ("evidence.json", "decision.json", "manifest.json", "report.html")
+    return {"at": at, **_read(place, stamp(place, *files))}
+
+
+@lru_cache(maxsize=8)
+def _read(place: Path, _: tuple[int, ...]) -> dict[str, Any]:
     from caveat.evidence import DECISIONS
     from caveat.release.review import review_of
     from caveat.report.render import specs_of
 
-    found = review_of(_place(request, at))
-    return {"at": at, "found": found, "choices": DECISIONS, "specs": specs_of(found.blocks)}
+    found = review_of(place)
+    return {"found": found, "choices": DECISIONS, "specs": specs_of(found.blocks)}
 
 
 async def release(request: Request, form: Form | None = None, wrong: str = "") -> Response:
@@ -100,9 +111,18 @@ async def decided(request: Request) -> Response:
     return go(f"/review/release?{urlencode({'at': form.get('at')})}", "decided")
 
 
+async def reports(request: Request) -> Response:
+    """Print the decision in the reports of the release too."""
+    at = (await form_of(request)).get("at")
+    place = await run_in_threadpool(_place, request, at)
+    await aside.answer("reports", str(place), limit=LIMIT)
+    return go(f"/review/release?{urlencode({'at': at})}")
+
+
 ROUTES = [
     Route("/review", releases),
     Route("/review/release", release),
     Route("/review/changes", changes),
     Route("/review/decision", decided, methods=["POST"]),
+    Route("/review/reports", reports, methods=["POST"]),
 ]

@@ -19,7 +19,7 @@ from caveat.app.guard import Guard
 from caveat.app.pages import page
 from caveat.errors import CaveatError
 
-__all__ = ["LIMIT", "create_app"]
+__all__ = ["LIMIT", "create_app", "warm_up"]
 
 LIMIT = 4 * 2**30
 """Bytes of an upload, unless something else is asked for."""
@@ -47,6 +47,12 @@ def create_app(folder: Path, token: str, limit: int = LIMIT) -> Starlette:
     )
     app.state.folder, app.state.token, app.state.limit = folder.resolve(), token, limit
     return app
+
+
+def warm_up() -> None:
+    """Open the rooms that draw maps and read evidence, so that the first who asks need not wait."""
+    import caveat.release.review
+    import caveat.release.tried  # noqa: F401
 
 
 async def _mistake(request: Request, error: Exception) -> Response:

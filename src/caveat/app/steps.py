@@ -19,7 +19,7 @@ from caveat.app import jobs
 from caveat.app.pages import Form, Project, form_of, go, page, project_of, sha256
 from caveat.errors import CaveatError
 from caveat.spec import forms
-from caveat.spec.decisions import choices, decide, how_made, state_of
+from caveat.spec.decisions import choices, decide, how_made, is_released, state_of
 from caveat.spec.document import Document
 from caveat.spec.edit import content_of
 from caveat.spec.stored import stored_table
@@ -85,14 +85,8 @@ def shown(request: Request, template: str, project: Project, **names: Any) -> Re
 
 def _found(project: Project) -> Mapping[str, Any]:
     """Return what the look has found, for pages that name columns."""
-    empty: dict[str, Any] = {"tables": {}, "links": [], "limits": {}}
+    empty: dict[str, Any] = {"tables": {}, "links": [], "limits": {}, "known": []}
     return jobs.result_of(project, "look") or empty
-
-
-def _columns(project: Project) -> list[dict[str, Any]]:
-    tables = _found(project)["tables"]
-    unique = {column["name"]: column for table in tables.values() for column in table["columns"]}
-    return list(unique.values())
 
 
 async def begin(request: Request) -> Response:
@@ -109,22 +103,28 @@ async def look(request: Request) -> Response:
         jobs.start(project, "look")
         job = jobs.job_of(project, "look")
     text, content = project.text(), content_of(project.text())
-    found = _found(project)
-    several = len(found["tables"]) > 1
 
     def decisions(finding: Mapping[str, Any]) -> dict[str, Any]:
-        known = [] if several or content is None else choices(finding, content)
-        state = "" if several or content is None else state_of(finding, content, text)
+        known = [] if content is None else choices(finding, content)
+        state = "" if content is None else state_of(finding, content, text)
         return {"choices": [words for words, _ in known], "state": state}
 
-    return shown(request, "look.html.j2", project, job=job, found=found, decisions=decisions)
+    names = {"job": job, "found": _found(project), "decisions": decisions}
+    told = job["asked"].get("form", {}) if content is None else content.get("data", {})
+    return shown(request, "look.html.j2", project, told=told, **names)
 
 
 async def look_again(request: Request) -> Response:
-    """Look at the data as the specification now declares them."""
-    project = project_of(request)
-    await form_of(request)
-    jobs.start(project, "look", files=jobs.job_of(project, "look")["asked"].get("files", []))
+    """Look at the data as the specification now declares them, or as a form says to read them."""
+    project, form = project_of(request), await form_of(request)
+    if "encoding" in form and project.spec.exists():
+        answer = save(request, project, form, lambda text: forms.read_so(text, form), "look")
+        if answer.status_code != 303:
+            return answer
+    asked = jobs.job_of(project, "look")["asked"]
+    if "encoding" in form:
+        asked["form"] = forms.read_as(form)
+    jobs.start(project, "look", **asked)
     return go(project.url("look"))
 
 
@@ -146,7 +146,7 @@ async def plan(request: Request) -> Response:
     if request.method == "POST":
         form = await form_of(request)
         return save(request, project, form, lambda text: forms.planned(text, form), "plan")
-    names = {"columns": _columns(project), "how_made": how_made, "kinds": forms.KINDS}
+    names = {"tables": _found(project)["tables"], "how_made": how_made, "kinds": forms.KINDS}
     return shown(request, "plan.html.j2", project, check=checked(project), **names)
 
 
@@ -157,8 +157,10 @@ async def attackers(request: Request) -> Response:
         form = await form_of(request)
         new = forms.attacked
         return save(request, project, form, lambda text: new(text, form), "attackers")
-    known = [name for table in _found(project)["tables"].values() for name in table["known"]]
-    names = {"columns": _columns(project), "known": known, "limits": _found(project)["limits"]}
+    found, content = _found(project), content_of(project.text()) or {}
+    every = [column for table in found["tables"].values() for column in table["columns"]]
+    offered = [c["called"] for c in every if is_released(content, c["name"])]
+    names = {"offered": offered, "known": found["known"], "limits": found["limits"]}
     return shown(
         request, "attackers.html.j2", project, check=checked(project), who=forms.WHO, **names
     )

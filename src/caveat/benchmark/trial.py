@@ -27,7 +27,7 @@ from caveat.progress import Progress
 from caveat.release.collect import refusal
 from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
-from caveat.release.run import Run, weights_of
+from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
 from caveat.seeds import child_seed
 from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
@@ -244,7 +244,7 @@ class _Trial:
         )  # fmt: skip
 
     def _measured(self, material: Material) -> dict[str, Any]:
-        steps = Steps(weights_of(self.spec.release, "audit"), self.progress)
+        steps = Steps(seconds_of(self.spec.release, "audit"), self.progress)
         run = Run(self.spec.release, self.draft, self.threads, steps)
         remarks = [f"made by {self.entry.label} in a benchmark"]
         if material.model is None:

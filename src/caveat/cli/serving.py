@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -39,7 +40,7 @@ def serve(
         raise CaveatError("there is no such folder", where=str(folder), do="make it first")
     uvicorn = load_extra("uvicorn", "uvicorn", "app", "caveat app")
     load_extra("starlette", "starlette", "app", "caveat app")
-    from caveat.app.server import create_app
+    from caveat.app.server import create_app, warm_up
 
     token = secrets.token_urlsafe(24)
     bound = _bound(port)
@@ -51,6 +52,7 @@ def serve(
         log_level="warning", access_log=False, server_header=False, lifespan="off",
         timeout_graceful_shutdown=2,
     )  # fmt: skip
+    threading.Thread(target=warm_up, daemon=True).start()
     if browser:
         import webbrowser
 

@@ -37,6 +37,11 @@ class Links:
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     order: Mapping[str, str] = field(default_factory=dict)
 
+    def key_columns(self, table: str) -> set[str]:
+        """Return the columns of a table that hold keys, its own or those of others."""
+        own = [self.keys[table]] if table in self.keys else []
+        return {*own, *self.parents.get(table, ())}
+
     def told(self) -> list[str]:
         """Return what was found, a sentence for each table that hangs on another."""
         told = []

@@ -1,6 +1,6 @@
 """``python -m caveat.release.asked KIND …``: short work in a process of its own, answered as JSON.
 
-What such work needs in memory is gone with its process, and nothing of it is written to a file.
+What such work needs in memory is gone with its process.
 """
 
 from __future__ import annotations
@@ -40,10 +40,18 @@ def settings(spec: str) -> list[Any]:
     return changes_tried(ReleaseSpec.from_toml(Path(spec)))
 
 
+def reports(folder: str) -> list[str]:
+    """Write the reports of a release again, with the decision; return which."""
+    from caveat.release.review import print_again
+
+    return print_again(Path(folder))
+
+
 KINDS: dict[str, Callable[..., Any]] = {
     "scripts": scripts,
     "explain": explain,
     "settings": settings,
+    "reports": reports,
 }
 
 

@@ -31,6 +31,9 @@ __all__ = [
 Done = Callable[[float], None]
 """Called with the share of a step that has become ready."""
 
+MEMBERS = 0.05
+"""The part of a strong attack that asks who was in the data, where it asks for values too."""
+
 NOT_FINITE = Note("not-finite", "a part of it is not a finite number and is left out")
 
 

@@ -24,7 +24,7 @@ from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.release.at_risk import AtRisk
-from caveat.release.collect import Done, entry, not_exact, refusal, without_value
+from caveat.release.collect import MEMBERS, Done, entry, not_exact, refusal, without_value
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
@@ -111,11 +111,11 @@ def collect_groups(
     run = _Run(whole, scenario, seed, threads, done, home or (lambda target: ("", target)))
     measurements, at_risk = [], []
     for target in targets:
-        found, risky = run.target(target, asked, (0.5 if members else 1.0) / len(targets))
+        found, risky = run.target(target, asked, (1 - MEMBERS if members else 1.0) / len(targets))
         measurements += found
         at_risk += risky
     if members:
-        measurements += run.membership(0.5 if targets else 1.0)
+        measurements += run.membership(MEMBERS if targets else 1.0)
     at_risk.sort(key=lambda one: -one.rise)
     circumstances = {**scenario.told, "membership": members}
     return Collected(circumstances, measurements, remarks=run.remarks, at_risk=at_risk)

@@ -27,7 +27,7 @@ from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.collect import Done, entry, not_exact, refusal, without_value
+from caveat.release.collect import MEMBERS, Done, entry, not_exact, refusal, without_value
 from caveat.release.collect_groups import ABOUT_TARGETS, Whole, collect_groups
 from caveat.release.collected import Collected
 from caveat.release.material import Material
@@ -102,7 +102,7 @@ def collect_strong(
                threads, done)  # fmt: skip
     measurements, at_risk = run.targets(targets, asked)
     if members:
-        measurements += run.members(share=1 if not targets else 0.5)
+        measurements += run.members(share=1 if not targets else MEMBERS)
     return Collected(circumstances, measurements, remarks=run.remarks, at_risk=at_risk)
 
 
@@ -173,7 +173,8 @@ class _Run:
             few = min(self.scenario.records + VULNERABLE, everyone)
             wanted = everyone if is_guarded(self.plan) else few
             numbers = allot(costs, wanted, MOST_WORK)
-        share = (0.5 if "membershipShare" in self.scenario.measures else 1.0) / max(len(targets), 1)
+        members = MEMBERS if "membershipShare" in self.scenario.measures else 0.0
+        share = (1 - members) / max(len(targets), 1)
         for target, n in zip(targets, numbers, strict=True):
             if self.reason:
                 measurements += self._simulated(target, asked, self.reason)

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from caveat.attack.entry import Attacker
 from caveat.errors import CaveatError
 from caveat.findings import look
-from caveat.findings.links import find_links
+from caveat.findings.links import Links, find_links
 from caveat.findings.profile import Profile
 from caveat.progress import Progress
-from caveat.spec.answers import candidates
+from caveat.spec.answers import candidates, candidates_of_tables
 from caveat.spec.document import Document
 from caveat.spec.starter import released, starter
-from caveat.spec.starter_tables import starter_of_tables
+from caveat.spec.starter_tables import released_of_tables, starter_of_tables
 from caveat.table import Table, read, write
 from caveat.table.atomic import write_text
 from caveat.table.several import parts_of
@@ -51,7 +51,9 @@ def example(folder: Path, name: str) -> str:
     return f"{name}.csv"
 
 
-def opened(folder: Path, files: Sequence[str], tell: Progress) -> dict[str, Any]:
+def opened(
+    folder: Path, files: Sequence[str], tell: Progress, form: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Look at the files of a project, and write a starter specification unless there is one.
 
     Parameters
@@ -62,40 +64,45 @@ def opened(folder: Path, files: Sequence[str], tell: Progress) -> dict[str, Any]
         The files seen from there; those that the specification names if there is one.
     tell
         Hears how far it is.
+    form
+        Delimiter, decimal sign and encoding of text files, for a project without specification.
     """
-    target = folder / "release.toml"
+    target, form = folder / "release.toml", form or {}
     tell("read", 0.1)
-    tables, seen = _by_spec(target) if target.exists() else _by_name(folder, files)
+    seen: Mapping[str, str] = {}
+    if target.exists():
+        tables, links = _by_spec(target)
+    else:
+        tables, seen = _by_name(folder, files, form)
+        links = find_links(tables) if len(tables) > 1 else None
     tell("look", 0.4)
     profiles = {name: look(table) for name, table in tables.items()}
-    links = find_links(tables) if len(tables) > 1 else None
     if not target.exists():
         tell("write", 0.9)
         if links is None:
             ((name, profile),) = profiles.items()
-            text = starter(profile, seen[name])
+            text = starter(profile, seen[name], form)
         else:
-            text = starter_of_tables(profiles, seen, links)
+            text = starter_of_tables(profiles, seen, links, form)
         write_text(target, text)
-    return {
-        "tables": {name: _told(profile) for name, profile in profiles.items()},
-        "links": [] if links is None else links.told(),
-        "limits": _limits(),
-    }
+    return {**_told(profiles, links), "limits": _limits()}
 
 
-def _by_name(folder: Path, files: Sequence[str]) -> tuple[dict[str, Table], dict[str, str]]:
-    paths = [part for file in files for part in parts_of(folder / file)]
+def _by_name(
+    folder: Path, files: Sequence[str], form: Mapping[str, Any]
+) -> tuple[dict[str, Table], dict[str, str]]:
+    folder = folder.resolve()
+    paths = [part for file in files for part in parts_of((folder / file).resolve())]
     named = {name_of(path): path for path in paths}
     if len(named) < len(paths):
         raise CaveatError("two files are called the same", do="rename one of them")
     if not named:
         raise CaveatError("no file is named", do="choose one")
     seen = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in named.items()}
-    return {name: read(path) for name, path in named.items()}, seen
+    return {name: read(path, **form) for name, path in named.items()}, seen
 
 
-def _by_spec(path: Path) -> tuple[dict[str, Table], dict[str, str]]:
+def _by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
     from caveat.spec.spec import read_parts
     from caveat.spec.tables import read_linked, read_tables
 
@@ -104,27 +111,57 @@ def _by_spec(path: Path) -> tuple[dict[str, Table], dict[str, str]]:
     tables = read_tables(document)
     if tables:
         linked = read_linked(document, tables, {} if data is None else data.form)
-        return dict(linked.tables), {}
+        return dict(linked.tables), Links(
+            {table.name: table.key for table in tables if table.key},
+            {table.name: table.links for table in tables if table.links},
+            {table.name: table.order for table in tables if table.order},
+        )
     if data is None:
         document.fail(("data",), "data: no file is named", 'write path = "…" in [data]')
     with document.reading(data.path, ("data", "path")):
         form: dict[str, Any] = data.form
-        return {name_of(data.path): read(data.path, schema=schema, **form)}, {}
+        return {name_of(data.path): read(data.path, schema=schema, **form)}, None
 
 
-def _told(profile: Profile) -> dict[str, Any]:
-    names = released(profile)
+def _told(profiles: Mapping[str, Profile], links: Links | None) -> dict[str, Any]:
+    """Return what was found in each table, in all of them, and what people often know."""
+    if links is None:
+        ((name, profile),) = profiles.items()
+        known = candidates(profile, released(profile))
+        return {"tables": {name: _told_of(profile)}, "links": [], "known": known}
+    drawn = released_of_tables(profiles, links)
+    every = [column for names in drawn.values() for column in names]
+    tables = {}
+    for name, profile in profiles.items():
+        keys = links.key_columns(name)
+        told = _told_of(profile)
+        told["columns"] = [
+            # As scenarios call it: a name that several tables have is that of one of them.
+            {**c, "called": f"{name}.{c['name']}" if every.count(c["name"]) > 1 else c["name"]}
+            for c in told["columns"]
+            if c["name"] not in keys
+        ]
+        # Keys are made afresh: nothing has to be decided about them.
+        told["findings"] = [
+            {**f, "table": name} for f in told["findings"] if not keys & set(f["columns"][:1])
+        ]
+        told["keys"] = sorted(keys)
+        tables[name] = told
+    known = candidates_of_tables(profiles, drawn)
+    return {"tables": tables, "links": links.told(), "known": known}
+
+
+def _told_of(profile: Profile) -> dict[str, Any]:
     columns = [
-        {"name": c.name, "kind": str(c.kind), "label": c.label, "distinct": c.distinct,
-         "missing": c.n_missing / max(profile.rows, 1)}
+        {"name": c.name, "called": c.name, "kind": str(c.kind), "label": c.label,
+         "distinct": c.distinct, "missing": c.n_missing / max(profile.rows, 1)}
         for c in profile.columns
     ]  # fmt: skip
     return {
         "rows": profile.rows,
         "columns": columns,
         "findings": [_quiet(f.to_dict()) for f in profile.findings],
-        "released": names,
-        "known": candidates(profile, names),
+        "keys": [],
     }
 
 
@@ -151,12 +188,12 @@ def _quiet(found: dict[str, Any]) -> dict[str, Any]:
 
 def held_against_data(path: Path) -> Mapping[str, Any]:
     """Hold a specification against its data, and return how each column would be made."""
-    from caveat.release.run import weights_of
+    from caveat.release.run import seconds_of
     from caveat.spec.spec import ReleaseSpec
     from caveat.synthesis.plan_words import summary_of
 
     spec = ReleaseSpec.from_toml(path)
-    steps = weights_of(spec, None)
+    steps = seconds_of(spec, None)
     if spec.tables:
         from caveat.spec.tables import read_linked
 

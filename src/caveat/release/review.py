@@ -5,6 +5,7 @@ Nothing here is about single records.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 from caveat import evidence
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION, Decision, decision_beside, evidence_sha256, write_decision
+from caveat.evidence.manifest import is_listed, list_again, listed
 from caveat.release.difference import EVIDENCE, diff_releases
 from caveat.report.blocks import Block, Remark
 from caveat.report.board import board_section
@@ -22,8 +24,9 @@ from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
 from caveat.report.pages import Page
 from caveat.report.promise import is_withheld
+from caveat.table.atomic import write_text
 
-__all__ = ["Review", "decide", "releases_in", "review_of", "side_by_side"]
+__all__ = ["Review", "decide", "print_again", "releases_in", "review_of", "side_by_side"]
 
 DEEPEST = 2
 """Folders below another in which evidence is looked for: a project, and the release in it."""
@@ -49,6 +52,8 @@ class Review:
         The checksum of that decision, "" if there is none.
     broken
         What is wrong with a decision that cannot be read.
+    unprinted
+        Reports of the run that are older than the decision.
     """
 
     title: str
@@ -59,6 +64,7 @@ class Review:
     decision: Decision | None
     stands: str
     broken: str = ""
+    unprinted: Sequence[str] = ()
 
 
 def releases_in(folder: Path) -> dict[str, Path]:
@@ -94,6 +100,7 @@ def review_of(folder: Path) -> Review:
         decision,
         _stands(folder),
         broken,
+        [] if decision is None else _unprinted(folder),
     )
 
 
@@ -134,6 +141,37 @@ def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bo
     if stands and not replace_it:
         raise CaveatError("there is a decision already", do="say that it is to be replaced")
     write_decision(folder / DECISION, decision, force=replace_it)
+
+
+def _unprinted(folder: Path) -> list[str]:
+    """Return the reports that a run has left as they are, and that are older than the decision."""
+    decided, entries = (folder / DECISION).stat().st_mtime_ns, listed(folder)
+    return [
+        name
+        for name in entries
+        if name.startswith("report")
+        and is_listed(folder / name, entries)
+        and (folder / name).stat().st_mtime_ns < decided
+    ]
+
+
+def print_again(folder: Path) -> list[str]:
+    """Write the reports of a run again, with the decision; return which.
+
+    A report that somebody has changed is left as it is.
+    """
+    from caveat.release.run import reports  # all rooms
+
+    names, printed = _unprinted(folder), []
+    wanted = [v for v, stem in (("internal", "report."), ("external", "report-external."))
+              if any(name.startswith(stem) for name in names)]  # fmt: skip
+    content, decision = evidence.read(folder / EVIDENCE), decision_beside(folder / EVIDENCE)
+    for name, text, _ in reports(content, wanted, dt.date.today().isoformat(), decision):
+        if name in names:
+            write_text(folder / name, text, force=True)
+            list_again(folder / name)
+            printed.append(name)
+    return printed
 
 
 def _stands(folder: Path) -> str:

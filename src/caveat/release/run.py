@@ -50,9 +50,10 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
+from caveat.table.source import file_of
 from caveat.table.workplace import workplace
 
-__all__ = ["Release", "Run", "Steps", "title_of", "weights_of"]
+__all__ = ["Release", "Run", "seconds_of", "title_of"]
 
 ELSEWHERE = (
     "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
@@ -130,7 +131,7 @@ class Release:
         ):
             warnings.simplefilter("always", CaveatWarning)
             made = _run_of(self.spec)
-            run = made(self.spec, draft, threads, Steps(weights_of(self.spec, only), progress))
+            run = made(self.spec, draft, threads, Steps(seconds_of(self.spec, only), progress))
             run.workers, run.kept = workers, kept
             content = run.audit(synthetic) if only else run.whole(anyway)
             with entered(run, content, target):
@@ -161,22 +162,33 @@ def _run_of(spec: ReleaseSpec) -> type[Run]:
     return TablesRun
 
 
-def weights_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
-    """Return the steps of a run with about the seconds that each takes."""
-    weights = {"read": 2.0}
+def seconds_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
+    """Return the steps of a run with about the seconds that each takes on a small machine."""
+    cells = sum(map(_bytes, spec.inputs)) / 5e6  # millions of them, with a few letters each
+    seconds = {"read": 0.3 + 0.2 * cells}
     if not only:
-        weights |= {"hold out": 0.1, "fit": 5.0, "draw": 1.0, "protect": 1.0 + len(spec.protect)}
-        weights |= {PROMISE: 30.0} if is_private(spec.synthesis) else {}
+        seconds |= {"hold out": 0.1, "fit": 0.1 + 1.5 * cells, "draw": 0.1 + 0.3 * cells}
+        seconds |= {"protect": 0.1 + len(spec.protect) * (1.0 + cells)}
+        seconds |= {PROMISE: 30.0} if is_private(spec.synthesis) else {}
     for scenario in spec.scenarios:
         runs = fits_needed(scenario.simulations, scenario.most)
-        seconds = {"release": 1.0, "strong": 60.0, "simulated": 0.2 * runs,
+        of_strong = 1.0 + 10.0 * cells + 60.0 * len(scenario.targets or ())
+        of_each = {"release": 0.4 + 2.0 * cells, "strong": of_strong, "simulated": 0.2 * runs,
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
-        weights[title_of(scenario)] = seconds[scenario.attacker]
-    weights["utility"] = 15.0
-    weights |= {} if spec.ledger is None else {TOGETHER: 30.0}
+        seconds[title_of(scenario)] = of_each[scenario.attacker]
+    seconds["utility"] = 2.0 + 3.0 * cells
+    seconds |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
-        weights["map"] = 4.0 * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
-    return weights | {"write": 5.0}
+        seconds["map"] = 4.0 * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
+    return seconds | {"write": 2.7}
+
+
+def _bytes(path: Path) -> int:
+    """Return the size of a file; a database on a server has none that is seen here."""
+    try:
+        return file_of(path).stat().st_size
+    except OSError:
+        return 0
 
 
 def title_of(scenario: ScenarioSpec) -> str:
@@ -363,7 +375,10 @@ class Run:
 
 
 def reports(
-    content: dict[str, Any], wanted: Sequence[str], date: str
+    content: dict[str, Any],
+    wanted: Sequence[str],
+    date: str,
+    decision: evidence.Decision | None = None,
 ) -> Iterator[tuple[str, str, bool]]:
     """Return the reports: name, text, and whether it is confidential."""
     from caveat.report import markdown, render  # the charts' library takes long to load
@@ -371,6 +386,7 @@ def reports(
     for version in wanted:
         public = version == "external"
         stem = "report-external" if public else "report"
+        told: dict[str, Any] = {"version": version, "date": date, "decision": decision}
         for write_report, ending in ((render, "html"), (markdown, "md")):
-            text = write_report(content, version="external" if public else "internal", date=date)
+            text = write_report(content, **told)
             yield f"{stem}.{ending}", text, not public

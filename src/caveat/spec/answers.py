@@ -13,7 +13,15 @@ from typing import Any
 from caveat.findings.profile import Profile
 from caveat.spec.toml import comment, toml_value
 
-__all__ = ["Answers", "candidates", "closing_parts", "release_part"]
+__all__ = [
+    "Answers",
+    "candidates",
+    "candidates_of_tables",
+    "closing_parts",
+    "proposal",
+    "proposal_of_tables",
+    "release_part",
+]
 
 # What neighbours, colleagues and registers know about people, what is seen first in front.
 _WORDS = (
@@ -78,14 +86,36 @@ def candidates(profile: Profile, released: Sequence[str]) -> list[str]:
     >>> candidates(look({"Age": [1, 2], "pay": [3, 3], "SEX": ["f", "m"]}), ["Age", "pay", "SEX"])
     ['SEX', 'Age']
     """
-    varied = {column.name: column for column in profile.columns if column.distinct > 1}
-    places: dict[str, int] = {}
-    for name in released:
-        if name in varied:
-            place = _place(f"{name} {varied[name].label}")
-            if place is not None:
-                places[name] = place
+    places = _places(profile, released)
     return sorted(places, key=lambda name: places[name])
+
+
+def candidates_of_tables(
+    profiles: Mapping[str, Profile], released: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the same of several tables; a name that two of them have means neither.
+
+    Parameters
+    ----------
+    profiles
+        The result of the look at each table.
+    released
+        The columns of each that are released.
+    """
+    every = [name for names in released.values() for name in names]
+    places = {
+        name: place
+        for table, profile in profiles.items()
+        for name, place in _places(profile, released[table]).items()
+        if every.count(name) == 1
+    }
+    return sorted(places, key=lambda name: places[name])
+
+
+def _places(profile: Profile, released: Sequence[str]) -> dict[str, int]:
+    varied = {column.name: column for column in profile.columns if column.distinct > 1}
+    found = {name: _place(f"{name} {varied[name].label}") for name in released if name in varied}
+    return {name: place for name, place in found.items() if place is not None}
 
 
 def _place(text: str) -> int | None:
@@ -98,7 +128,7 @@ def _place(text: str) -> int | None:
     return None
 
 
-def _proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], list[str]]:
+def proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the keys to put in force, and others to think about."""
     known = candidates(profile, released)
     if known:
@@ -106,6 +136,17 @@ def _proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], lis
     distinct = {column.name: column.distinct for column in profile.columns}
     short = [name for name in released if 1 < distinct[name] <= MOST_LEVELS]
     return (short or list(released))[:IN_FORCE], []
+
+
+def proposal_of_tables(
+    profiles: Mapping[str, Profile], released: Mapping[str, Sequence[str]]
+) -> tuple[list[str], list[str]]:
+    """Return the same of tables whose rows belong to each other, the first of them to none."""
+    known = candidates_of_tables(profiles, released)
+    if known:
+        return known[:IN_FORCE], known[IN_FORCE:]
+    alone = next((table for table in profiles if released[table]), None)
+    return ([], []) if alone is None else proposal(profiles[alone], released[alone])
 
 
 def release_part(answers: Answers) -> Iterator[str]:
@@ -134,13 +175,25 @@ def release_part(answers: Answers) -> Iterator[str]:
 
 
 def closing_parts(
-    profile: Profile, released: Sequence[str], answers: Answers, rules: Sequence[str] = ()
+    proposed: tuple[Sequence[str], Sequence[str]],
+    answers: Answers,
+    rules: Sequence[str] = (),
+    formats: str = 'formats = ["csv"]  # also parquet, sav, dta …',
 ) -> Iterator[str]:
     """Return the lines of ``[[scenario]]``, ``[utility]`` and ``[output]``.
 
-    ``rules`` are lines of edit rules whose violations are counted.
+    Parameters
+    ----------
+    proposed
+        Keys, and others to think about, if the answers name none.
+    answers
+        What the user wants.
+    rules
+        Lines of edit rules whose violations are counted.
+    formats
+        The line about the formats of the tables.
     """
-    keys, others = (list(answers.keys), []) if answers.keys else _proposal(profile, released)
+    keys, others = (answers.keys, ()) if answers.keys else proposed
     yield "# An attacker. Everything that is measured depends on what she is said to know."
     if answers.keys is None:
         yield "# The keys below are only a proposal: which columns she may know, you can tell."
@@ -168,7 +221,7 @@ def closing_parts(
     yield ""
     yield "[output]"
     yield 'folder = "release"'
-    yield 'formats = ["csv"]  # also parquet, sav, dta …'
+    yield formats
     yield 'reports = ["internal", "external"]'
 
 

@@ -15,10 +15,19 @@ from caveat.spec.lines import Entry
 from caveat.spec.toml import comment
 from caveat.table.toml import loads
 
-__all__ = ["Choice", "choices", "decide", "how_made", "is_set_aside", "made_so", "state_of"]
+__all__ = [
+    "Choice",
+    "choices",
+    "decide",
+    "how_made",
+    "is_released",
+    "is_set_aside",
+    "made_so",
+    "state_of",
+]
 
 Found = Mapping[str, Any]
-"""A finding as plain values, as ``Finding.to_dict`` gives it."""
+"""A finding as plain values, as ``Finding.to_dict`` gives it; of several tables with its table."""
 
 Choice = tuple[str, Mapping[Entry, Any]]
 """What can be done about a finding: in words, and as entries with their values."""
@@ -41,13 +50,16 @@ def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
     code, columns, asked = found["code"], found["columns"], found["suggestion"]
     if not columns:
         return []
-    name = columns[0]
-    if code in _LEFT_OUT:
+    name, several = columns[0], _of_table(found)
+    hangs = entry_in(content, (*several, "links")) if several else None
+    if code in _LEFT_OUT or (code == "survey-weights" and hangs):  # weights are of whole groups
         return [("leave it out", _left_out(content, name))]
     if code == "survey-weights":
         weights = {("synthesis", "weights"): name, **_left_out(content, name)}
         return [("use it as weights", weights)]
     if code == "groups":
+        if several:  # links say which rows belong together
+            return []
         section = asked["groups"]
         return [("synthesise whole groups", {("groups", key): section[key] for key in section
                                              if section[key]})]  # fmt: skip
@@ -59,16 +71,25 @@ def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
         how = asked["formula"] if "formula" in asked else {"lookup": asked["from"]}
         words = "compute it again" if "formula" in asked else "look it up"
         return [(words, {("synthesis", "derived", name): how, **_moved(content, name, asked)})]
-    return _about_column(code, columns, asked, content)
+    return _about_column(code, columns, asked, content, (*several, "columns"))
+
+
+def _of_table(found: Found) -> Entry:
+    """Return the section of the table that a finding is about; nothing if there is only one."""
+    return ("tables", found["table"]) if found.get("table") else ()
 
 
 def _about_column(
-    code: str, columns: Sequence[str], asked: Mapping[str, Any], content: Mapping[str, Any]
+    code: str,
+    columns: Sequence[str],
+    asked: Mapping[str, Any],
+    content: Mapping[str, Any],
+    section: Entry,
 ) -> list[Choice]:
-    entry: Entry = ("columns", columns[0])
+    entry: Entry = (*section, columns[0])
     if code == "few-numbers":
         kinds = {"names of groups": "category", "an order": "ordered"}
-        return [(word, {("columns", name, "kind"): kind for name in columns})
+        return [(word, {(*section, name, "kind"): kind for name in columns})
                 for word, kind in kinds.items()]  # fmt: skip
     if "missing" in asked:
         had = entry_in(content, (*entry, "missing"), [])
@@ -175,7 +196,8 @@ def _taken_back(
 
 
 def _note(found: Found) -> str:
-    names = ", ".join(found["columns"])
+    table = found.get("table")
+    names = ", ".join(f"{table}.{name}" if table else name for name in found["columns"])
     return comment(f"set aside after the look: {found['code']}: {names}")
 
 
@@ -188,6 +210,12 @@ def how_made(content: Mapping[str, Any], name: str) -> tuple[str, str]:
         source = derived.get("lookup", "")
         return "looked up", source if isinstance(source, str) else ", ".join(source)
     return ("left out" if name in entry_in(content, DROP, []) else "drawn"), ""
+
+
+def is_released(content: Mapping[str, Any], name: str) -> bool:
+    """Whether a specification releases a column: it is not left out, no weight and no key."""
+    apart = (entry_in(content, ("synthesis", "weights")), entry_in(content, ("groups", "key")))
+    return how_made(content, name)[0] != "left out" and name not in apart
 
 
 def made_so(content: Mapping[str, Any], name: str, how: str, source: str) -> dict[Entry, Any]:

@@ -10,9 +10,10 @@ from caveat.spec.decisions import made_so
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
 
-__all__ = ["KINDS", "WHO", "Form", "attacked", "planned"]
+__all__ = ["KINDS", "READ_AS", "WHO", "Form", "attacked", "planned", "read_as", "read_so"]
 
 KINDS = ("numeric", "integer", "boolean", "category", "ordered", "date", "datetime", "text", "id")
+READ_AS = ("encoding", "delimiter", "decimal")
 WHO = {
     "release": "has the released table only",
     "strong": "knows how the release is made, and everybody else",
@@ -56,12 +57,28 @@ def planned(text: str, form: Form) -> str:
         key = form.get("groups")
         gone: Entry = ("groups", "key") if key else ("groups",)
         text = edited(text, {gone: key or None})
+    before = content_of(text) or {}
     for i, name in enumerate(form.fields.get("column", [])):
-        kind = form.get(f"kind-{i}") or None
-        text = edited(text, {("columns", name, "kind"): kind})
-        made = made_so(content_of(text) or {}, name, form.get(f"made-{i}"), form.get(f"from-{i}"))
-        text = edited(text, made)
+        kind, table = form.get(f"kind-{i}") or None, form.get(f"table-{i}")
+        several: Entry = ("tables", table) if table else ()
+        text = edited(text, {(*several, "columns", name, "kind"): kind})
+        made = (form.get(f"made-{i}"), form.get(f"from-{i}"))
+        # What is said of a column holds in all tables that have it: who changes it in one, has.
+        if made_so(before, name, *made):
+            text = edited(text, made_so(content_of(text) or {}, name, *made))
     return text
+
+
+def read_as(form: Form) -> dict[str, str]:
+    """Return how text files are read; what is not said is found out, or the usual."""
+    given = {name: form.get(name) for name in READ_AS if form.get(name)}
+    return {name: "\t" if value == "tab" else value for name, value in given.items()}
+
+
+def read_so(text: str, form: Form) -> str:
+    """Return a specification that says how text files are read."""
+    told = read_as(form)
+    return edited(text, {("data", name): told.get(name) for name in READ_AS})
 
 
 def _release(form: Form) -> dict[Entry, Any]:

@@ -13,12 +13,12 @@ from caveat.findings.groups import ADULT
 from caveat.findings.profile import Finding, Profile, plural
 from caveat.findings.shape import FINDINGS
 from caveat.findings.weights import chosen_weights
-from caveat.spec.answers import Answers, closing_parts, release_part
+from caveat.spec.answers import Answers, closing_parts, proposal, release_part
 from caveat.spec.codebook import Domain, domain_lines
 from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
 
-__all__ = ["group_finding", "guarded_lines", "released", "starter"]
+__all__ = ["dropped", "group_finding", "guarded_lines", "released", "starter", "weight_lines"]
 
 _HEAD = """\
 #:schema ./release.schema.json
@@ -97,7 +97,7 @@ def starter(
         *_rules(profile, order, derived, groups),
         *_domains(domains or {}),
         *_derived(profile, derived, groups),
-        *closing_parts(profile, order, answers, list(_edit_rules(groups))),
+        *closing_parts(proposal(profile, order), answers, list(_edit_rules(groups))),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -179,10 +179,10 @@ def _edit_rules(groups: Finding | None) -> Iterator[str]:
 
 def _order(profile: Profile, derived: Mapping[str, Finding], groups: Finding | None) -> list[str]:
     """Return the order of the file, long factors after it, looked-up columns after their source."""
-    dropped = {*_dropped(profile), *(groups.columns if groups else ())}
+    no_data = {*dropped(profile), *(groups.columns if groups else ())}
     late = {f.columns[0] for f in profile.findings if f.code == "long-factor"}
     distinct = {column.name: column.distinct for column in profile.columns}
-    drawn = [n for n in distinct if n not in dropped and n not in derived]
+    drawn = [n for n in distinct if n not in no_data and n not in derived]
     looked_up = [n for n, f in derived.items() if f.code != "arithmetic"]
     role = groups.suggestion["groups"].get("role") if groups else None
     drawn.sort(key=lambda n: n != role)  # who a member is comes before what it has
@@ -193,7 +193,8 @@ def _order(profile: Profile, derived: Mapping[str, Finding], groups: Finding | N
     ]
 
 
-def _dropped(profile: Profile) -> list[str]:
+def dropped(profile: Profile) -> list[str]:
+    """Return the columns that are no data: what names people, and survey weights."""
     return list(dict.fromkeys(f.columns[0] for f in profile.findings if f.code in _DROPPED))
 
 
@@ -202,22 +203,26 @@ def _synthesis(
 ) -> Iterator[str]:
     yield "[synthesis]"
     yield from _GUARDED if guarded else _PLAIN
-    weights = chosen_weights(profile.findings)
     key = groups.columns if groups else ()
-    dropped = [name for name in _dropped(profile) if name not in key]
-    if dropped:
-        also = ", and survey weights" if weights else ""
-        yield comment(f"Not part of the output: what names people{also}.")
-        yield f"drop = {toml_value(dropped)}"
-    if weights:
-        yield comment("Survey weights: every record counts so often, and the output needs none.")
-        yield f"weights = {toml_value(weights)}"
+    names = [name for name in dropped(profile) if name not in key]
+    yield from weight_lines(names, chosen_weights(profile.findings))
     if groups:  # who somebody is comes first: role, sex, age
         return
     yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
     yield "order = ["
     yield from (f"  {toml_value(name)}," for name in order)
     yield "]"
+
+
+def weight_lines(left_out: Sequence[str], weights: str | None) -> Iterator[str]:
+    """Return the lines about columns that are no data."""
+    if left_out:
+        also = ", and survey weights" if weights else ""
+        yield comment(f"Not part of the output: what names people{also}.")
+        yield f"drop = {toml_value(left_out)}"
+    if weights:
+        yield comment("Survey weights: every record counts so often, and the output needs none.")
+        yield f"weights = {toml_value(weights)}"
 
 
 def _rules(

@@ -6,19 +6,28 @@ from collections.abc import Iterator, Mapping
 
 from caveat.findings.links import Links
 from caveat.findings.profile import Profile
-from caveat.spec.starter import guarded_lines
+from caveat.findings.weights import chosen_weights
+from caveat.spec.answers import (
+    Answers,
+    candidates_of_tables,
+    closing_parts,
+    proposal_of_tables,
+    release_part,
+)
+from caveat.spec.starter import dropped, guarded_lines, weight_lines
 from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
 
-__all__ = ["starter_of_tables"]
+__all__ = ["released_of_tables", "starter_of_tables"]
 
 _HEAD = """\
 #:schema ./release.schema.json
-# A starter specification for several tables that belong together:
-# `caveat synth release.toml --out FOLDER` writes them all, with fresh keys that fit each other;
-# with a [[scenario]], which says what an attacker may know, `caveat run` measures them too.
-# Which columns are keys was read off the values. Read every line: you know the data.
+# A starter specification for several tables that belong together. `caveat run` makes the release
+# and measures it; `caveat synth release.toml --out FOLDER` only writes the tables, with fresh keys
+# that fit each other. Which columns are keys was read off the values. Read every line: you know the
+# data. Lines that begin with # are not in force.
 """
+_FORMATS = '# formats = ["csv"]  # also parquet, sav, dta …; without it as the files came'
 
 
 def starter_of_tables(
@@ -41,11 +50,56 @@ def starter_of_tables(
         Delimiter, decimal sign and encoding, if they were given.
     """
     given = [f"{key} = {toml_value(value)}" for key, value in (form or {}).items()]
-    parts = [_HEAD, *(["[data]", *given, ""] if given else [])]
+    parts = [_HEAD, *release_part(Answers()), *(["[data]", *given, ""] if given else [])]
     for name, profile in profiles.items():
         parts += _table(name, profile, files[name], links)
-    parts += ["[synthesis]", *guarded_lines(), *_rules(profiles, links), ""]
+    left_out = list(dict.fromkeys(c for held in _no_data(profiles, links).values() for c in held))
+    parts += ["[synthesis]", *guarded_lines()]
+    parts += [*weight_lines(left_out, _weights(profiles, links)), *_rules(profiles, links), ""]
+    proposed = proposal_of_tables(_widest(profiles, links), released_of_tables(profiles, links))
+    parts += closing_parts(proposed, Answers(), formats=_FORMATS)
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def released_of_tables(profiles: Mapping[str, Profile], links: Links) -> dict[str, list[str]]:
+    """Return the columns of each table that are released if nothing is changed; keys are not."""
+    no_data = _no_data(profiles, links)
+    return {
+        name: [
+            column.name
+            for column in profile.columns
+            if column.name not in {*links.key_columns(name), *no_data[name]}
+        ]
+        for name, profile in profiles.items()
+    }
+
+
+def _no_data(profiles: Mapping[str, Profile], links: Links) -> dict[str, list[str]]:
+    """Return the columns of each table that name people or are weights, and are no keys."""
+    return {
+        name: [column for column in dropped(profile) if column not in links.key_columns(name)]
+        for name, profile in profiles.items()
+    }
+
+
+def _weights(profiles: Mapping[str, Profile], links: Links) -> str | None:
+    """Return the weights of whole groups: those of the one table that belongs to no other."""
+    roots = [name for name in profiles if not links.parents.get(name)]
+    return chosen_weights(profiles[roots[0]].findings) if len(roots) == 1 else None
+
+
+def _widest(profiles: Mapping[str, Profile], links: Links) -> dict[str, Profile]:
+    """Return a table and those that its rows belong to: of which people know most columns."""
+    released = released_of_tables(profiles, links)
+    chains = []
+    for name in profiles:
+        chain: list[str] = []
+        above: str | None = name
+        while above is not None and above not in chain:
+            chain.append(above)
+            above = next(iter(links.parents.get(above, {}).values()), None)
+        chains.append({table: profiles[table] for table in reversed(chain)})
+    return max(chains, key=lambda c: (len(candidates_of_tables(c, released)), -len(c)))
 
 
 def _rules(profiles: Mapping[str, Profile], links: Links) -> Iterator[str]:

@@ -1,0 +1,117 @@
+"""How far a run has come, and how long it will take, by a clock that stands still if told so."""
+
+from __future__ import annotations
+
+import pytest
+
+from caveat.release.run import seconds_of
+from caveat.release.steps import Steps
+from caveat.spec.spec import ReleaseSpec
+
+SECONDS = {"read": 1.0, "fit": 4.0, "attack": 10.0, "write": 5.0}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def steps(clock, told):
+    return Steps(SECONDS, lambda *said: told.append(said), clock)
+
+
+def left(told, gone):
+    """Return the seconds that are left, as who hears of the share reckons them."""
+    share = told[-1][1]
+    return gone * (1 - share) / share
+
+
+def test_it_begins_with_nothing_done(steps, told):
+    steps.step("read")
+    assert told == [("read", 0.0)]
+
+
+def test_steps_that_take_what_was_expected(steps, told, clock):
+    steps.step("read")
+    clock.now += 1
+    done = steps.step("fit")
+    assert told[-1] == ("fit", pytest.approx(1 / 20))
+    clock.now += 2
+    done(0.5)
+    assert told[-1] == ("fit", pytest.approx(3 / 20))
+
+
+def test_a_step_goes_by_its_own_pace(steps, told, clock):
+    steps.step("read")
+    steps.step("fit")
+    done = steps.step("attack")
+    clock.now += 50
+    done(0.5)  # fifty seconds for a half, where ten were thought for the whole
+    assert left(told, 50) == pytest.approx(50 + 5)
+    clock.now += 50
+    done(0.5)
+    assert left(told, 100) == pytest.approx(5)
+
+
+def test_a_pace_is_trusted_as_it_shows(steps, told, clock):
+    steps.step("attack")
+    clock.now += 10
+    steps.step("attack")(0.0)
+    early = Steps(SECONDS, lambda *said: told.append(said), clock)
+    done = early.step("attack")
+    clock.now += 10
+    done(0.125)  # by its pace 80 s, by what is usual 10: between the two in the middle
+    assert left(told, 10) == pytest.approx((10 * 80) ** 0.5 * 0.875 + 5)
+
+
+def test_a_step_that_says_nothing_is_never_over(steps, told, clock):
+    steps.step("read")
+    done = steps.step("attack")
+    clock.now += 1000
+    done(0.0)
+    assert left(told, 1000) == pytest.approx(0.1 * 10 + 5)
+
+
+def test_the_bar_does_not_go_back(steps, told, clock):
+    steps.step("read")
+    clock.now += 30
+    steps.step("write")
+    high = told[-1][1]
+    assert high == pytest.approx(30 / 35)
+    done = steps.step("attack")
+    clock.now += 1
+    done(0.1)
+    assert told[-1][1] == high
+
+
+def test_a_step_that_was_left_out_is_not_waited_for(steps, told, clock):
+    steps.step("read")
+    clock.now += 5
+    steps.step("write")  # neither fit nor attack
+    assert left(told, 5) == pytest.approx(5)
+
+
+def test_larger_files_take_longer(specification):
+    spec = ReleaseSpec.from_toml(specification())
+    small = seconds_of(spec, None)
+    with spec.data.path.open("ab") as file:
+        file.write(b"\n" * 50_000_000)
+    large = seconds_of(spec, None)
+    assert list(large) == list(small)
+    assert large["fit"] - small["fit"] == pytest.approx(15)  # ten million cells more
+    assert large["write"] == small["write"]
+    assert "fit" not in seconds_of(spec, "audit")

@@ -10,7 +10,7 @@ SOURCE = TESTS.parent / "src" / "caveat"
 WHOLE = ("golden", "fuzz", ".")
 # Tests about several modules of their room: what all of them must do, and how they work together.
 SEVERAL = {
-    "app": "browser",
+    "app": "browser ways",
     "attack": "calibration",
     "attack/ordinary": "copy_and_fresh every_attack",
     "cli": "outputs start starter terminal whole_specification wrong_file",

@@ -17,7 +17,7 @@ def messy(path: Path, rows: int = 900) -> None:
     rng = np.random.default_rng(1)
     lines = [HEADER]
     for i in range(rows):
-        income = rng.lognormal(7.3, 0.6)
+        income = round(rng.lognormal(7.3, 0.6), 2)
         pay = ("-9", "-9") if rng.random() < 0.1 else (f"{income:.2f}", f"{12 * income:.2f}")
         day = f"{rng.integers(1, 29):02d}.{rng.integers(1, 13):02d}.2021"
         said = rng.choice(["", 'sagte ""nein""', "ruft zurück; Mo", "<script>alert(1)</script>"])

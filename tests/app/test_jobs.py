@@ -15,8 +15,10 @@ import pytest
 from tests.app.client import client, csrf
 
 from caveat.app import jobs
-from caveat.app.pages import Project
-from caveat.table import drafts
+from caveat.app.pages import Project, sha256
+from caveat.datasets import survey
+from caveat.release.opening import opened
+from caveat.table import drafts, write
 
 SLOW = """
 import sys, time
@@ -225,3 +227,84 @@ def test_a_job_waits_for_the_end_of_the_one_before(project):
     for _ in range(4):
         jobs.start(project, "run", tenths=0)
         wait(project, "done")
+
+
+# What is killed here is a real run, with the release of an earlier one in the folder.
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A project with a release, and the bytes of all its files."""
+    folder = tmp_path_factory.mktemp("real")
+    found = Project("survey", folder / "survey")
+    found.state.mkdir(parents=True)
+    write(survey(rows=300), folder / "survey.csv")
+    opened(found.path, ["../survey.csv"], lambda *_: None)
+    jobs.start(found, "run")
+    wait(found, "done")
+    return found
+
+
+def files_of(project):
+    """Return every file of the release, drafts beside it too."""
+    beside = [p for p in project.path.rglob("*") if p.is_file() and ".caveat" not in p.parts]
+    return {path.relative_to(project.path): path.read_bytes() for path in beside}
+
+
+def middle_of_a_run(project):
+    jobs.start(project, "run")
+    end = time.monotonic() + 60
+    while jobs.job_of(project, "run")["step"] not in ("utility", "write"):
+        assert time.monotonic() < end, jobs.job_of(project, "run")
+        time.sleep(0.02)
+
+
+def test_a_real_run_that_is_killed_leaves_the_release_before_it(released):
+    before = files_of(released)
+    middle_of_a_run(released)
+    os.kill(jobs.job_of(released, "run")["pid"], signal.SIGKILL)
+    wait(released, "lost")
+    after = files_of(released)
+    assert {name: after[name] for name in before} == before
+    here = client(released.path.parent)
+    assert "The last run was killed before its end." in here.get(released.url("run")).text
+    assert "<iframe" in here.get(released.url("report")).text
+    jobs.start(released, "run")  # what the killed one has left is cleared up
+    assert wait(released, "done")["said"] != []
+    assert set(files_of(released)) == set(before)
+
+
+def test_a_real_run_that_is_cancelled_leaves_the_release_before_it(released):
+    before = files_of(released)
+    middle_of_a_run(released)
+    jobs.cancel(released, "run")
+    wait(released, "cancelled")
+    end = time.monotonic() + 30
+    while files_of(released) != before:  # it says so first, and then clears up
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_a_server_killed_in_the_middle_of_a_real_run(released):
+    folder = released.path.parent
+    process, address = server(folder, free_port())
+    try:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        secret = browser.open(address).read().decode().split('name="csrf" content="')[1]
+        here = address.partition("/?")[0]
+        sent = f"csrf={secret.split(chr(34))[0]}&was={sha256(released.text())}".encode()
+        browser.open(urllib.request.Request(f"{here}/p/survey/run", sent, {"Origin": here}))
+        wait(released, "working")
+    finally:
+        assert end(process)[0] == -signal.SIGKILL
+    assert jobs.job_of(released, "run")["state"] == "working"
+    process, address = server(folder, free_port())
+    try:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        browser.open(address)
+        page = f"{address.partition('/?')[0]}/p/survey/run"
+        assert "This page may be closed: the run goes on." in browser.open(page).read().decode()
+        wait(released, "done")
+        assert "The last run is done" in browser.open(page).read().decode()
+    finally:
+        assert "Traceback" not in end(process, signal.SIGINT)[1]

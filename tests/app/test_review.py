@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 
@@ -12,6 +13,7 @@ from tests.app.client import client, post
 from tests.report.sample import SAMPLE, small
 
 from caveat.evidence import read_decision, write
+from caveat.release.folder import write_manifest
 from caveat.release.review import releases_in
 
 PLACE = "study/release"
@@ -198,3 +200,28 @@ def test_a_broken_decision_does_not_hide_the_evidence(folder):
     assert answer.status_code == 200
     assert "decision.json" in answer.text
     assert 'name="replace"' in answer.text
+
+
+def test_a_decision_is_printed_in_the_reports(folder):
+    place = folder / PLACE
+    (place / "report.html").write_text("before")
+    write_manifest(place, {"evidence.json": True, "report.html": True})
+    found = client(folder)
+    told = hidden(shown(found).text)
+    answer = post(found, "/review/decision", **told, **MADE)
+    later = (place / "decision.json").stat().st_mtime_ns + 10**9
+    os.utime(place / "decision.json", ns=(later, later))
+    text = found.get(answer.headers["location"]).text
+    assert 'hx-post="/review/reports"' in text  # by itself, after the decision
+    assert 'hx-trigger="load"' in text
+    assert 'hx-trigger="load"' not in shown(found).text  # and when asked, later
+    assert post(found, "/review/reports", at="../outside").status_code == 404
+    assert found.post("/review/reports", data={"at": PLACE}).status_code == 403
+    assert (place / "report.html").read_text() == "before"
+    answer = post(found, "/review/reports", at=PLACE)
+    assert (answer.status_code, answer.headers["location"]) == (
+        303, "/review/release?at=study%2Frelease"
+    )  # fmt: skip
+    assert "B. Reviewer" in (place / "report.html").read_text()
+    os.utime(place / "report.html", ns=(later + 1, later + 1))
+    assert "if there are any, print it too" in shown(found).text

@@ -9,6 +9,7 @@ import tomllib
 
 import pytest
 from tests.app.client import client, csrf
+from tests.app.files import homes
 
 from caveat.app import jobs
 from caveat.app.pages import Project, sha256
@@ -246,3 +247,111 @@ def test_html_in_labels_columns_and_messages_is_text(here, project):
         text = here.get(project.url(step)).text
         assert "<script>" not in text
         assert "alert(1)" in text or step == "run"
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("linked")
+    homes(folder, 120)
+    told = opened(folder, ["households.csv", "persons.csv"], lambda *_: None)
+    return (folder / "release.toml").read_text(), json.dumps(told)
+
+
+@pytest.fixture
+def two(project, linked):
+    """The same project, with two tables that belong together."""
+    text, told = linked
+    project.spec.write_text(text)
+    (project.state / "look-result.json").write_text(told)
+    return project
+
+
+def test_findings_of_several_tables_are_decided(two, here):
+    text = here.get(two.url("look")).text
+    assert "persons: each household is the key" in text
+    told = json.loads((two.state / "look-result.json").read_text())["tables"]
+    every = [f for table in told.values() for f in table["findings"]]
+    about = [(f["table"], f["code"], f["columns"][0]) for f in every]
+    place = about.index(("persons", "missing-code", "income"))
+    assert f'id="f{place}"' in text
+    answer = send(here, two, "look/decide", finding=str(place), choice="ignore")
+    assert answer.headers["location"].endswith("said=saved")
+    assert "missing-code: persons.income" in two.text()
+    send(here, two, "look/decide", finding=str(place), choice="0")
+    persons = tomllib.loads(two.text())["tables"]["persons"]
+    assert persons["columns"]["income"]["missing"] == [-8]
+
+
+def test_columns_of_several_tables_are_planned_and_named(two, here):
+    text = here.get(two.url("plan")).text
+    assert text.count('name="column"') == 11  # no keys
+    assert 'name="table-5" value="persons"' in text
+    assert "keys are made afresh: household, person" in text
+    fields = {"column": ["hhsize", "role"], "table-0": "households", "table-1": "persons"}
+    fields |= {"kind-0": "ordered", "kind-1": "", "made-0": "drawn", "made-1": "left out"}
+    send(here, two, "plan", **fields)
+    content = tomllib.loads(two.text())
+    assert content["tables"]["households"]["columns"]["hhsize"] == {"kind": "ordered"}
+    assert content["synthesis"]["drop"] == ["weight", "role"]
+    offered = re.findall(r'name="keys" value="([^"]*)"', here.get(two.url("attackers")).text)
+    assert {"region", "age"} <= set(offered)
+    assert not {"weight", "role", "household", "person"} & set(offered)  # no attacker sees them
+
+
+def test_a_key_that_no_box_is_for_stays(two, here):
+    keys = ["number of persons", "age"]
+    two.spec.write_text(two.text().replace('["sex", "age", "region"]', json.dumps(keys)))
+    text = here.get(two.url("attackers")).text
+    assert 'value="number of persons" checked' in text
+    send(here, two, "attackers", scenario="0", name="x", attacker="release", keys=keys)
+    assert tomllib.loads(two.text())["scenario"][0]["keys"] == keys
+
+
+def test_tables_that_nothing_binds_say_so(two, here):
+    file = two.state / "look-result.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"links": []}))
+    assert "Nothing was found that binds these tables" in here.get(two.url("look")).text
+
+
+def test_how_a_file_is_read_is_said_before_there_is_a_specification(project, here):
+    project.spec.unlink()
+    done(project, "look", "failed", mistakes=["x.csv: no UTF-8."], asked={"files": ["x.csv"]})
+    text = here.get(project.url("look")).text
+    assert "x.csv: no UTF-8." in text
+    assert "Read it so" in text
+    send(here, project, "look/again", encoding="cp1252", delimiter="", decimal=",")
+    form = {"encoding": "cp1252", "decimal": ","}
+    assert project.started == [("look", {"files": ["x.csv"], "form": form})]
+    assert 'value="cp1252"' in here.get(project.url("look")).text  # it was the wrong one, perhaps
+    send(here, project, "look/again")
+    assert project.started[-1] == ("look", {"files": ["x.csv"], "form": form})
+
+
+def test_how_a_file_is_read_stands_in_the_specification_afterwards(project, here):
+    send(here, project, "look/again", encoding="latin-1", delimiter="tab", decimal="")
+    data = tomllib.loads(project.text())["data"]
+    assert data == {"path": "survey.csv", "encoding": "latin-1", "delimiter": "\t"}
+    assert project.started[-1][0] == "look"
+    before = project.text()
+    answer = send(
+        here, project, "look/again", text="another", encoding="", delimiter="", decimal=""
+    )
+    assert answer.status_code == 409  # another tab was faster
+    assert project.text() == before
+
+
+def test_a_check_that_ends_replaces_its_answer_and_no_form(project, here):
+    assert "It fits the data" in here.get(project.url("plan")).text
+    done(project, "check", "starting", asked={"sha256": sha256(project.text())})
+    assert 'hx-target="#against"' in here.get(project.url("plan")).text
+    assert 'hx-get="/p/survey/job/check"' in here.get(project.url("job/check")).text
+    again = here.get(project.url("job/check"), params={"page": "run"})
+    assert 'hx-get="/p/survey/job/check?page=run"' in again.text
+    assert "hx-refresh" not in again.headers
+    done(project, "check", asked={"sha256": sha256(project.text())})
+    answer = here.get(project.url("job/check"))
+    assert "It fits the data" in answer.text
+    assert "hx-refresh" not in answer.headers
+    assert here.get(project.url("job/check?page=run")).headers["hx-refresh"] == "true"
+    project.spec.write_text("[x]\n")
+    assert "The specification has mistakes" in here.get(project.url("job/check")).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -9,7 +10,9 @@ from tests.report.sample import SAMPLE, small
 
 from caveat.errors import CaveatError
 from caveat.evidence import Decision, read_decision, write
-from caveat.release.review import decide, releases_in, review_of, side_by_side
+from caveat.evidence.manifest import is_listed
+from caveat.release.folder import write_manifest
+from caveat.release.review import decide, print_again, releases_in, review_of, side_by_side
 from caveat.report.board import headline
 from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
@@ -83,3 +86,36 @@ def test_a_decision_that_cannot_be_read_is_told(release):
     found = review_of(release)
     assert "format is missing" in found.broken
     assert found.stands
+
+
+def printed(folder):
+    """Leave the reports that a run would, and list them."""
+    names = ("report.html", "report.md", "report-external.html")
+    for name in names:
+        (folder / name).write_text("before")
+    write_manifest(folder, {"evidence.json": True, **dict.fromkeys(names, True)})
+
+
+def test_a_decision_is_printed_in_the_reports_of_the_run(release):
+    printed(release)
+    (release / "report.md").write_text("somebody has changed it")
+    assert review_of(release).unprinted == []
+    decide(release, made(release, names=["A. Reviewer"]))
+    later = (release / "decision.json").stat().st_mtime_ns + 10**9
+    os.utime(release / "decision.json", ns=(later, later))
+    assert review_of(release).unprinted == ["report.html", "report-external.html"]
+    os.utime(release / "decision.json", ns=(later - 2 * 10**9, later - 2 * 10**9))
+    assert review_of(release).unprinted == []
+    os.utime(release / "decision.json", ns=(later, later))
+    assert print_again(release) == ["report.html", "report-external.html"]
+    assert "A. Reviewer" in (release / "report.html").read_text()
+    assert "A. Reviewer" not in (release / "report-external.html").read_text()
+    assert (release / "report.md").read_text() == "somebody has changed it"
+    assert is_listed(release / "report.html")
+    assert not (release / "report-external.md").exists()
+
+
+def test_evidence_alone_has_no_reports_to_print(release):
+    decide(release, made(release))
+    assert review_of(release).unprinted == []
+    assert print_again(release) == []

@@ -34,5 +34,5 @@ async def answer(kind: str, *asked: str, limit: float = 60.0) -> Any:
         raise RuntimeError(f"the work called {kind} has failed")
     found = json.loads(text)
     if "mistake" in found:
-        raise CaveatError(found["mistake"])
+        raise CaveatError(found["mistake"].removesuffix("."))  # it puts its own
     return found["answer"]

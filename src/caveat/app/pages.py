@@ -86,6 +86,13 @@ class Project:
         inside = folder.resolve().is_relative_to(self.path.resolve())
         return folder if inside and (folder / "manifest.json").is_file() else None
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the release was made from the specification as it is."""
+        folder = self.release
+        used = None if folder is None else folder / SPEC
+        return used is not None and used.is_file() and used.read_bytes() == self.spec.read_bytes()
+
     def text(self) -> str:
         """Return the specification as it stands there; nothing if there is none."""
         try:

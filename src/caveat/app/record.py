@@ -38,7 +38,10 @@ async def record(request: Request) -> Response:
         from caveat.report.explain import explain_page
 
         found = explain_page(content)
-    return page(request, "record.html.j2", project=project, form=form, found=found, wrong=wrong)
+    # Without a release there is nothing to explain, which the answer says.
+    stale = project.release is not None and not project.is_fresh
+    names = {"form": form, "found": found, "wrong": wrong, "stale": stale}
+    return page(request, "record.html.j2", project=project, **names)
 
 
 def _row(form: Form) -> str:

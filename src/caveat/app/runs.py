@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,13 @@ from starlette.routing import Route
 
 from caveat.app import jobs
 from caveat.app.guard import FRAME
-from caveat.app.pages import Project, form_of, go, page, project_of, sha256
+from caveat.app.pages import form_of, go, page, project_of, sha256
 from caveat.app.steps import BUSY, checked, mistakes_in, shown
 
 __all__ = ["ROUTES"]
 
 VERSIONS = {"internal": "report.html", "external": "report-external.html"}
 WORDS = {"internal": "Inside: confidential", "external": "For others"}
-
-
-def _is_fresh(project: Project, folder: Path | None) -> bool:
-    """Whether a release was made from the specification as it is."""
-    if folder is None or not (folder / "release.toml").is_file():
-        return False
-    used = (folder / "release.toml").read_bytes()
-    return hashlib.sha256(used).digest() == hashlib.sha256(project.spec.read_bytes()).digest()
 
 
 async def run(request: Request) -> Response:
@@ -52,7 +43,7 @@ async def run(request: Request) -> Response:
         "check": check,
         "result": jobs.result_of(project, "run") or {"limits": 0, "broken": 0},
         "plan": jobs.result_of(project, "check") if fits else None,
-        "fresh": _is_fresh(project, folder),
+        "fresh": project.is_fresh,
         "exists": folder is not None,
         "seconds": job.get("seconds") if job["state"] == "done" else None,
     }
@@ -76,7 +67,7 @@ async def report(request: Request) -> Response:
     names: dict[str, Any] = {
         "versions": [(version, WORDS[version]) for version in there],
         "chosen": asked if asked in there else next(iter(there), ""),
-        "fresh": _is_fresh(project, folder),
+        "fresh": project.is_fresh,
         "files": [] if folder is None else _files(folder),
         "where": folder,
     }

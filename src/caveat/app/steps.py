@@ -177,13 +177,20 @@ async def spec(request: Request) -> Response:
 
 
 async def fragment(request: Request) -> Response:
-    """Show how far a job is; a page that waits for it loads itself again when it has ended."""
+    """Show how far a job is; a page that waits for it loads itself again when it has ended.
+
+    A page with forms stays as it is: who fills one in has only the answer of the check replaced.
+    """
     project, kind = project_of(request), request.path_params["kind"]
     if kind not in ("look", "check", "run"):
         raise HTTPException(404, "there is no such job")
-    job = jobs.job_of(project, kind)
-    answer = page(request, "job.html.j2", project=project, job=job, kind=kind)
-    if job["state"] not in BUSY:
+    if kind == "check":
+        job, again = checked(project), "?page=run" if "page" in request.query_params else ""
+        answer = page(request, "against.html.j2", project=project, check=job, again=again)
+    else:
+        job, again = jobs.job_of(project, kind), "always"
+        answer = page(request, "job.html.j2", project=project, job=job, kind=kind)
+    if again and job["state"] not in BUSY:
         answer.headers["HX-Refresh"] = "true"
     return answer
 

@@ -69,7 +69,8 @@ def risk_utility(
     even: dict[str, Any] = {"zero": False, "padding": 24}
     uneven: dict[str, Any] = {"type": "symlog", "constant": 1, "domainMin": 0}
     scale = alt.Scale(nice=True, **(uneven if wide else even))
-    base = draw(rows).encode(x=alt.X("utility_mean:Q", title=utility, scale=scale))
+    ticks = alt.Axis(tickCount=8, labelOverlap="greedy")  # long numbers lie on one another
+    base = draw(rows).encode(x=alt.X("utility_mean:Q", title=utility, scale=scale, axis=ticks))
     root: dict[str, Any] = {"type": "sqrt"} if wide else {}
     y = alt.Y("risk_mean:Q", title=risk, scale=alt.Scale(zero=True, **root))
     tips = [

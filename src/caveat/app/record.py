@@ -7,6 +7,7 @@ nowhere else.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -40,7 +41,7 @@ async def record(request: Request) -> Response:
         found = explain_page(content)
     # Without a release there is nothing to explain, which the answer says.
     stale = project.release is not None and not project.is_fresh
-    names = {"form": form, "found": found, "wrong": wrong, "stale": stale}
+    names: dict[str, Any] = {"form": form, "found": found, "wrong": wrong, "stale": stale}
     return page(request, "record.html.j2", project=project, **names)
 
 

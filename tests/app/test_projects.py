@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import urllib.request
+from pathlib import Path
+
 import pytest
+from tests.app.browsing import served
 from tests.app.client import client, csrf, post
 
 from caveat.app import jobs
@@ -165,3 +172,30 @@ def test_garbage_is_stored_as_it_is_and_looked_at_by_a_process_of_its_own(folder
     answer = post(found, "/open", file="x.csv", name="<script>")
     assert answer.headers["location"] == "/p/script/look"
     assert started == [("look", {"files": ["../x.csv"]})]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read in /proc")
+def test_an_upload_of_500_mb_is_written_as_it_comes(folder):
+    process, address = served(folder)
+    try:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        text = browser.open(address).read().decode()
+        here, secret = address.partition("/?")[0], text.split('name="csrf" content="')[1]
+        part = b"1,2,3,4,5,6\n" * 2**16
+        parts, rest = divmod(500 * 2**20, len(part))
+        body = (part if i < parts else part[:rest] for i in range(parts + 1))
+        headers = {"Origin": here, "X-CSRF": secret.split('"')[0]}
+        headers |= {"Content-Length": str(500 * 2**20), "Content-Type": "application/octet-stream"}
+        asked = urllib.request.Request(f"{here}/upload?name=large.csv", body, headers)
+        assert json.loads(browser.open(asked).read()) == {"file": "large.csv"}
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        assert int(status.split("VmHWM:")[1].split()[0]) < 300 * 1024  # kB, at its highest
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    file = folder / "large.csv"
+    assert file.stat().st_size == 500 * 2**20
+    with file.open("rb") as content:
+        content.seek(-rest, os.SEEK_END)
+        assert content.read() == part[:rest]
+    file.unlink()

@@ -34,6 +34,7 @@ INWARDS = 2 / 3
 NEAR = (0.2, 0.05)
 # Below this share of the height there is no room for a label under a dot.
 LOW = 0.08
+TICKS = alt.Axis(tickCount=8, labelOverlap="greedy")  # long numbers would lie on one another
 
 
 def risk_utility(
@@ -69,8 +70,7 @@ def risk_utility(
     even: dict[str, Any] = {"zero": False, "padding": 24}
     uneven: dict[str, Any] = {"type": "symlog", "constant": 1, "domainMin": 0}
     scale = alt.Scale(nice=True, **(uneven if wide else even))
-    ticks = alt.Axis(tickCount=8, labelOverlap="greedy")  # long numbers lie on one another
-    base = draw(rows).encode(x=alt.X("utility_mean:Q", title=utility, scale=scale, axis=ticks))
+    base = draw(rows).encode(x=alt.X("utility_mean:Q", title=utility, scale=scale, axis=TICKS))
     root: dict[str, Any] = {"type": "sqrt"} if wide else {}
     y = alt.Y("risk_mean:Q", title=risk, scale=alt.Scale(zero=True, **root))
     tips = [

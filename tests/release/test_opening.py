@@ -75,8 +75,16 @@ def test_households_and_persons_are_ready_to_run(tmp_path):
     assert {f["table"] for f in persons["findings"]} == {"persons"}
     held = held_against_data(tmp_path / "release.toml")
     assert "scenario: someone who knows everybody else" in held["steps"]
-    # As the specification has it, and not as the values suggest.
+    made = {row[0]: row[1] for row in held["plan"]}
+    assert (made["income"], made["weight"]) == ("guarded", "drop")
+    assert "household" not in made
     spec = tmp_path / "release.toml"
+    text = spec.read_text()
+    spec.write_text(text.replace('keys = ["sex"', 'keys = ["sexe"'))
+    with pytest.raises(CaveatError, match=r"scenario\.keys: no table has 'sexe'"):
+        held_against_data(spec)
+    spec.write_text(text)
+    # As the specification has it, and not as the values suggest.
     spec.write_text(spec.read_text().replace('key = "person"', ""))
     assert opened(tmp_path, [], nothing)["tables"]["persons"]["keys"] == ["household"]
 

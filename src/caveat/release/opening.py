@@ -130,7 +130,12 @@ def _told(profiles: Mapping[str, Profile], links: Links | None) -> dict[str, Any
         known = candidates(profile, released(profile))
         return {"tables": {name: _told_of(profile)}, "links": [], "known": known}
     drawn = released_of_tables(profiles, links)
-    every = [column for names in drawn.values() for column in names]
+    every = [
+        column.name
+        for name, profile in profiles.items()
+        for column in profile.columns
+        if column.name not in links.key_columns(name)
+    ]
     tables = {}
     for name, profile in profiles.items():
         keys = links.key_columns(name)
@@ -194,12 +199,13 @@ def held_against_data(path: Path) -> Mapping[str, Any]:
 
     spec = ReleaseSpec.from_toml(path)
     steps = seconds_of(spec, None)
+    plan: Any
     if spec.tables:
-        from caveat.spec.tables import read_linked
+        from caveat.spec.against_tables import check_tables
 
-        read_linked(spec.document, spec.tables, spec.data.form)
-        return {"plan": [], "remarks": [], "steps": list(steps)}
-    plan = spec.check(spec.read_data())
+        plan = check_tables(spec, spec.read_linked()).plan
+    else:
+        plan = spec.check(spec.read_data())
     remarks = list(getattr(plan, "remarks", ()))
     told = summary_of(getattr(plan, "columns", {}), remarks)  # without ends that may be somebody's
     return {"plan": [list(row) for row in told.rows], "remarks": remarks, "steps": list(steps)}

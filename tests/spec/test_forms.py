@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.spec.forms import Form, attacked, planned, read_as, read_so
+from caveat.spec.forms import Form, attacked, mapped, planned, read_as, read_so
 
 TEXT = """\
 [release]
@@ -97,3 +97,17 @@ def test_how_text_files_are_read():
     assert tomllib.loads(text)["data"] == {
         "path": "x.csv", "encoding": "cp1252", "delimiter": "\t"
     }  # fmt: skip
+
+
+def test_a_map_is_asked_for():
+    new = tomllib.loads(mapped(TEXT))["map"]
+    assert new == {
+        "scenario": "one",
+        "settings": {"method": ["cart", "guarded"], "guard": ["light", "standard", "strong"]},
+    }
+    text = TEXT + '\n[[scenario]]\nname = "all"\nattacker = "strong"\n'
+    new = tomllib.loads(mapped(text))["map"]
+    assert (new["scenario"], new["risk"]) == ("all", "membershipShare")
+    assert mapped(mapped(text)) == mapped(text)
+    with pytest.raises(CaveatError, match="nobody attacks"):
+        mapped("[release]\n")

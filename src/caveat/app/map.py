@@ -20,16 +20,12 @@ from caveat.app import aside, jobs
 from caveat.app.pages import Project, form_of, page, project_of, sha256, stamp
 from caveat.app.steps import save, shown
 from caveat.spec.edit import content_of, edited, entry_in
+from caveat.spec.forms import DIAL, mapped
 from caveat.spec.lines import Entry
 
 __all__ = ["ROUTES"]
 
 ONE = asyncio.Lock()
-DIAL = {
-    "light": "follows the data more closely and hides single records less",
-    "standard": "what holds if nothing is said",
-    "strong": "hides single records more and follows the data less closely",
-}
 
 
 async def scripts(request: Request) -> Response:
@@ -75,6 +71,8 @@ async def choose(request: Request) -> Response:
     """Write a setting that was tried, or a position of the dial, into the specification."""
     project, form = project_of(request), await form_of(request)
     guard = form.get("guard")
+    if "ask" in form:
+        return save(request, project, form, mapped, "map")
     changes: dict[Entry, Any] = {("synthesis", "method"): "guarded", ("synthesis", "guard"): guard}
     if guard not in DIAL:
         changes = await _changes(request, form.get("setting"))

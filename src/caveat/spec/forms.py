@@ -10,10 +10,26 @@ from caveat.spec.decisions import made_so
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
 
-__all__ = ["KINDS", "READ_AS", "WHO", "Form", "attacked", "planned", "read_as", "read_so"]
+__all__ = [
+    "DIAL",
+    "KINDS",
+    "READ_AS",
+    "WHO",
+    "Form",
+    "attacked",
+    "mapped",
+    "planned",
+    "read_as",
+    "read_so",
+]
 
 KINDS = ("numeric", "integer", "boolean", "category", "ordered", "date", "datetime", "text", "id")
 READ_AS = ("encoding", "delimiter", "decimal")
+DIAL = {
+    "light": "follows the data more closely and hides single records less",
+    "standard": "what holds if nothing is said",
+    "strong": "hides single records more and follows the data less closely",
+}
 WHO = {
     "release": "has the released table only",
     "strong": "knows how the release is made, and everybody else",
@@ -131,6 +147,26 @@ def attacked(text: str, form: Form) -> str:
             limits.pop(name, None)
     fields[(*scenario, "limits")] = limits or None
     return edited(text, fields)
+
+
+def mapped(text: str) -> str:
+    """Return a specification whose run tries plain trees and every position of the dial.
+
+    The risk is what the strong attacker finds, if there is one; else what the first one does.
+    """
+    scenarios = entry_in(content_of(text) or {}, ("scenario",), [])
+    strong = next((s for s in scenarios if s.get("attacker") == "strong"), None)
+    first = strong or next(iter(scenarios), None)
+    if first is None or "name" not in first:
+        raise CaveatError("nobody attacks", do="say who does first: Attackers and limits")
+    return edited(
+        text,
+        {
+            ("map", "scenario"): first["name"],
+            ("map", "risk"): None if strong is None else "membershipShare",
+            ("map", "settings"): {"method": ["cart", "guarded"], "guard": list(DIAL)},
+        },
+    )
 
 
 def _place(typed: str, text: str) -> int:

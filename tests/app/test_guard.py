@@ -54,7 +54,17 @@ def test_two_servers_on_a_machine_have_cookies_of_their_own():
 
 
 @pytest.mark.parametrize(
-    "host", ["example.org", "127.0.0.1.example.org:8765", "evil:127.0.0.1", "", "[::1]:8765"]
+    "host",
+    [
+        "example.org",
+        "127.0.0.1.example.org:8765",
+        "evil:127.0.0.1",
+        "",
+        "[::1]:8765",
+        "127.0.0.1:80@evil.com",
+        "127.0.0.1:abc",
+        "127.0.0.1:8765:1",
+    ],
 )
 def test_a_foreign_name_is_refused_even_with_the_cookie(inside, host):
     assert inside.get("/", headers={"Host": host}).status_code == 421

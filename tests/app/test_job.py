@@ -14,7 +14,7 @@ from caveat.errors import CaveatError, CaveatWarning
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / ".caveat").mkdir()
-    said = {"state": "starting", "since": 1, "asked": {"files": ["x"]}, "step": ""}
+    said = {"format": 2, "state": "starting", "since": 1, "asked": {"files": ["x"]}, "step": ""}
     (tmp_path / ".caveat" / "look.json").write_text(json.dumps(said))
     return tmp_path
 
@@ -33,7 +33,7 @@ def test_a_result_and_its_warnings(folder, monkeypatch):
 
     monkeypatch.setitem(job.KINDS, "look", look)
     job.main("look", folder)
-    assert left(folder, "look-result") == {"rows": 3}
+    assert left(folder, "look-result") == {"format": 2, "left": {"rows": 3}}
     said = left(folder)
     assert (said["state"], said["step"], said["share"]) == ("done", "half", 1.0)
     assert said["said"] == ["know this"]

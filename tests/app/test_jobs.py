@@ -82,7 +82,8 @@ def test_a_job_says_how_far_it_is_and_leaves_a_result(project):
 
 def test_what_is_left_goes_by_the_pace_and_becomes_less(project):
     now = time.time()
-    said = {"state": "working", "since": now - 90, "from": now - 60, "at": now - 10}
+    said = {"format": jobs.FORMAT, "state": "working", "since": now - 90}
+    said |= {"from": now - 60, "at": now - 10}
     said |= {"share": 0.25, "step": "fit", "asked": {}}
     (project.state / "run.json").write_text(json.dumps(said))
     lock = drafts.make_locked(project.state / "run.lock")
@@ -123,17 +124,30 @@ def test_a_job_that_is_killed_is_seen_and_can_be_started_again(project):
 
 def test_another_process_with_its_number_is_left_alone(project):
     # The number in the file is somebody else's by now: that of this very test.
-    text = f'{{"state": "working", "since": 1, "step": "fit", "share": 0.5, "pid": {os.getpid()}}}'
-    (project.state / "run.json").write_text(text)
+    said = {"format": jobs.FORMAT, "state": "working", "since": 1, "step": "fit", "share": 0.5}
+    (project.state / "run.json").write_text(json.dumps(said | {"pid": os.getpid()}))
     (project.state / "run.lock").write_text("")
     assert jobs.job_of(project, "run")["state"] == "lost"
     jobs.cancel(project, "run")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '[["state", "working"]]', '{"state": "working", "since": 1}', "[" * 10**5,
+     '{"format": 2, "state": "away"}', '{"format": 1, "state": "done", "left": {"x": 1}}'],
+)  # fmt: skip
 def test_a_file_that_cannot_be_read_is_no_job(project, text):
     (project.state / "run.json").write_text(text)
+    (project.state / "run-result.json").write_text(text)
     assert jobs.job_of(project, "run")["state"] == "none"
+    assert jobs.result_of(project, "run") is None
+
+
+def test_a_job_that_has_only_just_begun_is_cancelled_too(project):
+    jobs.start(project, "run", tenths=300)
+    assert jobs.job_of(project, "run")["state"] == "starting"
+    jobs.cancel(project, "run")
+    wait(project, "cancelled")
 
 
 def test_a_mistake_is_told_and_a_defect_tells_nothing_of_anybody(project):

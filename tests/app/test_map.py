@@ -10,7 +10,7 @@ import pytest
 from tests.app.client import client, post
 from tests.report.sample import small
 
-from caveat.app import aside
+from caveat.app import aside, jobs
 from caveat.app.pages import sha256
 from caveat.evidence import write
 
@@ -111,7 +111,9 @@ def test_a_setting_is_chosen_by_writing_its_entries(project, asked):
 def test_what_a_run_has_left_need_not_be_found_out_again(project, asked):
     left = {"made_from": sha256(SPEC), "tried": [[[["synthesis", "minbucket"], 7]]]}
     (project / ".caveat").mkdir()
-    (project / ".caveat" / "run-result.json").write_text(json.dumps(left))
+    (project / ".caveat" / "run-result.json").write_text(
+        json.dumps({"format": jobs.FORMAT, "left": left})
+    )
     assert choose(project, setting="0").status_code == 303
     assert (project / "release.toml").read_text() == SPEC.replace("20", "7")
     assert asked == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import urllib.request
 from pathlib import Path
@@ -13,7 +14,8 @@ from tests.app.browsing import served
 from tests.app.client import client, csrf, post
 
 from caveat.app import jobs
-from caveat.app.projects import files_in, new_project, projects_in
+from caveat.app.projects import new_project, projects_in
+from caveat.table.formats import files_in
 
 
 @pytest.fixture
@@ -199,3 +201,43 @@ def test_an_upload_of_500_mb_is_written_as_it_comes(folder):
         content.seek(-rest, os.SEEK_END)
         assert content.read() == part[:rest]
     file.unlink()
+
+
+def test_what_cannot_be_opened_or_named_is_left_out(folder, monkeypatch):
+    odd = os.fsencode(folder) + b"/Stra\xdfe"
+    Path(os.fsdecode(odd)).mkdir()
+    Path(os.fsdecode(odd) + ".csv").write_text("a\n1\n")
+    (folder / "locked").mkdir()
+    whole = Path.is_file
+
+    def is_file(path):
+        if path.parent.name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return whole(path)
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    found = client(folder)
+    for page in ("/", "/review"):
+        answer = found.get(page)
+        assert answer.status_code == 200
+        assert "Stra" not in answer.text
+    assert "survey.csv" in found.get("/").text
+
+
+def test_a_folder_that_is_gone_is_a_sentence(folder):
+    found = client(folder)
+    secret = csrf(found)
+    shutil.rmtree(folder)
+    for page in ("/", "/review"):
+        assert found.get(page).status_code == 400
+        assert "No such file or directory" in found.get(page).text
+    answer = found.post("/open", data={"csrf": secret, "example": "survey"})
+    assert answer.status_code == 400
+
+
+def test_names_are_no_longer_than_names_can_be(folder):
+    found = client(folder)
+    assert found.get(f"/p/{'x' * 300}/look").status_code == 404
+    assert send(found, "漢" * 96 + ".csv").status_code == 400
+    project = new_project(folder, "漢" * 300)
+    assert found.get(project.url("look")).status_code == 200

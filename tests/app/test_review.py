@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.app.client import client, post
@@ -225,3 +226,18 @@ def test_a_decision_is_printed_in_the_reports(folder):
     assert "B. Reviewer" in (place / "report.html").read_text()
     os.utime(place / "report.html", ns=(later + 1, later + 1))
     assert "if there are any, print it too" in shown(found).text
+
+
+def test_of_two_who_decide_at_the_same_time_one_is_told(folder):
+    found = client(folder)
+    post(found, "/review/decision", **hidden(shown(found).text), **MADE)
+    told = hidden(shown(found).text)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(
+            lambda i: post(found, "/review/decision", **told, replace="yes",
+                           **{**MADE, "names": f"{i}"}).status_code, range(8)))  # fmt: skip
+    assert sorted(answers) == [303, *[400] * 7]
+
+
+def test_without_a_decision_there_is_nothing_to_print(folder):
+    assert post(client(folder), "/review/reports", at=PLACE).status_code == 303

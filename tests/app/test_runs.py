@@ -83,3 +83,18 @@ def test_a_run_of_another_text_or_with_mistakes_is_not_started(project):
     project.spec.write_text("[x]\n")
     fields["was"] = sha256("[x]\n")
     assert here.post(project.url("run"), data=fields).status_code == 400
+
+
+@pytest.mark.parametrize("folder", ["../other", "../../x", "/tmp/x"])
+def test_a_run_writes_into_its_project_only(project, folder):
+    project.spec.write_text(f'[data]\npath = "x.csv"\n[[scenario]]\nname = "a"\nkeys = ["b"]\n'
+                            f'[output]\nfolder = "{folder}"\n')  # fmt: skip
+    here = client(project.path.parent)
+    answer = here.post(project.url("run"), data={"csrf": csrf(here), "was": sha256(project.text())})
+    assert (answer.status_code, "leads out of the project" in answer.text) == (400, True)
+
+
+def test_a_manifest_that_is_damaged_lists_nothing(project):
+    release(project, "report.html")
+    (project.path / "release" / "manifest.json").write_text("{")
+    assert "<iframe" in client(project.path.parent).get(project.url("report")).text

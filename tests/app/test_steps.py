@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 import tomllib
@@ -20,7 +21,7 @@ from caveat.release.opening import example, opened
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     told = opened(folder, [example(folder, "survey")], lambda *_: None)
-    return (folder / "release.toml").read_text(), json.dumps(told), folder / "survey.csv"
+    return (folder / "release.toml").read_text(), told, folder / "survey.csv"
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def project(tmp_path, made, monkeypatch):
     text, told, data = made
     found.spec.write_text(text)
     (found.path / "survey.csv").write_bytes(data.read_bytes())
-    (found.state / "look-result.json").write_text(told)
+    leave(found, told)
     done(found, "look")
     started = []
 
@@ -44,8 +45,19 @@ def project(tmp_path, made, monkeypatch):
     return found
 
 
+def leave(project, told, kind="look"):
+    """Leave what a job has found."""
+    text = json.dumps({"format": jobs.FORMAT, "left": told})
+    (project.state / f"{kind}-result.json").write_text(text)
+
+
+def found_by(project, kind="look"):
+    return json.loads((project.state / f"{kind}-result.json").read_text())["left"]
+
+
 def done(project, kind, state="done", **more):
-    said = {"state": state, "since": time.time(), "ended": time.time(), "step": "", **more}
+    now = time.time()
+    said = {"format": jobs.FORMAT, "state": state, "since": now, "ended": now, "step": "", **more}
     (project.state / f"{kind}.json").write_text(json.dumps(said))
 
 
@@ -236,13 +248,13 @@ def test_a_page_waits_for_a_job_and_is_loaded_again(here, project):
 
 
 def test_html_in_labels_columns_and_messages_is_text(here, project):
-    told = json.loads((project.state / "look-result.json").read_text())
+    told = found_by(project)
     bad = '"><script>alert(1)</script>'
     table = told["tables"].pop("survey")
     table["columns"][0] |= {"name": bad, "called": bad, "label": bad}
     table["findings"][0] |= {"message": bad, "columns": [bad], "action": bad}
     told["tables"][bad] = table
-    (project.state / "look-result.json").write_text(json.dumps(told))
+    leave(project, told)
     for step in ("look", "plan", "attackers", "run"):
         text = here.get(project.url(step)).text
         assert "<script>" not in text
@@ -254,7 +266,7 @@ def linked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("linked")
     homes(folder, 120)
     told = opened(folder, ["households.csv", "persons.csv"], lambda *_: None)
-    return (folder / "release.toml").read_text(), json.dumps(told)
+    return (folder / "release.toml").read_text(), told
 
 
 @pytest.fixture
@@ -262,14 +274,14 @@ def two(project, linked):
     """The same project, with two tables that belong together."""
     text, told = linked
     project.spec.write_text(text)
-    (project.state / "look-result.json").write_text(told)
+    leave(project, told)
     return project
 
 
 def test_findings_of_several_tables_are_decided(two, here):
     text = here.get(two.url("look")).text
     assert "persons: each household is the key" in text
-    told = json.loads((two.state / "look-result.json").read_text())["tables"]
+    told = found_by(two)["tables"]
     every = [f for table in told.values() for f in table["findings"]]
     about = [(f["table"], f["code"], f["columns"][0]) for f in every]
     place = about.index(("persons", "missing-code", "income"))
@@ -308,8 +320,7 @@ def test_a_key_that_no_box_is_for_stays(two, here):
 
 
 def test_tables_that_nothing_binds_say_so(two, here):
-    file = two.state / "look-result.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"links": []}))
+    leave(two, found_by(two) | {"links": []})
     assert "Nothing was found that binds these tables" in here.get(two.url("look")).text
 
 
@@ -355,3 +366,94 @@ def test_a_check_that_ends_replaces_its_answer_and_no_form(project, here):
     assert here.get(project.url("job/check?page=run")).headers["hx-refresh"] == "true"
     project.spec.write_text("[x]\n")
     assert "The specification has mistakes" in here.get(project.url("job/check")).text
+
+
+ODD = ["release = 3", "synthesis = 3", "columns = 3", "groups = 3", "[tables]\nsurvey = 3",
+       "[synthesis]\nrules = 5", "[synthesis]\ndrop = 5", "[synthesis]\norder = 5",
+       "[synthesis]\nderived.age = {lookup = 5}", "scenario = 1", '[scenario]\nname = "x"',
+       "[[scenario]]\nkeys = 3", "[[scenario]]\nlimits = 3", '[[scenario]]\nattacker = ["x"]',
+       "data = 1", "[columns.income]\nmissing = 3", '[output]\nfolder = "a\\u0000b"',
+       f"[release]\nseed = 0x{'f' * 6000}", f'[output]\nfolder = "{"x" * 300}"']  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_entries_of_another_kind_are_mistakes_on_every_page(project, here, text):
+    project.spec.write_text(text)
+    for step in ("look", "plan", "attackers", "spec", "run", "map", "report", "record"):
+        assert here.get(project.url(step)).status_code == 200, step
+    assert "mistakes" in here.get(project.url("plan")).text
+    place = next(i for i, f in enumerate(found_by(project)["tables"]["survey"]["findings"]))
+    for step, fields in (("plan", {"column": ["age"], "kind-0": "category", "made-0": "left out"}),
+                         ("attackers", {"scenario": "0", "name": "x", "keys": ["age"]}),
+                         ("map/choose", {"ask": "yes"}),
+                         ("look/decide", {"finding": str(place), "choice": "0"})):  # fmt: skip
+        assert send(here, project, step, **fields).status_code in (303, 400), step
+
+
+def test_a_specification_that_is_not_utf_8_is_not_written_over(project, here):
+    raw = project.spec.read_bytes() + "# Größe\n".encode("cp1252")
+    project.spec.write_bytes(raw)
+    answer = send(here, project, "plan", title="x")
+    assert answer.status_code == 400
+    assert "it is not UTF-8" in answer.text
+    assert project.spec.read_bytes() == raw
+
+
+@pytest.mark.parametrize("name", [" age ", "first\nline"])
+def test_names_with_blanks_and_line_breaks_stay(project, here, name):
+    sent = name.replace("\n", "\r\n")  # as a browser does
+    send(here, project, "attackers", scenario="0", name="x", attacker="release", keys=[sent])
+    send(here, project, "plan", **{"column": sent, "kind-0": "category", "made-0": "drawn"})
+    send(here, project, "plan", groups=sent)
+    written = content(project)
+    assert written["scenario"][0]["keys"] == [name]
+    assert written["columns"][name] == {"kind": "category"}
+    assert written["groups"]["key"] == name
+
+
+def test_a_plan_of_very_many_columns_is_saved_at_once(project, here):
+    text = "".join(f'[columns.c{i}]\nkind = "category"\n' for i in range(1500))
+    project.spec.write_text(project.text() + text)
+    fields = {"column": [f"c{i}" for i in range(1500)]}
+    fields |= {f"kind-{i}": "category" for i in range(1500)}
+    fields |= {f"made-{i}": "drawn" for i in range(1500)}
+    fields["made-7"] = "left out"
+    begin = time.monotonic()
+    assert send(here, project, "plan", **fields).headers["location"].endswith("said=saved")
+    assert "c7" in content(project)["synthesis"]["drop"]
+    assert time.monotonic() - begin < 10  # 23 s, and every other page waited
+
+
+def test_nobody_is_asked_on_a_server_before_somebody_says_so(project, here):
+    project.spec.write_text(
+        '[data]\npath = "postgresql://example.org/x#t"\n[[scenario]]\nname="a"\n'
+    )
+    (project.state / "look.json").unlink()
+    text = here.get(project.url("look")).text
+    assert "The data are on a server: postgresql://example.org/x#t" in text
+    for step in ("plan", "attackers", "spec", "run", "job/check"):
+        assert "The data are on a server" in here.get(project.url(step)).text
+    assert project.started == []
+    send(here, project, "look/again")
+    assert [kind for kind, _ in project.started] == ["look"]
+
+
+@pytest.mark.parametrize("make", ["folder", "link", "large", "pipe"])
+def test_what_is_no_file_of_this_project_is_a_sentence(project, here, make, tmp_path):
+    outside = tmp_path / "outside.toml"
+    outside.write_text("secret")
+    project.spec.unlink()
+    if make == "folder":
+        project.spec.mkdir()
+    elif make == "link":
+        project.spec.symlink_to(outside)
+    elif make == "large":
+        project.spec.write_bytes(b"#" * 5_000_000)
+    else:
+        os.mkfifo(project.spec)
+    for step in ("look", "plan", "spec", "run", "report", "map"):
+        answer = here.get(project.url(step))
+        assert answer.status_code in (400, 409), step
+        assert "secret" not in answer.text
+    assert send(here, project, "spec", text="", was="").status_code in (400, 409)
+    assert outside.read_text() == "secret"

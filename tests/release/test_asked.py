@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from caveat.release import asked
 
 
@@ -33,3 +35,11 @@ def test_a_row_of_a_release_is_explained(capsys, monkeypatch, specification):
     asked.main("explain", str(specification()), "17", "yes")
     assert json.loads(capsys.readouterr().out) == {"answer": {"row": 17}}
     assert heard == [("A survey", 17, True, "release")]
+    asked.main("explain", str(specification()), "1,234", "no")
+    assert json.loads(capsys.readouterr().out) == {"answer": {"row": 1234}}
+
+
+@pytest.mark.parametrize("row", ["0", "-1", "--help", "", "1" * 30, "٣", "1.5"])
+def test_a_row_is_a_number(capsys, tmp_path, row):
+    asked.main("explain", str(tmp_path / "nothing.toml"), row, "no")
+    assert "a row is a whole number from 1" in json.loads(capsys.readouterr().out)["mistake"]

@@ -216,3 +216,20 @@ def test_a_folder_in_the_release_is_replaced_with_it_unless_it_holds_something_f
         pass
     assert (target / "margins" / "mine.txt").read_text() == "mine"
     assert hidden(tmp_path) == []
+
+
+def test_a_decision_stays_when_the_release_is_made_again(tmp_path):
+    target = tmp_path / "release"
+    make_release(target)
+    (target / "decision.json").write_text("what the board has said")
+    with release_folder(target, force=True) as (draft, _):
+        (draft / "evidence.json").write_text("new")
+        write_manifest(draft, {"evidence.json": True})
+    assert (target / "evidence.json").read_text() == "new"
+    assert (target / "decision.json").read_text() == "what the board has said"
+    (target / "notes.txt").write_text("mine")
+    with (
+        pytest.raises(CaveatError, match=r"no run has written: notes\.txt"),
+        release_folder(target, force=True),
+    ):
+        pass

@@ -127,3 +127,23 @@ def test_what_is_not_named_is_not_looked_at(tmp_path):
         opened(tmp_path, [], nothing)
     with pytest.raises(CaveatError, match="there is no example"):
         example(tmp_path, "../x")
+
+
+def test_values_of_few_people_are_not_told(tmp_path):
+    rows = [f"{800 + 13 * i % 5000},{('Berlin', 'berlin')[i % 2]}" for i in range(400)]
+    rows += ["99999,Oberammergau", "900,OBERAMMERGAU"]
+    (tmp_path / "x.csv").write_text("income,town\n" + "\n".join(rows) + "\n")
+    told = opened(tmp_path, ["x.csv"], nothing)
+    says = [f["message"] for f in told["tables"]["x"]["findings"]]
+    assert "99999" not in " ".join(says)
+    assert "berammergau" not in " ".join(says).lower()
+    codes = {f["code"]: f for f in told["tables"]["x"]["findings"]}
+    assert codes["missing-code"]["message"] == (
+        "a value that stands alone may be a code for missing, in 1 row; caveat look says which "
+        "values."
+    )
+    assert codes["missing-code"]["suggestion"]["missing"] == [99999]  # it can be accepted
+    (tmp_path / "y.csv").write_text("income,town\n" + "\n".join(rows[:-2]) + "\n")
+    (tmp_path / "release.toml").unlink()
+    told = opened(tmp_path, ["y.csv"], nothing)
+    assert "Berlin" in json.dumps([f["message"] for f in told["tables"]["y"]["findings"]])

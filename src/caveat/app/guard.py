@@ -94,7 +94,8 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         """Return the answer to who may not ask; the way in, too, is none of the app's."""
         host = request.headers.get("host", "")
-        if host.rpartition(":")[0] not in NAMES and host not in NAMES:
+        name, _, port = host.partition(":")
+        if name not in NAMES or not (port or "0").isdigit():
             return _no("this app answers to 127.0.0.1 and localhost only", 421)
         given = request.query_params.get("token")
         if given is not None and request.method in READS:

@@ -88,14 +88,15 @@ def main(kind: str, folder: Path) -> None:
 
     state = folder / ".caveat"
     journal = Journal(state, kind)
-    journal.say("working", pid=os.getpid(), share=0.0)
     try:
         with stopping.obey(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", CaveatWarning)
+            journal.say("working", pid=os.getpid(), share=0.0)
             left = KINDS[kind](folder, journal.said["asked"], journal.tell)
         from caveat.table.atomic import write_text
 
-        text = json.dumps(left, ensure_ascii=False, default=str)
+        told = {"format": journal.said["format"], "left": left}
+        text = json.dumps(told, ensure_ascii=False, default=str)
         write_text(state / f"{kind}-result.json", text, force=True)
         notes = [str(w.message) for w in caught if issubclass(w.category, CaveatWarning)]
         journal.say("done", share=1.0, ended=time.time(), said=notes)

@@ -21,10 +21,13 @@ from caveat.app.pages import Project
 from caveat.table.atomic import write_text
 from caveat.table.drafts import is_abandoned
 
-__all__ = ["cancel", "job_of", "result_of", "start"]
+__all__ = ["FORMAT", "cancel", "job_of", "result_of", "start"]
 
+FORMAT = 2  # of the files that jobs leave; others are as good as none
+PATIENCE = 10.0  # seconds until a job that begins can be told to stop
 STARTING = 60.0  # seconds until a job that has not said a word is given up
 LOCK = "{}.lock"
+STATES = ("starting", "working", "done", "failed", "cancelled")
 COMMAND = [sys.executable, "-m", "caveat.app.job"]
 
 
@@ -43,7 +46,7 @@ def start(project: Project, kind: str, **asked: Any) -> None:
     if job_of(project, kind)["state"] in ("starting", "working"):
         return
     project.state.mkdir(exist_ok=True)
-    state = {"state": "starting", "since": time.time(), "asked": asked, "step": "starting"}
+    state = {"format": FORMAT, "state": "starting", "since": time.time(), "asked": asked}
     write_text(_file(project, kind), json.dumps(state), force=True)
     log = (project.state / f"{kind}.log").open("wb")
     with log:
@@ -61,17 +64,18 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
     States are starting, working, done, failed, cancelled, and lost for one that was killed.
     """
     now = time.time()
-    job: dict[str, Any] = {"state": "none", "since": now, "step": "", "share": 0.0}
+    job: dict[str, Any] = {"state": "none", "since": now, "step": "starting", "share": 0.0}
     job |= {"said": [], "mistakes": [], "asked": {}}
-    with suppress(OSError, TypeError, ValueError):  # a file of somebody else's is no job
-        job |= json.loads(_file(project, kind).read_text("utf-8"))
+    told = _read(_file(project, kind))
+    if told.get("state") in STATES:
+        job |= told
     job["seconds"] = max(job.get("ended", now) - job["since"], 0.0)
     if job["state"] == "starting" and now - job["since"] > STARTING:
         job["state"] = "lost"
     elif job["state"] == "working" and not _lives(project, kind):
         # It may have ended between the two looks.
-        again = json.loads(_file(project, kind).read_text("utf-8"))
-        job |= again if again["state"] != "working" else {"state": "lost"}
+        again = _read(_file(project, kind))
+        job |= again if again.get("state") != "working" else {"state": "lost"}
     if job["state"] == "working" and job["share"] and "from" in job:
         left = (job["at"] - job["from"]) * (1 - job["share"]) / job["share"]
         job["left"] = max(left - (now - job["at"]), 1.0)
@@ -80,7 +84,9 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
 
 def cancel(project: Project, kind: str) -> None:
     """Tell a job to stop; what it has written until then is removed by itself."""
-    job = job_of(project, kind)
+    end = time.monotonic() + PATIENCE
+    while (job := job_of(project, kind))["state"] == "starting" and time.monotonic() < end:
+        time.sleep(0.05)  # it cannot hear yet
     if job["state"] == "working":  # its process is the one that holds the lock
         with suppress(ProcessLookupError):
             os.kill(job["pid"], signal.SIGTERM)
@@ -88,10 +94,16 @@ def cancel(project: Project, kind: str) -> None:
 
 def result_of(project: Project, name: str) -> Any:
     """Return what a job has left for the pages; None if there is nothing that can be read."""
+    return _read(project.state / f"{name}-result.json").get("left")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return a file of a job; nothing if it is none, or that of another version."""
     try:
-        return json.loads((project.state / f"{name}-result.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and found.get("format") == FORMAT else {}
 
 
 def _lives(project: Project, kind: str) -> bool:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from caveat.app import aside, jobs
-from caveat.app.pages import Project, form_of, page, project_of, sha256, stamp
+from caveat.app.pages import form_of, page, project_of, sha256, stamp
 from caveat.app.steps import save, shown
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.forms import DIAL, mapped
@@ -36,11 +36,6 @@ async def scripts(request: Request) -> Response:
     return Response(state.scripts, media_type="text/javascript")
 
 
-def _tried(project: Project) -> dict[str, Any]:
-    folder = project.release
-    return _drawn(folder, stamp(folder, "evidence.json"))
-
-
 @lru_cache(maxsize=8)
 def _drawn(folder: Path | None, _: tuple[int, ...]) -> dict[str, Any]:
     from caveat.release.tried import settings_in
@@ -53,7 +48,8 @@ def _drawn(folder: Path | None, _: tuple[int, ...]) -> dict[str, Any]:
 async def tried(request: Request) -> Response:
     """Show the settings that were tried, one or two of them with their numbers."""
     project = project_of(request)
-    found = await run_in_threadpool(_tried, project)
+    folder = project.release
+    found = await run_in_threadpool(_drawn, folder, stamp(folder, "evidence.json"))
     asked = dict.fromkeys(request.query_params.get(which, "") for which in ("one", "two"))
     picked = [int(i) for i in asked if i in map(str, range(len(found["tried"])))]
     content = content_of(project.text()) or {}
@@ -72,11 +68,11 @@ async def choose(request: Request) -> Response:
     project, form = project_of(request), await form_of(request)
     guard = form.get("guard")
     if "ask" in form:
-        return save(request, project, form, mapped, "map")
+        return await save(request, project, form, mapped, "map")
     changes: dict[Entry, Any] = {("synthesis", "method"): "guarded", ("synthesis", "guard"): guard}
     if guard not in DIAL:
         changes = await _changes(request, form.get("setting"))
-    return save(request, project, form, lambda text: edited(text, changes), "map")
+    return await save(request, project, form, lambda text: edited(text, changes), "map")
 
 
 async def _changes(request: Request, setting: str) -> dict[Entry, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from caveat.app.guard import is_same, secret
+from caveat.errors import CaveatError
 from caveat.spec.edit import content_of, entry_in
 from caveat.spec.forms import Form
 
@@ -81,10 +83,18 @@ class Project:
     @property
     def release(self) -> Path | None:
         """The folder of the release, if it is in the project and whole."""
+        folder = self.target
+        return folder if folder is not None and (folder / "manifest.json").is_file() else None
+
+    @property
+    def target(self) -> Path | None:
+        """The folder that a run writes, if it is in the project."""
         named = entry_in(content_of(self.text()) or {}, ("output", "folder"), "release")
         folder = self.path / str(named)
-        inside = folder.resolve().is_relative_to(self.path.resolve())
-        return folder if inside and (folder / "manifest.json").is_file() else None
+        with suppress(OSError, ValueError):  # a name that no folder can have
+            inside = folder.resolve().is_relative_to(self.path.resolve())
+            return folder if inside and folder.exists() in (True, False) else None
+        return None
 
     @property
     def is_fresh(self) -> bool:
@@ -95,10 +105,11 @@ class Project:
 
     def text(self) -> str:
         """Return the specification as it stands there; nothing if there is none."""
-        try:
-            return self.spec.read_bytes().decode("utf-8-sig", "replace")
-        except FileNotFoundError:
+        if not self.spec.exists():
             return ""
+        if not self.spec.is_file() or self.spec.stat().st_size > LARGEST:
+            raise CaveatError("this is no file that a form can change", where=SPEC, do="move it")
+        return self.spec.read_bytes().decode("utf-8-sig", "replace")
 
     def url(self, step: str = "") -> str:
         """Return the address of a page of this project."""
@@ -116,10 +127,13 @@ def project_of(request: Request) -> Project:
     name, folder = request.path_params["name"], folder_of(request)
     if name == HERE and (folder / SPEC).is_file():
         return Project(HERE, folder)
-    odd = name.startswith(".") or any(c in name for c in "/\\\0")
+    long = len(name.encode(errors="replace")) > 255  # bytes, more than a name can have
+    odd = name.startswith(".") or any(c in name for c in "/\\\0") or long
     path = folder / name
     if odd or not path.is_dir() or path.resolve().parent != folder.resolve():
         raise HTTPException(404, "there is no such project")
+    if any(not (path / own).resolve().is_relative_to(path.resolve()) for own in (SPEC, STATE)):
+        raise HTTPException(409, "what belongs to this project is a link that leads out of it")
     return Project(name, path)
 
 

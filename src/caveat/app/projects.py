@@ -26,40 +26,29 @@ from caveat.app.pages import (
     page,
 )
 from caveat.table.drafts import file_draft
+from caveat.table.formats import files_in, readable
+from caveat.table.source import entries_in
 
-__all__ = ["ROUTES", "files_in", "new_project", "projects_in"]
+__all__ = ["ROUTES", "new_project", "projects_in"]
 
 MANIFEST = "manifest.json"  # of a release, which holds a copy of its specification
-LONGEST = 100  # characters of a name
+LONGEST = 200  # bytes of a name
 
 
 def projects_in(folder: Path) -> list[Project]:
     """Return the projects of a folder, by name: itself and the folders in it, but no releases."""
     found = [Project(HERE, folder)] if (folder / SPEC).is_file() else []
-    for path in sorted(folder.iterdir(), key=lambda p: p.name.casefold()):
-        if path.name.startswith(".") or not path.is_dir():
-            continue
-        own = path.resolve().parent == folder.resolve() and not (path / MANIFEST).exists()
-        if own and ((path / SPEC).is_file() or (path / STATE).is_dir()):
-            found.append(Project(path.name, path))
-    return found
-
-
-def files_in(folder: Path) -> list[tuple[str, int]]:
-    """Return the data files of a folder with their sizes; links that lead out are not there."""
-    from caveat.table.formats import readable
-
-    found = []
-    for path in sorted(folder.iterdir(), key=lambda p: p.name.casefold()):
-        fits = path.name.lower().endswith(readable()) and not path.name.startswith(".")
-        if fits and path.is_file() and path.resolve().parent == folder.resolve():
-            found.append((path.name, path.stat().st_size))
+    for path in entries_in(folder):
+        with suppress(OSError):  # what cannot be opened is nobody's project here
+            own = path.resolve().parent == folder.resolve() and not (path / MANIFEST).exists()
+            if own and ((path / SPEC).is_file() or (path / STATE).is_dir()):
+                found.append(Project(path.name, path))
     return found
 
 
 def new_project(folder: Path, wanted: str) -> Project:
     """Make a folder for a project; a name that is taken gets a number."""
-    stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-._")[:LONGEST] or "project"
+    stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-._")[: LONGEST // 4] or "project"
     for number in range(1, 10_000):
         name = stem if number == 1 else f"{stem}-{number}"
         with suppress(FileExistsError):
@@ -89,7 +78,7 @@ async def open_files(request: Request) -> Response:
         jobs.start(project, "look", example=form.get("example"))
         return go(project.url("look"))
     known = {name for name, _ in files_in(folder)}
-    chosen = list(dict.fromkeys(form.all("file")))
+    chosen = list(dict.fromkeys(form.names("file")))
     if not chosen or not known.issuperset(chosen):
         raise HTTPException(400, "choose one file of this folder, or several that belong together")
     project = new_project(folder, form.get("name") or chosen[0].split(".")[0])
@@ -141,10 +130,8 @@ def _too_large(limit: int) -> HTTPException:
 
 def _allowed(name: str) -> str:
     """Return a file name that can be stored as it is; refuse every other."""
-    from caveat.table.formats import readable
-
     plain = name.isprintable() and not re.search(r'[/\\:*?"<>|#]', name)
-    if not plain or name.startswith((".", "-", " ")) or not 0 < len(name) <= LONGEST:
+    if not plain or name.startswith((".", "-", " ")) or not 0 < len(name.encode()) <= LONGEST:
         raise HTTPException(400, "a file name has letters, digits, spaces, dots and dashes")
     if not name.lower().endswith(readable()):
         raise HTTPException(415, f"the name ends in one of {', '.join(readable())}")

@@ -30,7 +30,10 @@ async def record(request: Request) -> Response:
     if request.method == "POST":
         form = await form_of(request)
         try:
-            told = (str(project.spec), _row(form), "yes" if "values" in form else "no")
+            if "allowed" not in form:
+                do = "say that you may see it"
+                raise CaveatError("this page is about a single person", do=do)
+            told = (str(project.spec), form.get("row"), "yes" if "values" in form else "no")
             async with ONE:
                 content = await aside.answer("explain", *told, limit=LIMIT)
         except CaveatError as error:
@@ -43,16 +46,6 @@ async def record(request: Request) -> Response:
     stale = project.release is not None and not project.is_fresh
     names: dict[str, Any] = {"form": form, "found": found, "wrong": wrong, "stale": stale}
     return page(request, "record.html.j2", project=project, **names)
-
-
-def _row(form: Form) -> str:
-    """Return the row that is asked for, by somebody who has read the warning."""
-    if "allowed" not in form:
-        raise CaveatError("this page is about a single person", do="say that you may see it")
-    row = form.get("row").replace(",", "")
-    if not (row.isascii() and row.isdigit() and len(row) < 12 and int(row)):
-        raise CaveatError("a row is a whole number from 1", do="count the rows of the data file")
-    return row
 
 
 ROUTES = [Route("/p/{name}/record", record, methods=["GET", "POST"])]

@@ -7,6 +7,7 @@ by the first who reviews.
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from caveat.errors import CaveatError
 __all__ = ["ROUTES"]
 
 LIMIT = 300.0  # seconds
+DECIDING = threading.Lock()
 
 
 def _listed(folder: Path) -> dict[str, Path]:
@@ -98,7 +100,8 @@ def _decide(request: Request, form: Form) -> None:
     )
     given = (names, form.get("date"), conditions, form.get("next_review") or None)
     decision = Decision(form.get("sha256"), form.get("decision"), *given)
-    decide(place, decision, stands=form.get("stands"), replace_it="replace" in form)
+    with DECIDING:
+        decide(place, decision, stands=form.get("stands"), replace_it="replace" in form)
 
 
 async def decided(request: Request) -> Response:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -15,6 +15,7 @@ from caveat.app import jobs
 from caveat.app.guard import FRAME
 from caveat.app.pages import form_of, go, page, project_of, sha256
 from caveat.app.steps import BUSY, checked, mistakes_in, shown
+from caveat.evidence.manifest import listed
 
 __all__ = ["ROUTES"]
 
@@ -31,6 +32,8 @@ async def run(request: Request) -> Response:
             raise HTTPException(409, "release.toml was changed since this page was loaded: see it")
         if mistakes_in(project):
             raise HTTPException(400, "release.toml has mistakes: its page says which")
+        if project.target is None:
+            raise HTTPException(400, "folder in [output] leads out of the project: choose another")
         jobs.start(project, "run", anyway="anyway" in form)
         return go(project.url("run"))
     job = jobs.job_of(project, "run")
@@ -45,7 +48,6 @@ async def run(request: Request) -> Response:
         "plan": jobs.result_of(project, "check") if fits else None,
         "fresh": project.is_fresh,
         "exists": folder is not None,
-        "seconds": job.get("seconds") if job["state"] == "done" else None,
     }
     return shown(request, "run.html.j2", project, **names)
 
@@ -54,7 +56,7 @@ async def cancel(request: Request) -> Response:
     """Stop the run; what was there before stays."""
     project = project_of(request)
     await form_of(request)
-    jobs.cancel(project, "run")
+    await run_in_threadpool(jobs.cancel, project, "run")
     return go(project.url("run"), "cancelled")
 
 
@@ -68,15 +70,10 @@ async def report(request: Request) -> Response:
         "versions": [(version, WORDS[version]) for version in there],
         "chosen": asked if asked in there else next(iter(there), ""),
         "fresh": project.is_fresh,
-        "files": [] if folder is None else _files(folder),
+        "files": [(n, f.get("confidential", True)) for n, f in listed(folder or Path()).items()],
         "where": folder,
     }
     return page(request, "report.html.j2", project=project, **names)
-
-
-def _files(folder: Path) -> list[tuple[str, bool]]:
-    listed = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
-    return [(file["name"], file["confidential"]) for file in listed]
 
 
 async def report_page(request: Request) -> Response:

@@ -43,7 +43,12 @@ def create_app(folder: Path, token: str, limit: int = LIMIT) -> Starlette:
     app = Starlette(
         routes=[*(r for module in MODULES for r in module.ROUTES), Mount("/static", static)],
         middleware=[Middleware(Guard, token=token)],
-        exception_handlers={CaveatError: _mistake, HTTPException: _refused, 500: _defect},
+        exception_handlers={
+            CaveatError: _mistake,
+            OSError: _unusable,
+            HTTPException: _refused,
+            500: _defect,
+        },
     )
     app.state.folder, app.state.token, app.state.limit = folder.resolve(), token, limit
     return app
@@ -58,6 +63,14 @@ def warm_up() -> None:
 async def _mistake(request: Request, error: Exception) -> Response:
     """Say what the user can mend."""
     return page(request, "wrong.html.j2", 400, title="This does not work yet", says=str(error))
+
+
+async def _unusable(request: Request, error: Exception) -> Response:
+    """Say which file cannot be used, and why."""
+    assert isinstance(error, OSError)
+    file = Path(str(error.filename)).name.encode(errors="replace").decode()
+    says = f"{file}: {error.strerror}; mend it or move it away."
+    return page(request, "wrong.html.j2", 400, title="A file cannot be used", says=says)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

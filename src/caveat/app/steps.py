@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jinja2 import TemplateError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,11 +31,13 @@ __all__ = ["ROUTES", "checked", "mistakes_in"]
 
 WRITING = threading.Lock()
 BUSY = ("starting", "working")
+# What comes of a specification whose entries are of other kinds than they should be.
+UNFIT = (AttributeError, IndexError, KeyError, TypeError, ValueError, TemplateError)
 
 
 def mistakes_in(project: Project) -> list[str]:
     """Return every mistake that can be seen without the data, with its line."""
-    if not project.spec.exists():
+    if not project.text() and not project.spec.exists():
         return ["there is no release.toml yet: open a file and look at it first."]
     try:
         Document.read(project.spec).check(None, stored_table())
@@ -45,12 +49,15 @@ def mistakes_in(project: Project) -> list[str]:
 def checked(project: Project) -> dict[str, Any]:
     """Return what is known of the specification against the data; let it be found out if need be.
 
-    Its state is "wrong" where mistakes can be seen without the data.
+    Its state is "wrong" where mistakes can be seen without the data, and "elsewhere" where a server
+    would have to be asked.
     """
     mistakes = mistakes_in(project)
     if mistakes:
         return {"state": "wrong", "mistakes": mistakes}
-    now = sha256(project.text())
+    now, servers = sha256(project.text()), forms.servers_of(content_of(project.text()) or {})
+    if servers:
+        return {"state": "elsewhere", "servers": servers}
     job = jobs.job_of(project, "check")
     if job["state"] in BUSY:
         return job
@@ -60,13 +67,26 @@ def checked(project: Project) -> dict[str, Any]:
     return job
 
 
-def save(
+async def save(*told: Any) -> Response:
+    """Write the specification that a form asks for; other pages do not wait for it."""
+    return await run_in_threadpool(_saved, *told)
+
+
+def _saved(
     request: Request, project: Project, form: Form, new: Callable[[str], str], back: str
 ) -> Response:
-    """Write the specification that a form asks for, unless it has changed in the meantime."""
+    """Write it, unless it has changed in the meantime."""
     with WRITING:
         now = project.text()
-        mine = new(now)
+        if project.spec.exists() and "\ufffd" in now:
+            raise CaveatError("it is not UTF-8", where="release.toml", do="save it so first")
+        try:
+            mine = new(now)
+        except UNFIT:
+            if not mistakes_in(project):
+                raise
+            do = "mend them first: its page says which"
+            raise CaveatError("release.toml has mistakes", do=do) from None
         if form.get("was") != sha256(now):
             names = {"now": now, "mine": mine, "was": sha256(now), "project": project}
             return page(request, "both.html.j2", 409, **names)
@@ -77,10 +97,18 @@ def save(
 
 
 def shown(request: Request, template: str, project: Project, **names: Any) -> Response:
-    """Return a page of a step, with the specification that its forms are made from."""
+    """Return a page of a step, with the specification that its forms are made from.
+
+    Where that says something of another kind than forms know, there are none.
+    """
     text = project.text()
     found = {"text": text, "was": sha256(text), "content": content_of(text), **names}
-    return page(request, template, project=project, **found)
+    try:
+        return page(request, template, project=project, **found)
+    except UNFIT:
+        if not mistakes_in(project):
+            raise
+        return page(request, template, project=project, **{**found, "content": None})
 
 
 def _found(project: Project) -> Mapping[str, Any]:
@@ -99,26 +127,26 @@ async def look(request: Request) -> Response:
     """Show what is in the data, and what has to be decided."""
     project = project_of(request)
     job = jobs.job_of(project, "look")
-    if job["state"] in ("none", "lost") and project.spec.exists():
+    text, content = project.text(), content_of(project.text())
+    servers = forms.servers_of(content or {})
+    if job["state"] in ("none", "lost") and project.spec.exists() and not servers:
         jobs.start(project, "look")
         job = jobs.job_of(project, "look")
-    text, content = project.text(), content_of(project.text())
 
-    def decisions(finding: Mapping[str, Any]) -> dict[str, Any]:
+    def decisions(finding: Mapping[str, Any], content: Mapping[str, Any] | None) -> dict[str, Any]:
         known = [] if content is None else choices(finding, content)
         state = "" if content is None else state_of(finding, content, text)
         return {"choices": [words for words, _ in known], "state": state}
 
-    names = {"job": job, "found": _found(project), "decisions": decisions}
-    told = job["asked"].get("form", {}) if content is None else content.get("data", {})
-    return shown(request, "look.html.j2", project, told=told, **names)
+    names = {"job": job, "found": _found(project), "decisions": decisions, "servers": servers}
+    return shown(request, "look.html.j2", project, asked=job["asked"].get("form", {}), **names)
 
 
 async def look_again(request: Request) -> Response:
     """Look at the data as the specification now declares them, or as a form says to read them."""
     project, form = project_of(request), await form_of(request)
     if "encoding" in form and project.spec.exists():
-        answer = save(request, project, form, lambda text: forms.read_so(text, form), "look")
+        answer = await save(request, project, form, lambda text: forms.read_so(text, form), "look")
         if answer.status_code != 303:
             return answer
     asked = jobs.job_of(project, "look")["asked"]
@@ -132,12 +160,12 @@ async def decided(request: Request) -> Response:
     """Accept a finding, or set it aside."""
     project, form = project_of(request), await form_of(request)
     every = [f for table in _found(project)["tables"].values() for f in table["findings"]]
-    try:
-        finding = every[int(form.get("finding"))]
-        choice = None if form.get("choice") == "ignore" else int(form.get("choice"))
-        return save(request, project, form, lambda text: decide(text, finding, choice), "look")
-    except (ValueError, IndexError):
-        raise HTTPException(400, "there is no such finding") from None
+    known = {str(i): finding for i, finding in enumerate(every)}
+    finding, choice = known.get(form.get("finding")), form.get("choice")
+    if finding is None or choice not in ("ignore", *"0123456789"):
+        raise HTTPException(400, "there is no such finding")
+    place = None if choice == "ignore" else int(choice)
+    return await save(request, project, form, lambda text: decide(text, finding, place), "look")
 
 
 async def plan(request: Request) -> Response:
@@ -145,7 +173,7 @@ async def plan(request: Request) -> Response:
     project = project_of(request)
     if request.method == "POST":
         form = await form_of(request)
-        return save(request, project, form, lambda text: forms.planned(text, form), "plan")
+        return await save(request, project, form, lambda text: forms.planned(text, form), "plan")
     names = {"tables": _found(project)["tables"], "how_made": how_made, "kinds": forms.KINDS}
     return shown(request, "plan.html.j2", project, check=checked(project), **names)
 
@@ -156,10 +184,13 @@ async def attackers(request: Request) -> Response:
     if request.method == "POST":
         form = await form_of(request)
         new = forms.attacked
-        return save(request, project, form, lambda text: new(text, form), "attackers")
-    found, content = _found(project), content_of(project.text()) or {}
+        return await save(request, project, form, lambda text: new(text, form), "attackers")
+    found = _found(project)
     every = [column for table in found["tables"].values() for column in table["columns"]]
-    offered = [c["called"] for c in every if is_released(content, c["name"])]
+
+    def offered(content: Mapping[str, Any]) -> list[str]:
+        return [c["called"] for c in every if is_released(content, c["name"])]
+
     names = {"offered": offered, "known": found["known"], "limits": found["limits"]}
     return shown(
         request, "attackers.html.j2", project, check=checked(project), who=forms.WHO, **names
@@ -172,7 +203,7 @@ async def spec(request: Request) -> Response:
     if request.method == "POST":
         form = await form_of(request)
         typed = form.fields.get("text", [""])[-1].replace("\r\n", "\n")
-        return save(request, project, form, lambda _: typed, "spec")
+        return await save(request, project, form, lambda _: typed, "spec")
     return shown(request, "spec.html.j2", project, check=checked(project))
 
 

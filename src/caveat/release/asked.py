@@ -28,8 +28,11 @@ def explain(spec: str, row: str, values: str) -> dict[str, Any]:
     """Return what a release gives away about one row, its values too for "yes"."""
     from caveat.release import ReleaseSpec, explain_row
 
+    number = row.replace(",", "")
+    if not (number.isascii() and number.isdigit() and len(number) < 12 and int(number)):
+        raise CaveatError("a row is a whole number from 1", do="count the rows of the data file")
     told = ReleaseSpec.from_toml(Path(spec))
-    return explain_row(told, int(row), folder=told.output.folder, values=values == "yes")
+    return explain_row(told, int(number), folder=told.output.folder, values=values == "yes")
 
 
 def settings(spec: str) -> list[Any]:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from caveat.errors import CaveatError
+from caveat.evidence import DECISION
 from caveat.evidence.manifest import MANIFEST, listed
 from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
@@ -85,8 +86,10 @@ def release_folder(
         check_target(target, force=force, inputs=read)
         with _draft(target) as draft:
             yield draft, remarks
-            _settle(draft)
             check_target(target, force=force, inputs=read)
+            with suppress(FileNotFoundError):  # what was decided stays; it says on which evidence
+                shutil.copy2(target / DECISION, draft / DECISION)
+            _settle(draft)
             with held():
                 stop_if_told()
                 (draft / LOCK).unlink()
@@ -137,7 +140,7 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
         raise CaveatError(
             "the folder exists already", where=str(target), do="choose another or use --force"
         )
-    foreign = sorted({*_held(target)} - _known(target))
+    foreign = sorted({*_held(target)} - _known(target) - {DECISION})
     if foreign:
         raise CaveatError(
             f"the folder holds something that no run has written: {foreign[0]}",

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from caveat.attack.entry import Attacker
 from caveat.errors import CaveatError
+from caveat.evidence import FEWEST
 from caveat.findings import look
 from caveat.findings.links import Links, find_links
 from caveat.findings.profile import Profile
@@ -31,6 +32,12 @@ EXAMPLES = ("survey",)
 ROWS = 2_000
 # Findings whose sentence names values that few records have, and where it begins to.
 _SINGLE = {"outlier": "", "private-numbers": "", "heaping": ";", "rare-levels": ":", "top-code": ""}
+# Findings whose sentence names levels: what is said instead where few records have one of them.
+_OF_LEVELS = {
+    "missing-code": "a value that stands alone may be a code for missing",
+    "spellings": "levels differ in case or blanks only",
+}
+_ELSEWHERE = "caveat look says which values."
 # Limits that a page offers; a specification may have others.
 _LIMITS: Mapping[Attacker | Literal["release"], tuple[str, ...]] = {
     "release": ("repU", "DiSCO"),
@@ -85,7 +92,7 @@ def opened(
         else:
             text = starter_of_tables(profiles, seen, links, form)
         write_text(target, text)
-    return {**_told(profiles, links), "limits": _limits()}
+    return {**_told(profiles, tables, links), "limits": _limits()}
 
 
 def _by_name(
@@ -123,12 +130,14 @@ def _by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
         return {name_of(data.path): read(data.path, schema=schema, **form)}, None
 
 
-def _told(profiles: Mapping[str, Profile], links: Links | None) -> dict[str, Any]:
+def _told(
+    profiles: Mapping[str, Profile], tables: Mapping[str, Table], links: Links | None
+) -> dict[str, Any]:
     """Return what was found in each table, in all of them, and what people often know."""
     if links is None:
         ((name, profile),) = profiles.items()
         known = candidates(profile, released(profile))
-        return {"tables": {name: _told_of(profile)}, "links": [], "known": known}
+        return {"tables": {name: _told_of(profile, tables[name])}, "links": [], "known": known}
     drawn = released_of_tables(profiles, links)
     every = [
         column.name
@@ -136,10 +145,10 @@ def _told(profiles: Mapping[str, Profile], links: Links | None) -> dict[str, Any
         for column in profile.columns
         if column.name not in links.key_columns(name)
     ]
-    tables = {}
+    told_of = {}
     for name, profile in profiles.items():
         keys = links.key_columns(name)
-        told = _told_of(profile)
+        told = _told_of(profile, tables[name])
         told["columns"] = [
             # As scenarios call it: a name that several tables have is that of one of them.
             {**c, "called": f"{name}.{c['name']}" if every.count(c["name"]) > 1 else c["name"]}
@@ -151,12 +160,12 @@ def _told(profiles: Mapping[str, Profile], links: Links | None) -> dict[str, Any
             {**f, "table": name} for f in told["findings"] if not keys & set(f["columns"][:1])
         ]
         told["keys"] = sorted(keys)
-        tables[name] = told
+        told_of[name] = told
     known = candidates_of_tables(profiles, drawn)
-    return {"tables": tables, "links": links.told(), "known": known}
+    return {"tables": told_of, "links": links.told(), "known": known}
 
 
-def _told_of(profile: Profile) -> dict[str, Any]:
+def _told_of(profile: Profile, table: Table) -> dict[str, Any]:
     columns = [
         {"name": c.name, "called": c.name, "kind": str(c.kind), "label": c.label,
          "distinct": c.distinct, "missing": c.n_missing / max(profile.rows, 1)}
@@ -165,7 +174,7 @@ def _told_of(profile: Profile) -> dict[str, Any]:
     return {
         "rows": profile.rows,
         "columns": columns,
-        "findings": [_quiet(f.to_dict()) for f in profile.findings],
+        "findings": [_quiet(f.to_dict(), table) for f in profile.findings],
         "keys": [],
     }
 
@@ -181,14 +190,27 @@ def _limits() -> dict[str, dict[str, str]]:
     }
 
 
-def _quiet(found: dict[str, Any]) -> dict[str, Any]:
+def _quiet(found: dict[str, Any], table: Table) -> dict[str, Any]:
     """Return a finding without a value that may be somebody's."""
+    rows = f"{found['rows']:,} row{'' if found['rows'] == 1 else 's'}"
+    if found["code"] in _OF_LEVELS:
+        if _fewest(found, table) >= FEWEST:
+            return found
+        return {**found, "message": f"{_OF_LEVELS[found['code']]}, in {rows}; {_ELSEWHERE}"}
     if found["code"] not in _SINGLE:
         return found
-    rows = f"{found['rows']:,} row{'' if found['rows'] == 1 else 's'}"
     until = _SINGLE[found["code"]]
     says = found["message"].partition(until)[0] if until else rows
-    return {**found, "message": f"{says}; caveat look says which values.", "suggestion": {}}
+    return {**found, "message": f"{says}; {_ELSEWHERE}", "suggestion": {}}
+
+
+def _fewest(found: Mapping[str, Any], table: Table) -> int:
+    """Return how many rows have the rarest of the levels that a finding names."""
+    column, asked = table[found["columns"][0]], found["suggestion"]
+    recode = asked.get("recode", {})
+    named = {*asked.get("missing", ()), *recode, *recode.values()}
+    counts = zip(column.levels.tolist(), column.counts.tolist(), strict=False)  # empty cells last
+    return min((n for level, n in counts if level in named or str(level) in named), default=0)
 
 
 def held_against_data(path: Path) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from caveat.report.findings import findings
 from caveat.report.pages import Page
 from caveat.report.promise import is_withheld
 from caveat.table.atomic import write_text
+from caveat.table.source import entries_in
 
 __all__ = ["Review", "decide", "print_again", "releases_in", "review_of", "side_by_side"]
 
@@ -75,9 +77,10 @@ def releases_in(folder: Path) -> dict[str, Path]:
         file = path / EVIDENCE
         if file.is_file() and not file.is_symlink():
             found[path.relative_to(folder).as_posix()] = path
-        for below in sorted(path.iterdir() if depth else (), key=lambda p: p.name.casefold()):
-            if below.is_dir() and not below.is_symlink() and not below.name.startswith("."):
-                search(below, depth - 1)
+        for below in entries_in(path) if depth else ():
+            with suppress(OSError):  # what cannot be opened is not reviewed
+                if below.is_dir() and not below.is_symlink():
+                    search(below, depth - 1)
 
     search(folder, DEEPEST)
     return found
@@ -145,6 +148,8 @@ def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bo
 
 def _unprinted(folder: Path) -> list[str]:
     """Return the reports that a run has left as they are, and that are older than the decision."""
+    if not (folder / DECISION).is_file():
+        return []
     decided, entries = (folder / DECISION).stat().st_mtime_ns, listed(folder)
     return [
         name
@@ -163,6 +168,8 @@ def print_again(folder: Path) -> list[str]:
     from caveat.release.run import reports  # all rooms
 
     names, printed = _unprinted(folder), []
+    if not names:
+        return []
     wanted = [v for v, stem in (("internal", "report."), ("external", "report-external."))
               if any(name.startswith(stem) for name in names)]  # fmt: skip
     content, decision = evidence.read(folder / EVIDENCE), decision_beside(folder / EVIDENCE)

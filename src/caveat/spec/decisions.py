@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from caveat.errors import CaveatError
 from caveat.findings.shape import FINDINGS
 from caveat.spec.edit import edited, entry_in
 from caveat.spec.lines import Entry
@@ -164,7 +165,10 @@ def decide(text: str, found: Found, choice: int | None) -> str:
     lines = [line for line in text.splitlines() if line != note]
     bare = "\n".join(lines) + "\n"
     if choice is not None:
-        return edited(bare, choices(found, content)[choice][1])
+        known = choices(found, content)
+        if not 0 <= choice < len(known):
+            raise CaveatError("there is no such choice", do="load the page again")
+        return edited(bare, known[choice][1])
     for _, changes in choices(found, content):
         if all(entry_in(content, entry) == value for entry, value in changes.items()):
             bare = edited(bare, _taken_back(found, content, changes))

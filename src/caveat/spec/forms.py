@@ -9,6 +9,7 @@ from caveat.errors import CaveatError
 from caveat.spec.decisions import made_so
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
+from caveat.table.source import shown, source_of
 
 __all__ = [
     "DIAL",
@@ -21,6 +22,7 @@ __all__ = [
     "planned",
     "read_as",
     "read_so",
+    "servers_of",
 ]
 
 KINDS = ("numeric", "integer", "boolean", "category", "ordered", "date", "datetime", "text", "id")
@@ -51,9 +53,12 @@ class Form:
         found = self.fields.get(name)
         return found[-1].strip() if found else default
 
-    def all(self, name: str) -> list[str]:
-        """Return every value of a field, in order."""
-        return [value.strip() for value in self.fields.get(name, []) if value.strip()]
+    def names(self, field: str) -> list[str]:
+        """Return every value of a field as it is, in order: names may have blanks at their ends.
+
+        A browser sends line breaks in a way of its own.
+        """
+        return [value.replace("\r\n", "\n") for value in self.fields.get(field, []) if value]
 
     def __contains__(self, name: object) -> bool:
         return name in self.fields
@@ -70,14 +75,15 @@ def planned(text: str, form: Form) -> str:
         rules = [line.strip() for line in form.get("rules").splitlines() if line.strip()]
         text = edited(text, {("synthesis", "rules"): rules or None})
     if "groups" in form:
-        key = form.get("groups")
+        key = "".join(form.names("groups"))
         gone: Entry = ("groups", "key") if key else ("groups",)
         text = edited(text, {gone: key or None})
     before = content_of(text) or {}
-    for i, name in enumerate(form.fields.get("column", [])):
-        kind, table = form.get(f"kind-{i}") or None, form.get(f"table-{i}")
-        several: Entry = ("tables", table) if table else ()
-        text = edited(text, {(*several, "columns", name, "kind"): kind})
+    for i, name in enumerate(form.names("column")):
+        kind, table = form.get(f"kind-{i}") or None, "".join(form.names(f"table-{i}"))
+        entry: Entry = (*(("tables", table) if table else ()), "columns", name, "kind")
+        if entry_in(before, entry) != kind:  # of many columns few change
+            text = edited(text, {entry: kind})
         made = (form.get(f"made-{i}"), form.get(f"from-{i}"))
         # What is said of a column holds in all tables that have it: who changes it in one, has.
         if made_so(before, name, *made):
@@ -133,7 +139,7 @@ def attacked(text: str, form: Form) -> str:
         (*scenario, "attacker"): form.get("attacker") or "release",
     }
     for name in ("keys", "targets"):
-        chosen = list(dict.fromkeys(form.all(name)))
+        chosen = list(dict.fromkeys(form.names(name)))
         had = entry_in(content_of(text) or {}, (*scenario, name))
         if had is not None and set(had) == set(chosen):
             continue  # in the order in which somebody has written them
@@ -169,9 +175,19 @@ def mapped(text: str) -> str:
     )
 
 
+def servers_of(content: Mapping[str, Any]) -> list[str]:
+    """Return where a specification reads from servers: nobody is asked before somebody says so."""
+    tables = content.get("tables")
+    named = [entry_in(content, ("data", "path"))]
+    if isinstance(tables, Mapping):
+        named += [entry_in(tables, (name, "file")) for name in tables]
+    found = {name: source_of(name) for name in named if isinstance(name, str)}
+    return [shown(name) for name, source in found.items() if source and not source.is_file]
+
+
 def _place(typed: str, text: str) -> int:
     known = len(entry_in(content_of(text) or {}, ("scenario",), []))
-    place = int(typed) if typed.isdigit() else -1
+    place = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 6 else -1
     if not 0 <= place <= known:
         raise CaveatError("there is no such attacker", do="load the page again")
     return place

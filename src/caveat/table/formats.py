@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from caveat.errors import CaveatError
-from caveat.table.source import SERVER, SORTS, shown, source_of
+from caveat.table.source import SERVER, SORTS, entries_in, shown, source_of
 
 __all__ = [
     "DATABASE",
     "FORMATS",
     "Format",
+    "files_in",
     "has_labels",
     "is_text",
     "readable",
@@ -128,3 +130,14 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
         where=shown(path),
         do=f"use one of {', '.join((*known, SERVER))}",
     )
+
+
+def files_in(folder: Path) -> list[tuple[str, int]]:
+    """Return the data files of a folder with their sizes; links that lead out are not there."""
+    found = []
+    for path in entries_in(folder):
+        with suppress(OSError):  # what cannot be opened cannot be read either
+            inside = path.is_file() and path.resolve().parent == folder.resolve()
+            if inside and path.name.lower().endswith(readable()):
+                found.append((path.name, path.stat().st_size))
+    return found

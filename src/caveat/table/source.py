@@ -7,6 +7,7 @@ Workbooks and databases hold several tables. Which is meant follows a ``#``: ``s
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -17,6 +18,7 @@ __all__ = [
     "SERVER",
     "SORTS",
     "Source",
+    "entries_in",
     "file_of",
     "has_password",
     "hide_password",
@@ -243,3 +245,13 @@ def seen_in(folder: Path, name: str) -> Path:
     """Return a place that a specification in a folder names."""
     source = source_of(name)
     return Path(name) if source is not None and not source.is_file else folder / name
+
+
+def entries_in(folder: Path) -> list[Path]:
+    """Return what is in a folder by name, without what is hidden or has a name that is no text."""
+    found = []
+    for path in folder.iterdir():
+        with suppress(UnicodeEncodeError):
+            path.name.encode()
+            found += [] if path.name.startswith(".") else [path]
+    return sorted(found, key=lambda path: path.name.casefold())

@@ -90,7 +90,7 @@ def test_a_finding_is_accepted_and_ignored(here, project):
         m[0] for m in re.findall(r'id="f(\d+)"(.*?)</form>', page, re.S) if "a rule" in m[1]
     )
     answer = send(here, project, "look/decide", finding=index, choice="0")
-    assert answer.headers["location"] == "/p/survey/look?said=saved"
+    assert answer.headers["location"] == f"/p/survey/look?said=saved#f{index}"
     assert content(project)["synthesis"]["rules"] == ["if age >= 67 then occupation = missing"]
     assert "in force: make it a rule" in here.get(project.url("look")).text
     send(here, project, "look/decide", finding=index, choice="ignore")
@@ -287,7 +287,7 @@ def test_findings_of_several_tables_are_decided(two, here):
     place = about.index(("persons", "missing-code", "income"))
     assert f'id="f{place}"' in text
     answer = send(here, two, "look/decide", finding=str(place), choice="ignore")
-    assert answer.headers["location"].endswith("said=saved")
+    assert answer.headers["location"].endswith(f"said=saved#f{place}")
     assert "missing-code: persons.income" in two.text()
     send(here, two, "look/decide", finding=str(place), choice="0")
     persons = tomllib.loads(two.text())["tables"]["persons"]

@@ -258,6 +258,19 @@ def test_a_reviewer_decides_and_the_report_says_so(of_messy, of_homes, way, here
     assert "decision.json" not in [file["name"] for file in listed]
 
 
+def test_a_decision_stays_when_the_release_is_made_again(of_messy, way, here):
+    way.go(f"{here}/p/messy/map")
+    way.press("run it")  # the dial was turned since
+    way.wait("It fits the data", 60)
+    way.press("Make the release")
+    way.wait("The last run is done")
+    assert (of_messy / "release" / "decision.json").is_file()
+    way.go(f"{here}/review/release?at=messy/release")
+    assert "There is a decision, but it was made on another evidence file" in way.wait(
+        "A. Reviewer"
+    )
+
+
 def test_two_releases_stand_side_by_side(of_messy, of_homes, way, here, pictures):
     way.go(f"{here}/review")
     way.press("Compare")

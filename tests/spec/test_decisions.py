@@ -86,7 +86,20 @@ def test_a_finding_that_asks_for_nothing_can_be_set_aside(profile, text):
     aside = decide(text, finding, None)
     assert tomllib.loads(aside) == tomllib.loads(text)
     assert aside.splitlines()[-1] == "# set aside after the look: heaping: income"
-    assert decide(aside, finding, None) == aside
+    assert decide(aside, finding, None) == text  # no longer
+
+
+def test_a_column_that_comes_back_has_its_place_in_the_file(text):
+    content = {"synthesis": {"order": ["a", "c", "b", "late"], "drop": ["age"]}}
+    sequence = ["a", "age", "b", "c", "late"]
+    changes = made_so(content, "age", "drawn", "", sequence)
+    assert changes["synthesis", "order"] == ["a", "age", "c", "b", "late"]
+    assert made_so(content, "age", "drawn", "")["synthesis", "order"][-1] == "age"
+    profile = look(survey(rows=600))
+    names = [column.name for column in profile.columns]
+    finding = found(profile, "id-like", "person")
+    order = tomllib.loads(decide(text, finding, None, names))["synthesis"]["order"]
+    assert order[0] == "person"
 
 
 def test_codes_with_meanings_keep_them(profile, text):

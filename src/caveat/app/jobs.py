@@ -78,7 +78,7 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
         job |= again if again.get("state") != "working" else {"state": "lost"}
     if job["state"] == "working" and job["share"] and "from" in job:
         left = (job["at"] - job["from"]) * (1 - job["share"]) / job["share"]
-        job["left"] = max(left - (now - job["at"]), 1.0)
+        job["left"] = left - (now - job["at"])  # below nothing: it takes longer than was thought
     return job
 
 

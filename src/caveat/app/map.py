@@ -20,7 +20,7 @@ from caveat.app import aside, jobs
 from caveat.app.pages import form_of, page, project_of, sha256, stamp
 from caveat.app.steps import save, shown
 from caveat.spec.edit import content_of, edited, entry_in
-from caveat.spec.forms import DIAL, mapped
+from caveat.spec.forms import DIAL, mapped, unmapped
 from caveat.spec.lines import Entry
 
 __all__ = ["ROUTES"]
@@ -68,7 +68,8 @@ async def choose(request: Request) -> Response:
     project, form = project_of(request), await form_of(request)
     guard = form.get("guard")
     if "ask" in form:
-        return await save(request, project, form, mapped, "map")
+        new = mapped if form.get("ask") == "yes" else unmapped
+        return await save(request, project, form, new, "map")
     changes: dict[Entry, Any] = {("synthesis", "method"): "guarded", ("synthesis", "guard"): guard}
     if guard not in DIAL:
         changes = await _changes(request, form.get("setting"))

@@ -99,9 +99,8 @@ class Project:
     @property
     def is_fresh(self) -> bool:
         """Whether the release was made from the specification as it is."""
-        folder = self.release
-        used = None if folder is None else folder / SPEC
-        return used is not None and used.is_file() and used.read_bytes() == self.spec.read_bytes()
+        used, now = (self.release or self.path / STATE) / SPEC, self.spec
+        return used.is_file() and now.is_file() and used.read_bytes() == now.read_bytes()
 
     def text(self) -> str:
         """Return the specification as it stands there; nothing if there is none."""
@@ -174,8 +173,9 @@ def page(request: Request, template: str, status: int = 200, **names: Any) -> Re
 
 def go(address: str, said: str = "") -> Response:
     """Return the way to another page, which says what was done."""
-    mark = "&" if "?" in address else "?"
-    return RedirectResponse(f"{address}{mark}said={said}" if said else address, 303)
+    page, hash_, place = address.partition("#")
+    mark = "&" if "?" in page else "?"
+    return RedirectResponse(f"{page}{mark}said={said}{hash_}{place}" if said else address, 303)
 
 
 def stamp(folder: Path | None, *names: str) -> tuple[int, ...]:

@@ -90,18 +90,11 @@ async def changes(request: Request) -> Response:
 
 
 def _decide(request: Request, form: Form) -> None:
-    from caveat.evidence import Decision
-    from caveat.release.review import decide
+    from caveat.release.review import decide, decision_of
 
     place = _place(request, form.get("at"))
-    names, conditions = (
-        [line.strip() for line in form.get(name).splitlines() if line.strip()]
-        for name in ("names", "conditions")
-    )
-    given = (names, form.get("date"), conditions, form.get("next_review") or None)
-    decision = Decision(form.get("sha256"), form.get("decision"), *given)
     with DECIDING:
-        decide(place, decision, stands=form.get("stands"), replace_it="replace" in form)
+        decide(place, decision_of(form), stands=form.get("stands"), replace_it="replace" in form)
 
 
 async def decided(request: Request) -> Response:

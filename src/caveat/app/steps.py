@@ -23,7 +23,7 @@ from caveat.errors import CaveatError
 from caveat.spec import forms
 from caveat.spec.decisions import choices, decide, how_made, is_released, state_of
 from caveat.spec.document import Document
-from caveat.spec.edit import content_of
+from caveat.spec.edit import content_of, differing
 from caveat.spec.stored import stored_table
 from caveat.table.atomic import write_text
 
@@ -89,7 +89,7 @@ def _saved(
             raise CaveatError("release.toml has mistakes", do=do) from None
         if form.get("was") != sha256(now):
             names = {"now": now, "mine": mine, "was": sha256(now), "project": project}
-            return page(request, "both.html.j2", 409, **names)
+            return page(request, "both.html.j2", 409, changes=differing(now, mine), **names)
         if mine == now:
             return go(project.url(back), "same")
         write_text(project.spec, mine, force=True)
@@ -161,11 +161,16 @@ async def decided(request: Request) -> Response:
     project, form = project_of(request), await form_of(request)
     every = [f for table in _found(project)["tables"].values() for f in table["findings"]]
     known = {str(i): finding for i, finding in enumerate(every)}
-    finding, choice = known.get(form.get("finding")), form.get("choice")
+    at, choice = form.get("finding"), form.get("choice")
+    finding = known.get(at)
     if finding is None or choice not in ("ignore", *"0123456789"):
         raise HTTPException(400, "there is no such finding")
     place = None if choice == "ignore" else int(choice)
-    return await save(request, project, form, lambda text: decide(text, finding, place), "look")
+    names = [c["name"] for table in _found(project)["tables"].values() for c in table["columns"]]
+    form = Form({"was": [sha256(project.text())]})  # one decision spoils nothing that others do
+    back = f"look#f{at}"
+    new = lambda text: decide(text, finding, place, names)  # noqa: E731
+    return await save(request, project, form, new, back)
 
 
 async def plan(request: Request) -> Response:

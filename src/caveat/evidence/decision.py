@@ -86,6 +86,9 @@ class Decision:
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "conditions", tuple(self.conditions))
         _check(self.to_dict(), "decision")
+        if self.next_review is not None and self.next_review <= self.date:
+            do = "name a later day, or none"
+            raise CaveatError("the next review is before the decision", where="decision", do=do)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what its file holds."""

@@ -25,10 +25,19 @@ from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
 from caveat.report.pages import Page
 from caveat.report.promise import is_withheld
+from caveat.spec.forms import Form
 from caveat.table.atomic import write_text
 from caveat.table.source import entries_in
 
-__all__ = ["Review", "decide", "print_again", "releases_in", "review_of", "side_by_side"]
+__all__ = [
+    "Review",
+    "decide",
+    "decision_of",
+    "print_again",
+    "releases_in",
+    "review_of",
+    "side_by_side",
+]
 
 DEEPEST = 2
 """Folders below another in which evidence is looked for: a project, and the release in it."""
@@ -118,6 +127,16 @@ def side_by_side(releases: Mapping[str, Path]) -> tuple[Page, list[Review]]:
     content: dict[str, Any] = diff_releases(*releases.values())
     page = difference_page({**content, "names": list(releases)})
     return page, [review_of(folder) for folder in releases.values()]
+
+
+def decision_of(form: Form) -> Decision:
+    """Return the decision that was filled in; names and conditions have a line each."""
+    names, conditions = (
+        [line.strip() for line in form.get(name).splitlines() if line.strip()]
+        for name in ("names", "conditions")
+    )
+    given = (names, form.get("date"), conditions, form.get("next_review") or None)
+    return Decision(form.get("sha256"), form.get("decision"), *given)
 
 
 def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bool = False) -> None:

@@ -148,7 +148,7 @@ def is_set_aside(found: Found, text: str) -> bool:
     return _note(found) in text.splitlines()
 
 
-def decide(text: str, found: Found, choice: int | None) -> str:
+def decide(text: str, found: Found, choice: int | None, sequence: Sequence[str] = ()) -> str:
     """Return the specification after a decision.
 
     Parameters
@@ -159,7 +159,9 @@ def decide(text: str, found: Found, choice: int | None) -> str:
         The finding.
     choice
         Which of the choices is accepted; None to ignore the finding, and to take back what it has
-        brought.
+        brought, or no longer to ignore it.
+    sequence
+        The columns of the file: one that is drawn again comes back to its place among them.
     """
     content, note = loads(text), _note(found)
     lines = [line for line in text.splitlines() if line != note]
@@ -171,12 +173,17 @@ def decide(text: str, found: Found, choice: int | None) -> str:
         return edited(bare, known[choice][1])
     for _, changes in choices(found, content):
         if all(entry_in(content, entry) == value for entry, value in changes.items()):
-            bare = edited(bare, _taken_back(found, content, changes))
+            bare = edited(bare, _taken_back(found, content, changes, sequence))
+    if is_set_aside(found, text):
+        return bare
     return f"{bare.rstrip()}\n{note}\n"
 
 
 def _taken_back(
-    found: Found, content: Mapping[str, Any], changes: Mapping[Entry, Any]
+    found: Found,
+    content: Mapping[str, Any],
+    changes: Mapping[Entry, Any],
+    sequence: Sequence[str],
 ) -> dict[Entry, Any]:
     """Return the entries without what a finding has brought."""
     asked, back = found["suggestion"], {}
@@ -195,8 +202,17 @@ def _taken_back(
     order, name = entry_in(content, ORDER), found["columns"][0]
     drawn = DROP in changes or any(entry[:2] == ("synthesis", "derived") for entry in changes)
     if order is not None and drawn and name not in order:
-        back[ORDER] = [*order, name]
+        back[ORDER] = _returned(order, name, sequence)
     return back
+
+
+def _returned(order: Sequence[str], name: str, sequence: Sequence[str]) -> list[str]:
+    """Return the order with a column at its place in the file, or at the end if that is unknown."""
+    places = {column: place for place, column in enumerate(sequence)}
+    here = places.get(name, len(places))
+    behind = (at for at, other in enumerate(order) if places.get(other, -1) > here)
+    at = next(behind, len(order))
+    return [*order[:at], name, *order[at:]]
 
 
 def _note(found: Found) -> str:
@@ -222,8 +238,13 @@ def is_released(content: Mapping[str, Any], name: str) -> bool:
     return how_made(content, name)[0] != "left out" and name not in apart
 
 
-def made_so(content: Mapping[str, Any], name: str, how: str, source: str) -> dict[Entry, Any]:
-    """Return the entries that let a column come about in another way; see :func:`how_made`."""
+def made_so(
+    content: Mapping[str, Any], name: str, how: str, source: str, sequence: Sequence[str] = ()
+) -> dict[Entry, Any]:
+    """Return the entries that let a column come about in another way; see :func:`how_made`.
+
+    ``sequence`` are the columns of the file: one that is drawn again comes back to its place.
+    """
     if (how, source if how in ("computed", "looked up") else "") == how_made(content, name):
         return {}
     dropped, order = entry_in(content, DROP, []), entry_in(content, ORDER)
@@ -239,5 +260,5 @@ def made_so(content: Mapping[str, Any], name: str, how: str, source: str) -> dic
     elif entry_in(content, ("synthesis", "derived", name)) is not None:
         changes[("synthesis", "derived", name)] = None
     if how in ("drawn", "looked up") and order is not None and name not in order:
-        changes.setdefault(ORDER, [*order, name])
+        changes.setdefault(ORDER, _returned(order, name, sequence))
     return changes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Mapping
+from difflib import unified_diff
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from caveat.spec.lines import Entry, Places, places_of
 from caveat.spec.toml import toml_key, toml_value
 from caveat.table.toml import loads
 
-__all__ = ["content_of", "edited", "entry_in"]
+__all__ = ["content_of", "differing", "edited", "entry_in"]
 
 
 def content_of(text: str) -> dict[str, Any] | None:
@@ -32,6 +33,18 @@ def entry_in(content: Any, entry: Entry, default: Any = None) -> Any:
         except (KeyError, IndexError, TypeError):
             return default
     return content
+
+
+def differing(now: str, then: str) -> list[str]:
+    r"""Return the lines in which two texts differ: old ones with a minus, new ones with a plus.
+
+    Examples
+    --------
+    >>> differing("a = 1\nb = 2\n", "a = 3\nb = 2\n")
+    ['-a = 1', '+a = 3']
+    """
+    lines = [*unified_diff(now.splitlines(), then.splitlines(), lineterm="", n=0)][2:]
+    return [line for line in lines if not line.startswith("@@")]
 
 
 def edited(text: str, changes: Mapping[Entry, Any]) -> str:

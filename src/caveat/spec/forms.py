@@ -23,6 +23,7 @@ __all__ = [
     "read_as",
     "read_so",
     "servers_of",
+    "unmapped",
 ]
 
 KINDS = ("numeric", "integer", "boolean", "category", "ordered", "date", "datetime", "text", "id")
@@ -87,7 +88,8 @@ def planned(text: str, form: Form) -> str:
         made = (form.get(f"made-{i}"), form.get(f"from-{i}"))
         # What is said of a column holds in all tables that have it: who changes it in one, has.
         if made_so(before, name, *made):
-            text = edited(text, made_so(content_of(text) or {}, name, *made))
+            order = form.names("column")
+            text = edited(text, made_so(content_of(text) or {}, name, *made, order))
     return text
 
 
@@ -173,6 +175,11 @@ def mapped(text: str) -> str:
             ("map", "settings"): {"method": ["cart", "guarded"], "guard": list(DIAL)},
         },
     )
+
+
+def unmapped(text: str) -> str:
+    """Return a specification whose run tries no other settings."""
+    return edited(text, {("map",): None})
 
 
 def servers_of(content: Mapping[str, Any]) -> list[str]:

@@ -34,10 +34,12 @@
     });
   }
   // Text that is not saved is not lost by mistake.
-  let changed = false;
+  const changed = new Set();
   document.addEventListener("input", (event) => {
-    if (event.target.closest("form[method=post]")) changed = true;
+    const form = event.target.closest("form[method=post]");
+    if (form) changed.add(form);
   });
-  document.addEventListener("submit", () => { changed = false; });
-  window.addEventListener("beforeunload", (event) => { if (changed) event.preventDefault(); });
+  // Who saves one form is asked about another.
+  document.addEventListener("submit", (event) => { changed.delete(event.target); });
+  window.addEventListener("beforeunload", (event) => { if (changed.size) event.preventDefault(); });
 })();

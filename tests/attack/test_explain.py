@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from caveat.attack import attributes, explain, membership
-from caveat.attack.explain import CHOICE, member_probability
+from caveat.attack.explain import CHOICE, _text, member_probability
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
@@ -123,3 +123,10 @@ def test_progress_comes_to_one_and_probabilities_have_no_overflow(people: Table)
     assert sum(heard) == pytest.approx(1)
     assert member_probability(-1e6) == 0
     assert member_probability(1e6) == 1
+
+
+def test_an_empty_cell_is_a_word() -> None:
+    words = Table.from_frame({"a": ["x", None, "None"], "b": [1.5, None, 2.0], "c": [-8, 1, 2]})
+    assert [_text(words["a"], int(code)) for code in words["a"].codes] == ["x", "missing", "None"]
+    assert [_text(words["b"], int(code)) for code in words["b"].codes] == ["1.5", "missing", "2.0"]
+    assert _text(words["c"], int(words["c"].codes[0])) == "-8"

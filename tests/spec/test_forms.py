@@ -111,3 +111,11 @@ def test_a_map_is_asked_for():
     assert mapped(mapped(text)) == mapped(text)
     with pytest.raises(CaveatError, match="nobody attacks"):
         mapped("[release]\n")
+
+
+def test_another_attacker_has_other_measures():
+    form = {"scenario": "0", "name": "one", "keys": ["sex", "age"], "measure": ["repU", "DiSCO"]}
+    new = tomllib.loads(attacked(TEXT, filled(**form, attacker="release", **{"limit-repU": "7"})))
+    assert new["scenario"][0]["limits"]["repU"] == 7
+    new = tomllib.loads(attacked(TEXT, filled(**form, attacker="strong", **{"limit-repU": "7"})))
+    assert "repU" not in new["scenario"][0]["limits"]

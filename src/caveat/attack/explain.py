@@ -357,5 +357,7 @@ def _rival(beliefs: NDArray[np.float64], chances: NDArray[np.float64], truth: in
 
 
 def _text(column: Column, code: int) -> str:
-    """Return a value as it is written."""
-    return str(column.with_codes(np.array([code])).values[0])
+    """Return a value as it is written; an empty cell in a word."""
+    value = column.with_codes(np.array([code])).values[0]
+    empty = not isinstance(value, str) and str(value) in ("None", "nan", "NaT", "<NA>")
+    return "missing" if empty else str(value)

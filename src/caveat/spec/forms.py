@@ -147,8 +147,10 @@ def attacked(text: str, form: Form) -> str:
             continue  # in the order in which somebody has written them
         fields[(*scenario, name)] = chosen or None
     limits = dict(entry_in(content_of(text) or {}, (*scenario, "limits"), {}))
+    had = entry_in(content_of(text) or {}, (*scenario, "attacker"), "release")
+    other = had != fields[(*scenario, "attacker")]  # whose measures are others
     for name in form.fields.get("measure", []):
-        typed = _number(form.get(f"limit-{name}"), name)
+        typed = None if other else _number(form.get(f"limit-{name}"), name)
         if typed is not None:
             limits[name] = typed
         elif not isinstance(limits.get(name), dict):

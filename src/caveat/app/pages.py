@@ -91,9 +91,10 @@ class Project:
         """The folder that a run writes, if it is in the project."""
         named = entry_in(content_of(self.text()) or {}, ("output", "folder"), "release")
         folder = self.path / str(named)
-        with suppress(OSError, ValueError):  # a name that no folder can have
-            inside = folder.resolve().is_relative_to(self.path.resolve())
-            return folder if inside and folder.exists() in (True, False) else None
+        with suppress(OSError, ValueError):
+            folder.exists()  # says so if no folder can have this name
+            if folder.resolve().is_relative_to(self.path.resolve()):
+                return folder
         return None
 
     @property

@@ -68,11 +68,7 @@ def test_a_step_goes_by_its_own_pace(steps, told, clock):
 
 
 def test_a_pace_is_trusted_as_it_shows(steps, told, clock):
-    steps.step("attack")
-    clock.now += 10
-    steps.step("attack")(0.0)
-    early = Steps(SECONDS, lambda *said: told.append(said), clock)
-    done = early.step("attack")
+    done = steps.step("attack")
     clock.now += 10
     done(0.125)  # by its pace 80 s, by what is usual 10: between the two in the middle
     assert left(told, 10) == pytest.approx((10 * 80) ** 0.5 * 0.875 + 5)

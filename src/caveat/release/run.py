@@ -179,7 +179,8 @@ def seconds_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
     seconds["utility"] = 2.0 + 3.0 * cells
     seconds |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
-        one = 1.0 + 2.0 * cells + seconds.get(f"scenario: {spec.map.scenario}", 0.0)
+        attacks = [seconds[title_of(s)] for s in spec.scenarios if s.name == spec.map.scenario]
+        one = 1.0 + 2.0 * cells + sum(attacks)
         seconds["map"] = one * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
     return seconds | {"write": 2.7}
 

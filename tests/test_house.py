@@ -1,4 +1,4 @@
-"""What can be read: no module over 400 lines, no function longer than a screen."""
+"""Limits on size: no module over 800 lines, no function longer than a screen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "caveat"
-MOST_LINES, LONGEST_FUNCTION = 400, 60
+MOST_LINES, LONGEST_FUNCTION = 800, 60  # a file is a subject, 200 to 800 lines
 MOST_OF_APP = 1500  # routes and templates: what needs more lines belongs in a room
 LONGER = {
     "tree/_growing.py:grow_nodes",  # one loop whose state changes in nearly every line: see there
@@ -30,7 +30,7 @@ def lengths(name: str, text: str) -> dict[str, int]:
 
 def test_no_module_is_longer_than_can_be_read() -> None:
     found = {name: len(text.splitlines()) for name, text in modules().items()}
-    assert len(found) > 300
+    assert len(found) > 100
     assert {name: n for name, n in found.items() if n > MOST_LINES} == {}
 
 

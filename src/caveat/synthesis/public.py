@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import sqrt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "assumed_public",
+    "assumed_ranges",
     "has_guard",
+    "remark_on_ranges",
+    "sole_ends",
     "too_many_levels",
     "tree_fits",
     "weight_unit",
@@ -44,6 +47,8 @@ USUAL_BINS = 16
 """Cells of a number in tables of counts."""
 USUAL_ROWS = 5_000
 """Rows from which on the dial is as it is."""
+NAMED = 8
+"""Columns that a remark names at most."""
 MOST_SPLIT = 1_000
 """Levels without an order that guarded trees split."""
 
@@ -90,6 +95,59 @@ def assumed_public(
     if plan.weights and has_guard(plan.columns):
         found.append(f"a weight of {plan.weight_unit:g} counts as one record")
     return tuple(found)
+
+
+def assumed_ranges(columns: Mapping[str, ColumnPlan]) -> tuple[str, ...]:
+    """Return the columns whose range was read off the data."""
+    return tuple(
+        name for name, entry in columns.items() if entry.grid is not None and not entry.grid.declared
+    )
+
+
+def remark_on_ranges(columns: Mapping[str, ColumnPlan]) -> list[str]:
+    """Name the columns whose range was read off the data; nothing if there are none."""
+    names = assumed_ranges(columns)
+    if not names:
+        return []
+    which = ", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else "")
+    return [
+        f"{which}: the range was read off the data and rounded outwards; declare it, "
+        "range = [lowest, highest, step]"
+    ]
+
+
+def sole_ends(columns: Mapping[str, ColumnPlan], table: Table) -> Iterator[SoleEnd]:
+    """Yield the records without which an undeclared range would be narrower.
+
+    Parameters
+    ----------
+    columns
+        The plan of each column.
+    table
+        The table that it was made for.
+    """
+    for name in assumed_ranges(columns):
+        grid, column = columns[name].grid, table[name]
+        assert grid is not None
+        ordinary = np.flatnonzero(~np.isin(column.numbers, grid.special))
+        for end in {int(ordinary[0]), int(ordinary[-1])}:
+            if len(ordinary) < 3 or column.counts[end] != 1:
+                continue
+            record = int(np.flatnonzero(column.codes == end)[0])
+            rest = column.take(np.delete(np.arange(len(column)), record)).compact()
+            others = rest.numbers[~np.isin(rest.numbers, grid.special)]
+            without = assumed_grid(rest, others, decimals_of(rest), grid.scale, grid.special)
+            if without.low > grid.low or without.high < grid.high:
+                yield SoleEnd(name, record, without.low, without.high)
+
+
+class SoleEnd(NamedTuple):
+    """A record that alone holds an end of a range, and the ends without it."""
+
+    column: str
+    record: int
+    low: float
+    high: float
 
 
 def _dates(grid: Grid, column: Column | None) -> str:

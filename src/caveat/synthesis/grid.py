@@ -287,17 +287,17 @@ def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], co
 
 
 def assumed_grid(column: Column, ordinary: Floats, decimals: int, scale: str,
-                 special: Sequence[float]) -> Grid:  # fmt: skip
+                 special: Sequence[float], exact: bool = False) -> Grid:  # fmt: skip
     """Return the grid of a number that nobody declared: read off the data, ends made round.
 
     An end that fewer than ``K`` records have lies at the next round number beyond them, in a unit
     of at least a tenth of the range, so that hardly any record moves it. Numbers that are nowhere
-    negative stay so, and shares end at 1.
+    negative stay so, shares end at 1, and with ``exact`` no end lies beyond what was needed.
     """
     counts = column.counts[: len(column.levels)][np.isin(column.numbers, ordinary)]
     low, high = float(ordinary[0]), float(ordinary[-1])
     finest = 10.0**-decimals
-    held = (int(counts[0]) >= K, int(counts[-1]) >= K)
+    held = (exact or int(counts[0]) >= K, exact or int(counts[-1]) >= K)
     if column.levels.dtype.kind == "M":
         low, high = _round_dates(low, high, held, column.levels.dtype)
         step = _tick(ordinary, max(high - low, finest))

@@ -188,7 +188,8 @@ def make_plan(
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
         this one is a part of it. Columns that name people are left out unless ``keep`` names them
         or they have a method of their own. ``given`` names columns that are not drawn and stand
-        before all others, ``only_for`` those of them that serve one column alone.
+        before all others, ``only_for`` those of them that serve one column alone, ``exact_ends``
+        those whose range is not made wider than the data.
     seed
         Of the draw of predictors for guarded trees in a wide table; at random by default.
 
@@ -205,6 +206,7 @@ def make_plan(
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
+    exact_ends = options.pop("exact_ends", ())
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -222,7 +224,9 @@ def make_plan(
     )
     remarks += remarks_on_rare(rare, k)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_guards(with_grids(derived_last(columns), table, single), table.n_rows)
+    columns = with_guards(
+        with_grids(derived_last(columns), table, single, exact_ends), table.n_rows
+    )
     drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
     most, choice = None if linked else how_many(options, len(drawn)), None
     if most is not None:

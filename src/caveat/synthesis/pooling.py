@@ -18,6 +18,7 @@ from caveat.errors import CaveatError
 from caveat.expressions.tokens import Place, tokens_of
 from caveat.table import Column, Kind, Table
 from caveat.table.column import Missing
+from caveat.table.linked import Linked
 from caveat.table.rare import K, has_open_vocabulary, level_texts, rare_levels, units_of_levels
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "RareLevels",
     "declared_levels",
     "find_rare",
+    "pool_linked",
     "pool_table",
     "rare_below",
     "remarks_on_rare",
@@ -256,24 +258,30 @@ def pool_table(table: Table, rare: Mapping[str, RareLevels]) -> Table:
     return table.with_columns(changed) if changed else table
 
 
+def pool_linked(linked: Linked, rare: Mapping[str, Mapping[str, RareLevels]]) -> Linked:
+    """Return linked tables with nothing but levels that leave."""
+    tables = {name: pool_table(table, rare.get(name, {})) for name, table in linked.tables.items()}
+    same = all(tables[name] is table for name, table in linked.tables.items())
+    return linked if same else replace(linked, tables=tables)
+
+
 def remarks_on_rare(rare: Mapping[str, RareLevels], k: int) -> list[str]:
     """Return what has to be said about the rare levels of each column, without a level."""
     said = []
     for name, of in rare.items():
         if not of.n_levels:
             continue
-        one = of.n_levels == 1
-        which = f"{of.n_levels:,} level{'' if one else 's'} that fewer than {k} people have"
+        which = (
+            f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {k} people)"
+        )
         if of.how == LEFT_OUT:
             said.append(
-                f"{name} is left out: {of.records:,} of its values are rare ({which}); "
+                f"{name} is left out: most of its values are rare, {which}; "
                 f'keep = ["{name}"] would release it, levels = […] declares public ones'
             )
         elif of.how == KEPT:
-            said.append(
-                f"{name} is kept with {which}: {of.people:,} people can be recognised by it"
-            )
+            said.append(f"{name} leaves with {which}: {of.people:,} people can be recognised by it")
         else:
             words = WORDS[of.how].format(into=of.into)
-            said.append(f"{name}: {which} ({of.records:,} records) are {words}")
+            said.append(f"{name}: {which} in {of.records:,} records, {words}")
     return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from math import sqrt
 from types import MappingProxyType
@@ -100,7 +100,9 @@ def assumed_public(
 def assumed_ranges(columns: Mapping[str, ColumnPlan]) -> tuple[str, ...]:
     """Return the columns whose range was read off the data."""
     return tuple(
-        name for name, entry in columns.items() if entry.grid is not None and not entry.grid.declared
+        name
+        for name, entry in columns.items()
+        if entry.grid is not None and not entry.grid.declared
     )
 
 
@@ -164,7 +166,10 @@ def has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
 
 
 def with_grids(
-    columns: Mapping[str, ColumnPlan], table: Table, given: Mapping[str, Mapping[str, Any]]
+    columns: Mapping[str, ColumnPlan],
+    table: Table,
+    given: Mapping[str, Mapping[str, Any]],
+    exact: Collection[str] = (),
 ) -> dict[str, ColumnPlan]:
     """Give every number its grid, if a column of the plan is guarded, or it is made from margins.
 
@@ -176,6 +181,8 @@ def with_grids(
         The original table.
     given
         What the user says about single columns: their ``range``, ``scale`` and ``bins``.
+    exact
+        Columns whose range is not made wider than the data.
     """
     guarded = has_guard(columns)
     found = dict(columns)
@@ -192,7 +199,7 @@ def with_grids(
         if tabulated or (guarded and entry.settings.method not in UNUSED):
             heap = () if "special" in own else _heap(entry, table[name])
             entry = replace(entry, special=heap or entry.special)
-            grid = _grid(entry, table, name, own)
+            grid = _grid(entry, table, name, own, name in exact)
             if grid is not None and heap:
                 grid = replace(grid, heap=True)
             if grid is not None and tabulated:
@@ -236,7 +243,9 @@ def _heap(entry: ColumnPlan, column: Column) -> tuple[Any, ...]:
     return (levels[0].item(),) if share >= HEAP and levels.dtype.kind != "M" else ()
 
 
-def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) -> Grid | None:
+def _grid(
+    entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any], exact: bool = False
+) -> Grid | None:
     where, column = "synthesis", table[name]
     coding = Coding.of(column, entry.special, name)
     if not coding.is_number:
@@ -272,7 +281,7 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
     if "range" in given:
         with about(name, "range"):
             return _declared(given["range"], scale, special, column, ordinary, name)
-    return assumed_grid(column, ordinary, decimals_of(column), scale, special)
+    return assumed_grid(column, ordinary, decimals_of(column), scale, special, exact)
 
 
 def _declared(

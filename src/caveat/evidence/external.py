@@ -205,11 +205,23 @@ class _Public:
                 for found in release.get("private_numbers", ())
                 if found["column"] in self.names
             ],
+            **self.rare(release),
             "files": [
                 _pick(file, ("name", "table", "copy", "format", "rows", "sha256"))
                 for file in release["files"]
             ],
         }
+
+    def rare(self, release: dict[str, Any]) -> dict[str, Any]:
+        """Return how many rare levels released columns had, and whose ranges were not declared."""
+        found: dict[str, Any] = {}
+        if "rare_levels" in release:
+            columns = [c for c in release["rare_levels"]["columns"] if c["column"] in self.names]
+            found["rare_levels"] = {**release["rare_levels"], "columns": columns}
+        if "range_ends" in release:
+            ends = release["range_ends"]
+            found["range_ends"] = {**ends, "columns": self.known(ends["columns"])}
+        return found
 
     def utility(self, utility: dict[str, Any]) -> dict[str, Any]:
         return {

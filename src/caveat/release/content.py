@@ -18,6 +18,7 @@ from caveat.release.collect import entries_of, limits_of, plain
 from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
+from caveat.release.proven import described_ends, described_rare, proven_records
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
@@ -71,6 +72,7 @@ def described_release(
     release, control = spec.release, material.control
     columns = material.releases[0].names
     unknown = material.model is None and control is None
+    proven = proven_records(material)
     return {
         **described_purpose(release),
         "copies": len(material.releases),
@@ -86,6 +88,8 @@ def described_release(
         **_groups(material),
         "identifying": _identifying(material, judged),
         "private_numbers": private_numbers(material, material.columns()),
+        **described_rare(material, proven),
+        **described_ends(material, proven),
     }
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.generators import Copy, Generator, Setting
+from caveat.generators.ours import pooled_by
 from caveat.notes import Note
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
@@ -56,9 +57,9 @@ class Material:
     rows
         Positions in it of the records that the release was fitted on.
     fitted
-        These records.
+        These records, rare levels pooled as the synthesiser has pooled them.
     control
-        The records that were held out, if any.
+        The records that were held out, if any, pooled likewise.
     releases
         The synthetic tables as they are released.
     seed
@@ -235,8 +236,10 @@ def synthesise(
         copies.append(made.protect(table_drawn, number))
         ready(1 / len(drawn))
     releases = tuple(copy.release for copy in copies)
+    if control is not None:
+        control = pooled_by(made.model.plan, control)
     return Material(
-        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting,
+        table, rows, made.original, control, releases, seed, made.model, tuple(copies), setting,
         not_simulated=WHOLE if isinstance(made.model, GroupModel) else None,
         groups=made.model.groups if isinstance(made.model, GroupModel) else None,
     )  # fmt: skip

@@ -23,6 +23,7 @@ from caveat.table.rare import K, has_open_vocabulary, level_texts, rare_levels, 
 
 __all__ = [
     "HOWS",
+    "KEPT",
     "LEFT_OUT",
     "RareLevels",
     "declared_levels",

@@ -203,7 +203,7 @@ class Workbench:
 
     def _aligned(self, copy: Copy) -> tuple[tuple[Pair, ...], list[PairGroups] | None]:
         """Return the original with a release, and who belongs together; a key is no data."""
-        ours, theirs = self.original, copy.release
+        ours, theirs = pooled_by(copy.plan, self.original), copy.release
         if not isinstance(copy.plan, GroupPlan):
             return align_copies(ours, [theirs]), None
         said = copy.plan.groups

@@ -72,7 +72,6 @@ def described_release(
     release, control = spec.release, material.control
     columns = material.releases[0].names
     unknown = material.model is None and control is None
-    proven = proven_records(material)
     return {
         **described_purpose(release),
         "copies": len(material.releases),
@@ -88,8 +87,7 @@ def described_release(
         **_groups(material),
         "identifying": _identifying(material, judged),
         "private_numbers": private_numbers(material, material.columns()),
-        **described_rare(material, proven),
-        **described_ends(material, proven),
+        **_proven(material),
     }
 
 
@@ -121,6 +119,16 @@ def _groups(material: Material) -> dict[str, Any]:
             "released": [number(table) for table in material.releases],
         }
     }
+
+
+def _proven(material: Material) -> dict[str, Any]:
+    """Return what rare levels and ends of ranges prove; nothing of tables made elsewhere."""
+    if material.model is None:
+        return {}
+    if material.plan is None:
+        return described_rare(material.model.plan)
+    proven = proven_records(material)
+    return {**described_rare(material.plan, proven), **described_ends(material, proven)}
 
 
 def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[dict[str, Any]]:
@@ -205,7 +213,7 @@ def described_plan(
     columns: Sequence[tuple[str, ColumnPlan, ColumnModel | None]],
 ) -> dict[str, Any]:
     """Return how columns were made, one after the other."""
-    apart = ("order", "derived", "rules", "judged")
+    apart = ("order", "derived", "rules", "judged", "left_out")
     return {
         "order": [name for name, *_ in columns],
         "settings": plain({k: v for k, v in spec.synthesis.items() if k not in apart}),

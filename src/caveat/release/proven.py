@@ -7,7 +7,7 @@ rule sees that they would not be there without that person.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from caveat.release.material import Material
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.plan import LinkedPlan
-from caveat.synthesis.pooling import KEPT, RareLevels
+from caveat.synthesis.pooling import KEPT
 from caveat.synthesis.public import assumed_ranges, sole_ends
 from caveat.table import Column, Table
 from caveat.table.rare import level_texts, units_of_levels
@@ -75,17 +75,23 @@ def _beyond(column: Column, low: float, high: float, special: tuple[Any, ...]) -
     return bool(((used < low) | (used > high)).any())
 
 
-def described_rare(material: Material, proven: Mapping[str, Records]) -> dict[str, Any]:
-    """Return what happened to rare levels, without a level; nothing if no plan is known."""
-    plan = None if material.model is None else material.model.plan
-    if plan is None:
-        return {}
-    columns = list(_columns(plan))
-    alone = isinstance(plan, Plan)
-    edge = len(proven["edge"]) if alone else sum(of.edge for _, of in columns)
-    kept = len(proven["levels"]) if alone else sum(
-        of.people for _, of in columns if of.how == KEPT
-    )  # fmt: skip
+def described_rare(
+    plan: Plan | LinkedPlan, proven: Mapping[str, Records] | None = None
+) -> dict[str, Any]:
+    """Return what happened to rare levels, without a level.
+
+    Parameters
+    ----------
+    plan
+        The plan of the release.
+    proven
+        The records that are proven; of groups and linked tables people are counted by column.
+    """
+    columns = list(plan.rare_columns)
+    edge = sum(of.edge for _, of in columns)
+    kept = sum(of.people for _, of in columns if of.how == KEPT)
+    if proven is not None:
+        edge, kept = len(proven["edge"]), len(proven["levels"])
     return {
         "rare_levels": {
             "below": plan.rare_below,
@@ -98,14 +104,6 @@ def described_rare(material: Material, proven: Mapping[str, Records]) -> dict[st
             "people_at_threshold": edge,
         }
     }
-
-
-def _columns(plan: Plan | LinkedPlan) -> Iterator[tuple[str, RareLevels]]:
-    if isinstance(plan, Plan):
-        yield from plan.rare.items()
-        return
-    for rare in plan.rare.values():
-        yield from rare.items()
 
 
 def described_ends(material: Material, proven: Mapping[str, Records]) -> dict[str, Any]:

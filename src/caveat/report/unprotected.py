@@ -113,9 +113,9 @@ def _undeclared(evidence: Evidence) -> Iterator[tuple[str, str]]:
         which = and_list([called(evidence, name) for name in names], most=4)
         yield (
             "Undeclared ranges",
-            f"{count(len(names), 'column')} ({which}). The lowest and the highest value were read "
-            f"off the data, rounded outwards, and are taken as public.{_ends(evidence)} See “Assumed "
-            "public” under how the release was made.",
+            f"{count(len(names), 'column')} ({which}). The ends were read off the data, rounded "
+            f"outwards, and are taken as public.{_ends(evidence)} See “Assumed public” under how "
+            "the release was made.",
         )
 
 

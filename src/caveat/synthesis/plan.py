@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -140,6 +140,11 @@ class Plan:
         for name in ("columns", "rare"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    @property
+    def rare_columns(self) -> Iterator[tuple[str, RareLevels]]:
+        """The columns with rare levels, and what happens to these."""
+        yield from self.rare.items()
+
     def pooled(self, table: Table) -> Table:
         """Return a table with nothing but levels that leave, as every fit and attacker sees it."""
         return pool_table(table, self.rare)
@@ -186,7 +191,8 @@ def make_plan(
         settings of single columns.
         The ``[synthesis]`` part of a specification has the same entries.
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
-        this one is a part of it. Columns that name people are left out unless ``keep`` names them
+        this one is a part of it, and ``left_out`` the columns that were left out there because most
+        of their levels are rare. Columns that name people are left out unless ``keep`` names them
         or they have a method of their own. ``given`` names columns that are not drawn and stand
         before all others, ``only_for`` those of them that serve one column alone, ``exact_ends``
         those whose range is not made wider than the data.
@@ -204,6 +210,7 @@ def make_plan(
     """
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
+    left_out: Collection[str] | None = options.pop("left_out", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     exact_ends = options.pop("exact_ends", ())
@@ -217,7 +224,7 @@ def make_plan(
     remarks: list[str] = []
     judged = judge(table) if judged is None else judged
     k = rare_below(options.get("rare_below"))
-    rare = {} if linked else _rare(table, options, order, shared, single, judged, k)
+    rare = {} if linked else _rare(table, options, order, shared, single, judged, k, left_out)
     table = pool_table(table, rare)
     columns, margins = _column_plans(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
@@ -251,6 +258,7 @@ def _rare(
     single: Mapping[str, Mapping[str, Any]],
     judged: Mapping[str, Judgement],
     k: int,
+    left_out: Collection[str] | None,
 ) -> dict[str, RareLevels]:
     """Return what happens to the rare levels of the columns that leave."""
     words = kept(options, table, single)
@@ -261,7 +269,9 @@ def _rare(
             continue
         # A method is somebody's word for a column that names people, and for no rare level.
         keep = name in options.get("keep", ()) or method == "copy" or name in judged
-        rare = find_rare(table[name], k, declared=declared_levels(options, name), keep=keep)
+        leave = None if left_out is None else name in left_out
+        rare = find_rare(table[name], k, declared=declared_levels(options, name), keep=keep,
+                         leave_out=leave)  # fmt: skip
         if rare is not None:
             found[name] = rare
     return found

@@ -129,7 +129,8 @@ class RareLevels:
             raise ValueError("no counts")
         if not all(isinstance(text, str) for text in (*levels, into)):
             raise ValueError("no levels")
-        return cls(state["how"], *counts, tuple(levels), into)
+        n, records, people, edge = counts
+        return cls(state["how"], n, records, people, edge, tuple(levels), into)
 
 
 NONE = np.zeros(0, np.uint8)
@@ -198,6 +199,7 @@ def find_rare(
     declared: Collection[Any] = (),
     keep: bool = False,
     units: NDArray[Any] | None = None,
+    leave_out: bool | None = None,
 ) -> RareLevels | None:
     """Return what happens to the rare levels of a column; None if nothing does.
 
@@ -213,6 +215,9 @@ def find_rare(
         Whether somebody wants the column as it is.
     units
         The unit of each row; every row is one by default.
+    leave_out
+        Whether the column is left out, where that was decided on a larger table; by default it is
+        if more than half of the records with a value have a rare level.
     """
     if not has_open_vocabulary(column) or k <= 1:
         return None
@@ -227,7 +232,7 @@ def find_rare(
     of = int(rare.sum()), records, people, 0 if keep else _holders(column, edge, units)
     if keep or not rare.any():
         return RareLevels(KEPT if keep else NONE_RARE, *of)
-    if records > MOST * counts.sum():
+    if records > MOST * counts.sum() if leave_out is None else leave_out:
         return RareLevels(LEFT_OUT, *of[:3])
     stays = tuple(level_texts(column)[~rare].tolist())
     if column.kind is Kind.ORDERED:

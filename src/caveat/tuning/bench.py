@@ -20,6 +20,7 @@ from caveat.cluster import Workers, workers_now
 from caveat.cluster.sharing import Kept, shared_folder
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Setting
+from caveat.generators.ours import pooled_by
 from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS

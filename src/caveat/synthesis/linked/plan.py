@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -89,6 +89,12 @@ class LinkedPlan:
         for name in ("stages", "late", "rare"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    @property
+    def rare_columns(self) -> Iterator[tuple[str, RareLevels]]:
+        """The columns of all tables with rare levels, and what happens to these."""
+        for rare in self.rare.values():
+            yield from rare.items()
+
     def pooled(self, linked: Linked) -> Linked:
         """Return tables with nothing but levels that leave, as every fit and attacker sees them."""
         return pool_linked(linked, self.rare)
@@ -169,11 +175,11 @@ def make_linked_plan(
     """
     options = dict(options or {})
     options["predictors"] = all_or_named(options)
-    judged = options.pop("judged", None)
+    judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
     k = rare_below(options.pop("rare_below", None))
-    rare = _rare(linked, options, {*dropped, *late, options.get("weights", "")}, k)
+    rare = _rare(linked, options, {*dropped, *late, options.get("weights", "")}, k, left_out)
     for of in rare.values():
         remarks += remarks_on_rare(of, k)
         dropped += tuple(n for n, levels in of.items() if levels.how == LEFT_OUT)
@@ -209,7 +215,11 @@ def make_linked_plan(
 
 
 def _rare(
-    linked: Linked, options: Mapping[str, Any], left: set[str], k: int
+    linked: Linked,
+    options: Mapping[str, Any],
+    left: set[str],
+    k: int,
+    left_out: Collection[str] | None,
 ) -> dict[str, dict[str, RareLevels]]:
     """Return what happens to the rare levels of each table, counted in rows of the topmost one."""
     found: dict[str, dict[str, RareLevels]] = {}
@@ -227,8 +237,9 @@ def _rare(
                 continue
             declared = [*declared_levels(options, column), *listed.get(column, ())]
             keep = column in options.get("keep", ()) or method == "copy"
+            leave = None if left_out is None else column in left_out
             rare = find_rare(table[column], k, declared=declared, keep=keep,
-                             units=linked.owners[name])  # fmt: skip
+                             units=linked.owners[name], leave_out=leave)  # fmt: skip
             if rare is not None:
                 of[column] = rare
         if of:
@@ -415,7 +426,7 @@ def _stage_options(
     drawn = [name for name in stage.drawn if name in table]
     here = {**options, "given": stage.given, "only_for": stage.only_for, "judged": {}}
     here["order"] = [*stage.given, *drawn]
-    # A number of children, a distance and what a first child has to meet are no wider than they are.
+    # Numbers of children, distances and what a first child has to meet keep their range.
     some = stage.made.some.columns if stage.made.some is not None else ()
     exact = {*some, *map(number_of, {one.table for one in shape})}
     here["exact_ends"] = [n for n, own in stage.drawn.items() if n != own or n in exact]

@@ -213,14 +213,18 @@ class _Public:
         }
 
     def rare(self, release: dict[str, Any]) -> dict[str, Any]:
-        """Return how many rare levels released columns had, and whose ranges were not declared."""
+        """Return what was done to rare levels, and whose ranges were not declared.
+
+        No number leaves: who knows all other records would see from it what one person has.
+        """
         found: dict[str, Any] = {}
         if "rare_levels" in release:
-            columns = [c for c in release["rare_levels"]["columns"] if c["column"] in self.names]
-            found["rare_levels"] = {**release["rare_levels"], "columns": columns}
+            rare = release["rare_levels"]
+            columns = [_pick(c, ("column", "how")) for c in rare["columns"]
+                       if c["column"] in self.names]  # fmt: skip
+            found["rare_levels"] = {"below": rare["below"], "columns": columns}
         if "range_ends" in release:
-            ends = release["range_ends"]
-            found["range_ends"] = {**ends, "columns": self.known(ends["columns"])}
+            found["range_ends"] = {"columns": self.known(release["range_ends"]["columns"])}
         return found
 
     def utility(self, utility: dict[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,9 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "free-text": Entry(
             _APART, "free text", "Leave it out: it cannot be synthesised and may name people."
         ),
+        "person-name": Entry(
+            _APART, "names of people", "Leave it out: real names would be released."
+        ),
         "near-unique-text": Entry(
             _APART,
             "text that nearly every record has for itself",

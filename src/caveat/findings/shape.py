@@ -33,6 +33,7 @@ FINDINGS = {
     "identifier": "id-like",
     "group-key": "group-id",
     "free-text": "free-text",
+    "person-name": "person-name",
     "near-unique-text": "near-unique-text",
     "coordinate": "coordinate",
     "birth-date": "birth-date",

@@ -74,9 +74,11 @@ ONLY_RUN = Note(
 )
 
 
-PROVEN = (
-    "{n:,} of them count as certain: a level or an end of a range leaves that would not be there "
-    "without them"
+PROVEN = Note(
+    "proven",
+    "people count as certain members if a level or an end of a range leaves that would not be "
+    "there without them",
+    public=True,
 )
 
 
@@ -312,8 +314,7 @@ class _Run:
         if not certain.any():
             return found, ()
         ratio = np.where(certain, np.inf, found.log_ratio)
-        note = Note("proven", PROVEN, public=True, n=int(certain.sum()))
-        return replace(found, log_ratio=ratio), (note,)
+        return replace(found, log_ratio=ratio), (PROVEN,)
 
 
 def _only(found: Attributes, records: NDArray[np.int64]) -> Attributes:

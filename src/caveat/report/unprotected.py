@@ -68,13 +68,14 @@ def _rare(evidence: Evidence) -> Iterator[tuple[str, str]]:
         of = [c for c in rare["columns"] if c["how"] == how]
         if of:
             which = and_list([called(evidence, c["column"]) for c in of], most=6)
-            told.append(f"{count(sum(c['levels'] for c in of), 'level')} of {which} {words}")
-    if rare["people_kept"]:
+            levels = sum(c.get("levels", 0) for c in of)
+            told.append(f"{count(levels, 'level') if levels else 'levels'} of {which} {words}")
+    if rare.get("people_kept"):
         told.append(
             f"the membership of {count(rare['people_kept'], 'person', 'people')} is certain "
             "by a rare level that leaves"
         )
-    if rare["people_at_threshold"]:
+    if rare.get("people_at_threshold"):
         told.append(
             f"{count(rare['people_at_threshold'], 'person', 'people')} have a level that exactly "
             f"{below} have: an attacker who knows all others can prove that they took part"
@@ -122,7 +123,7 @@ def _undeclared(evidence: Evidence) -> Iterator[tuple[str, str]]:
 def _ends(evidence: Evidence) -> str:
     """Say how many people an end of a range proves."""
     ends = evidence["release"].get("range_ends")
-    if ends is None or not ends["people"]:
+    if ends is None or not ends.get("people"):
         return ""
     people = count(ends["people"], "person holds", "people hold")
     return (

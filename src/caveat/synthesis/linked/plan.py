@@ -181,7 +181,7 @@ def make_linked_plan(
     k = rare_below(options.pop("rare_below", None))
     rare = _rare(linked, options, {*dropped, *late, options.get("weights", "")}, k, left_out)
     for of in rare.values():
-        remarks += remarks_on_rare(of, k)
+        remarks += remarks_on_rare(of, k, "groups")
         dropped += tuple(n for n, levels in of.items() if levels.how == LEFT_OUT)
     linked = pool_linked(linked, rare)
     some = _conditions(linked, options)

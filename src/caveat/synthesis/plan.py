@@ -211,6 +211,7 @@ def make_plan(
     options = dict(options or {})
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
     left_out: Collection[str] | None = options.pop("left_out", None)
+    remarks: list[str] = []
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
     exact_ends = options.pop("exact_ends", ())
@@ -221,21 +222,19 @@ def make_plan(
     order = visit_order(table, options.get("order"), strata, weights)
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
-    remarks: list[str] = []
     judged = judge(table) if judged is None else judged
-    k = rare_below(options.get("rare_below"))
-    rare = {} if linked else _rare(table, options, order, shared, single, judged, k, left_out)
+    k = 1 if linked else rare_below(options.get("rare_below"))
+    rare = _rare(table, options, order, shared, single, judged, k, left_out)
     table = pool_table(table, rare)
     columns, margins = _column_plans(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
     remarks += remarks_on_rare(rare, k)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_guards(
-        with_grids(derived_last(columns), table, single, exact_ends), table.n_rows
-    )
+    columns = with_grids(derived_last(columns), table, single, exact_ends)
+    columns, choice = with_guards(columns, table.n_rows), None
     drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
-    most, choice = None if linked else how_many(options, len(drawn)), None
+    most = None if linked else how_many(options, len(drawn))
     if most is not None:
         told = [name for name, entry in single.items() if "predictors" in entry]
         columns, choice = narrowed(columns, table, most, told, rules, strata, seed)
@@ -244,10 +243,8 @@ def make_plan(
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(
-        columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice, rare,
-        1 if linked else k,
-    )  # fmt: skip
+    fixed = (columns, rules, strata, weights, tuple(remarks), unit, None)
+    return Plan(*fixed, margins, choice, rare, k)
 
 
 def _rare(

@@ -166,13 +166,15 @@ def _judge(of: Values, table: Table) -> Judgement | None:
 def _of_few(of: Values, moments: bool) -> Judgement | None:
     """Judge values that differ in all of few rows: moments, and whole numbers with many digits."""
     if moments:
-        exact = of.levels.astype("datetime64[s]").view(np.int64) % HOUR
-        found = len(exact) > 0 and np.count_nonzero(exact) >= HALF * len(exact)
+        odd = of.levels.astype("datetime64[s]").view(np.int64) % HOUR
+    elif of.rows and _are_whole(of.levels) and np.abs(of.levels).min() >= LONG:
+        odd = of.levels % 10
     else:
-        found = _are_whole(of.levels) and bool((np.abs(of.levels) >= LONG).all())
-        found = found and np.count_nonzero(of.levels % 10) >= HALF * of.rows
-    few = ": few and long" if not moments else ": moments to the minute or second"
-    return _said(of, "identifier", few) if found and of.rows else None
+        return None
+    if not of.rows or np.count_nonzero(odd) < HALF * of.rows:
+        return None
+    few = ": moments to the minute or second" if moments else ": numbers of many digits"
+    return _said(of, "identifier", few)
 
 
 def _are_whole(levels: NDArray[Any]) -> bool:

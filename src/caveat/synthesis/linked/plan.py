@@ -179,10 +179,9 @@ def make_linked_plan(
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
     k = rare_below(options.pop("rare_below", None))
-    rare = _rare(linked, options, {*dropped, *late, options.get("weights", "")}, k, left_out)
-    for of in rare.values():
-        remarks += remarks_on_rare(of, k, "groups")
-        dropped += tuple(n for n, levels in of.items() if levels.how == LEFT_OUT)
+    rare = _rare(linked, options, {*dropped, *late}, k, left_out)
+    remarks += [text for of in rare.values() for text in remarks_on_rare(of, k, "groups")]
+    dropped += tuple(n for of in rare.values() for n in of if of[n].how == LEFT_OUT)
     linked = pool_linked(linked, rare)
     some = _conditions(linked, options)
     check_order(linked, dropped, some)
@@ -209,9 +208,7 @@ def make_linked_plan(
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
     whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
-    return LinkedPlan(
-        shape, plans, dropped, late, tuple(remarks), whole, None, rare, k
-    )  # fmt: skip
+    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole, None, rare, k)
 
 
 def _rare(
@@ -223,7 +220,7 @@ def _rare(
 ) -> dict[str, dict[str, RareLevels]]:
     """Return what happens to the rare levels of each table, counted in rows of the topmost one."""
     found: dict[str, dict[str, RareLevels]] = {}
-    single = options.get("columns", {})
+    single, left = options.get("columns", {}), {*left, options.get("weights", "")}
     listed = {link.column: linked.tables[link.parent][linked.keys[link.parent]].levels.tolist()
               for link in linked.links if link.parent in linked.lookups}  # fmt: skip
     for name in linked.sequence:

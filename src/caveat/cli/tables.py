@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from caveat.cli import console
+from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.table import Table
@@ -162,6 +163,8 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
                 do='use method = "suppress"',
             )
         base, seed = told.options.get("base", 5), told.seed
+        if method != "controlled rounding":
+            remark_on_draws(seed)
         if method == "stochastic rounding":
             from caveat.protect import stochastic_round
 

@@ -23,6 +23,15 @@ def listed(folder: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
+def _notice(folder: Path) -> dict[str, str]:
+    """Return what a manifest says about all of its files, as an entry of it."""
+    try:
+        notice = parse((folder / MANIFEST).read_bytes()).get("notice")
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return {"notice": notice} if isinstance(notice, str) else {}
+
+
 def is_listed(file: Path, entries: dict[str, dict[str, Any]] | None = None) -> bool:
     """Whether the manifest beside a file lists it as it is now.
 
@@ -43,10 +52,10 @@ def is_listed(file: Path, entries: dict[str, dict[str, Any]] | None = None) -> b
 
 def list_again(file: Path) -> None:
     """Enter a file that was written again into the manifest beside it; no other entry changes."""
-    entries = listed(file.parent)
+    entries, notice = listed(file.parent), _notice(file.parent)
     if file.name not in entries:
         return
     content = file.read_bytes()
     entries[file.name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
-    document = {"format": 1, "files": list(entries.values())}
+    document = {"format": 1, **notice, "files": list(entries.values())}
     write_document(file.parent / MANIFEST, document, force=True)

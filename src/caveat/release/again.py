@@ -1,4 +1,4 @@
-"""The tables of a release made again: from its specification, its data and the seed it had."""
+"""The tables of a release made again: from its specification, its data, its key and its seed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material, synthesise
+from caveat.seeds import ReleaseKey
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
@@ -27,16 +28,16 @@ def made_again(
 ) -> Material:
     """Return the tables of a release with the model that made them.
 
-    Fitted models are not kept in the folder of a release; the same specification, data and seed
-    give the same ones.
+    Fitted models are not kept in the folder of a release; the same specification, data, key and
+    seed give the same ones.
 
     Parameters
     ----------
     spec
         The specification.
     folder
-        Where the release is; ``[output]`` says it otherwise. Its evidence has the seed. If there
-        is none yet, the specification must have one.
+        Where the release is; ``[output]`` says it otherwise. Its evidence has key and seed. If
+        there is none yet, the specification must have a seed.
     threads
         Threads; all cores by default.
     """
@@ -103,6 +104,8 @@ def _check_data(found: dict[str, Any], spec: ReleaseSpec, table: Table) -> None:
 
 def _seed(found: dict[str, Any] | None, spec: ReleaseSpec) -> int:
     seed = spec.release.seed if found is None else int(found["seed"])
+    if found is not None and found.get("key") is not None:
+        return ReleaseKey(found["key"]).root(int(found["seed"]))
     if seed is None:
         raise CaveatError(
             "there is no release yet, and no seed in the specification",

@@ -42,8 +42,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
-    """Write the list of the files of a folder: checksum, size, and whether it may leave."""
+def write_manifest(folder: Path, confidential: Mapping[str, bool], notice: str = "") -> None:
+    """Write the list of the files of a folder: checksum, size, and whether it may leave.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    confidential
+        Its files, each with whether it must stay.
+    notice
+        What holds for all of them, such as that they are a trial.
+    """
     files = [
         {
             "name": name,
@@ -53,7 +63,8 @@ def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
         }
         for name, secret in confidential.items()
     ]
-    text = json.dumps({"format": 1, "files": files}, indent=1, ensure_ascii=False)
+    document = {"format": 1, **({"notice": notice} if notice else {}), "files": files}
+    text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 

@@ -19,6 +19,7 @@ from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
 from caveat.outputs.shown import STATUS, free_name
 from caveat.outputs.tables import Layout, check_published
+from caveat.seeds import key_of
 from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
 from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
@@ -64,9 +65,10 @@ PUBLICATION = Group(
         "base": Key(Whole(2), "Of rounding: the base.", 5),
         "seed": Key(
             Whole(0),
-            "Of stochastic rounding and cell keys: the seed. Who has it can undo them: take a long "
-            "one and keep it secret. Rounded tables of the same data are made in one run.",
-            otherwise="must be there for these methods",
+            "Of stochastic rounding and cell keys: names one of the publications of the key, a "
+            "file with the specification's name and the ending .key. Without a key it makes a "
+            "trial that must not be released. Rounded tables of the same data are made in one run.",
+            otherwise="0, and a key is created",
         ),
         "total": Key(FILLED, "What totals are called.", TOTAL),
     }
@@ -192,15 +194,12 @@ class TablesSpec:
 
     @property
     def seed(self) -> int:
-        """The seed of rounding or cell keys; controlled rounding draws nothing."""
-        method = self.options.get("method")
-        if "seed" not in self.options and method != "controlled rounding":
-            self.document.fail(
-                ("publication",),
-                f"{method} needs a seed, which nobody else may know",
-                "add seed = …, a long number that you keep",
-            )
-        return int(self.options.get("seed", 0))
+        """The root of the draws of rounding or cell keys; controlled rounding draws nothing."""
+        if self.options.get("method") == "controlled rounding":
+            return 0
+        seed = self.options.get("seed")
+        key = key_of(self.document.path, seed)
+        return int(seed or 0) if key is None else key.root(seed or 0)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns that the data do not have."""

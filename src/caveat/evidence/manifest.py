@@ -6,21 +6,49 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
+from caveat.documents import Shape, path_below
+from caveat.errors import CaveatError
 from caveat.evidence.file import write_document
 
 __all__ = ["MANIFEST", "is_listed", "list_again", "listed"]
 
 MANIFEST = "manifest.json"
+_NAME = {"type": "string", "minLength": 1, "maxLength": 1000}
+_ENTRY = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": _NAME,
+        "sha256": {"type": "string", "maxLength": 64},
+        "bytes": {"type": "integer", "minimum": 0},
+        "confidential": {"type": "boolean"},
+    },
+}
+SHAPE = Shape(
+    {
+        "type": "object",
+        "required": ["files"],
+        "properties": {"files": {"type": "array", "items": _ENTRY}},
+    },
+    "this is no manifest of a release",
+    "use the folder as it was written by Caveat",
+)
+"""The form of the file."""
 
 
 def listed(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return what a manifest says about the files of its folder; nothing if there is none."""
+    """Return what a manifest says about the files of its folder; nothing if there is none.
+
+    One that is damaged, is a link, or names a file outside its folder lists nothing: no file of
+    the folder is then taken for one that a run has written.
+    """
     try:
-        content = parse((folder / MANIFEST).read_bytes())
-        return {str(entry["name"]): dict(entry) for entry in content["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
+        content = SHAPE.read(path_below(folder, MANIFEST))
+        for entry in content["files"]:
+            path_below(folder, entry["name"], plain=False)
+    except CaveatError:
         return {}
+    return {entry["name"]: dict(entry) for entry in content["files"]}
 
 
 def is_listed(file: Path, entries: dict[str, dict[str, Any]] | None = None) -> bool:
@@ -49,4 +77,4 @@ def list_again(file: Path) -> None:
     content = file.read_bytes()
     entries[file.name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
     document = {"format": 1, "files": list(entries.values())}
-    write_document(file.parent / MANIFEST, document, force=True)
+    write_document(path_below(file.parent, MANIFEST), document, force=True)

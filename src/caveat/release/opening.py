@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from caveat.attack.entry import Attacker
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import FEWEST
 from caveat.findings import look
@@ -54,7 +55,7 @@ def example(folder: Path, name: str) -> str:
     from caveat import datasets
 
     table: Table = getattr(datasets, name)(rows=ROWS)
-    write(table, folder / f"{name}.csv", force=True)
+    write(table, path_below(folder, f"{name}.csv"), force=True)
     return f"{name}.csv"
 
 

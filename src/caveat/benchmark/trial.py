@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -134,8 +134,13 @@ def _is_ours(entry: GeneratorSpec) -> bool:
     return named and "command" not in entry.settings
 
 
-def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Generator:
-    """Return a generator; ours take over what the specification says about the synthesis."""
+def generator_for(
+    entry: GeneratorSpec, spec: BenchmarkSpec, split: Split, commands: Sequence[str] = ()
+) -> Generator:
+    """Return a generator; ours take over what the specification says about the synthesis.
+
+    Only a command line that is among ``commands`` may be started.
+    """
     settings = dict(entry.settings)
     if _is_ours(entry):
         given = {**spec.release.synthesis, "method": entry.name}
@@ -145,7 +150,8 @@ def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Ge
         settings = {**shared, "judged": split.judged, **settings}
     limits = Limits(60 * spec.minutes, 1000 * spec.gigabytes)
     folder = spec.release.document.path.parent
-    return generator_of(*with_plan(entry.name, settings, folder), limits)
+    named = with_plan(entry.name, settings, folder)
+    return generator_of(*named, limits, allow_command=entry.command in commands)
 
 
 def carry_out(
@@ -156,13 +162,14 @@ def carry_out(
     seed: int,
     folder: Path,
     *,
+    commands: Sequence[str],
     threads: int | None,
     progress: Progress | None,
 ) -> Trial:
     """Fit, draw and measure; the folder holds the tables and the evidence, or the reason."""
     with release_folder(folder, force=True) as (draft, _):
         own = child_seed(seed, FITS, number)
-        trial = _Trial(spec, entry, number, split, own, draft, threads, progress)
+        trial = _Trial(spec, entry, number, split, own, draft, commands, threads, progress)
         found = trial.run()
         content = {
             "key": key_of(spec, entry, number),
@@ -189,13 +196,14 @@ class _Trial:
     split: Split
     seed: int
     draft: Path
+    commands: Sequence[str]
     threads: int | None
     progress: Progress | None
 
     def run(self) -> Trial:
         generator = None
         try:
-            generator = generator_for(self.entry, self.spec, self.split)
+            generator = generator_for(self.entry, self.spec, self.split, self.commands)
             (material, theirs), cost = measured(lambda: self._made(generator))
             if theirs is not None:
                 cost = replace(cost, megabytes=theirs)

@@ -34,7 +34,11 @@ def generator_names() -> list[str]:
 
 
 def generator_of(
-    name: str, settings: Mapping[str, Any] | None = None, limits: Limits | None = None
+    name: str,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    *,
+    allow_command: bool = False,
 ) -> Generator:
     """Return a generator by its name.
 
@@ -51,6 +55,9 @@ def generator_of(
         otherwise), and whatever it understands itself; for ``outputs`` its ``plan``.
     limits
         Of a generator in another process.
+    allow_command
+        Whether a ``command`` in the settings may be started. Settings often come from a file that
+        somebody else has written, and the command gets the confidential data.
 
     Raises
     ------
@@ -68,6 +75,12 @@ def generator_of(
     """
     given = dict(settings or {})
     if "command" in given:
+        if not allow_command:
+            raise CaveatError(
+                "its settings name a command, which is not allowed to start",
+                where=f"generator {name}",
+                do="read the command, and use allow_command=True (--allow-command) if you trust it",
+            )
         return _command(name, given, limits)
     if name in RECIPES:
         return process_of(name, given, limits)

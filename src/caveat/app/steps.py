@@ -153,6 +153,7 @@ async def look_again(request: Request) -> Response:
     asked = {name: last[name] for name in ("files", "example", "form") if name in last}
     if "encoding" in form:
         asked["form"] = forms.read_as(form)
+    forms.allow_servers(project.text())  # the page names them beside the button
     jobs.start(project, "look", **asked)
     return go(project.url("look"))
 

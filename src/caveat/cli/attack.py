@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from caveat.cli.benchmark import AllowCommandOption
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
+from caveat.cli.hosts import with_hosts
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.table.atomic import check_outputs
@@ -113,7 +114,7 @@ def _command(attack: Any) -> Any:
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(attack.name, help=_help(attack), short_help=attack.does)(command)
+    alone.command(attack.name, help=_help(attack), short_help=attack.does)(with_hosts(command))
     return get_command(alone)
 
 

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from decimal import ROUND_DOWN, Context
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
+from caveat.documents import Shape, parse
 from caveat.errors import CaveatError, commands_in
 from caveat.privacy._append import append
 from caveat.privacy._checks import check_delta, check_epsilon, check_positive
@@ -44,6 +45,47 @@ Entry = dict[str, Any]
 COST = ("rho", "epsilon", "delta", "what")
 ROUNDING = 1e-9  # by so much, of the limit, a sum may be above it: digits, no privacy
 LONGEST = 200  # characters of a name or a description
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_NUMBER = {"type": "number"}
+_CELLS = {"type": ["array", "null"], "items": {"type": "array", "minItems": 1}}
+_KINDS: dict[str, dict[str, Any]] = {
+    BUDGET: {"rho": _NUMBER, "epsilon": _NUMBER, "delta": _NUMBER},
+    TABLE: {
+        "columns": _TEXTS,
+        "sha256": _TEXT,
+        "cells": _CELLS,
+        "totals": _CELLS,
+        "total": {"type": ["number", "null"]},
+        "rounded": {"type": ["integer", "null"]},
+    },
+    RELEASE: {
+        "data": _TEXT,
+        "evidence": _TEXT,
+        "method": _TEXT,
+        "folder": _TEXT,
+        "files": _TEXTS,
+        "exact": {"type": "boolean"},
+        "reason": {"type": ["string", "null"]},
+        "targets": _TEXTS,
+        "private": {"type": ["string", "null"]},
+    },
+}
+_DO = "take the file from a backup: without the entry too much would be spent"
+SHAPES = {
+    kind: Shape(
+        {
+            "type": "object",
+            "required": ["dataset"],
+            "properties": {"dataset": _TEXT, "what": _TEXT, **fields},
+        },
+        "the entry is damaged",
+        _DO,
+    )
+    for kind, fields in _KINDS.items()
+}
+"""The form of an entry of each kind; entries of other kinds may be anything."""
 
 
 @dataclass(frozen=True)
@@ -170,10 +212,13 @@ class Ledger:
         Parameters
         ----------
         dataset
-            The name of the data; without it those of all.
+            The name of the data; without it those of all. Names that differ only in letter
+            case, in blanks or in the form of their characters are one name.
         """
         found, _ = self._read()
-        return [entry for entry in found if dataset in (None, entry.get("dataset"))]
+        if dataset is None:
+            return found
+        return [entry for entry in found if _is_of(entry, dataset)]
 
     def spent(self, dataset: str, delta: float) -> float:
         """Return the ε that all spending on the data comes to at δ.
@@ -262,7 +307,7 @@ class Ledger:
                 stack.enter_context(locked(path.with_name(f"{path.name}.lock")))
             found, whole = self._read()
             new: list[Entry] = []
-            yield [entry for entry in found if entry.get("dataset") == dataset], new
+            yield [entry for entry in found if _is_of(entry, dataset)], new
             if new:
                 with held(), self._writing():
                     stop_if_told()
@@ -329,17 +374,33 @@ class Ledger:
             entry = parse(line)
             if not isinstance(entry, dict) or not isinstance(entry["kind"], str):
                 raise ValueError
+            shape = SHAPES.get(entry["kind"])
+            if shape is not None and not shape.fits(entry):
+                raise ValueError
             if entry["kind"] == BUDGET:
-                if not isinstance(entry["dataset"], str):
-                    raise ValueError
                 _cost(entry)
         except (ValueError, KeyError, CaveatError):
-            raise CaveatError(
-                "the entry is damaged",
-                where=f"{self.path}, line {number}",
-                do="take the file from a backup: without the entry too much would be spent",
-            ) from None
+            where = f"{self.path}, line {number}"
+            raise CaveatError("the entry is damaged", where=where, do=_DO) from None
         return entry
+
+
+def _name_of(dataset: str) -> str:
+    """Return a name in the one form of all its spellings: letter case and blanks do not count.
+
+    Examples
+    --------
+    >>> {_name_of(text) for text in ("Survey 2026", "survey  2026 ", "ＳＵＲＶＥＹ 2026")}
+    {'survey 2026'}
+    """
+    text = unicodedata.normalize("NFKC", dataset).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _is_of(entry: Entry, dataset: str) -> bool:
+    """Whether an entry is about the data of a name: one budget, however the name is spelled."""
+    name = entry.get("dataset")
+    return isinstance(name, str) and _name_of(name) == _name_of(dataset)
 
 
 def _entry(dataset: str, kind: str, content: Entry) -> Entry:

@@ -440,3 +440,35 @@ def test_releases_are_entered_and_cost_nothing(book: Ledger) -> None:
         raise ZeroDivisionError
     assert [entry["kind"] for entry in book.entries("survey")] == ["budget", "release"]
     assert book.spent("survey", 1e-6) == pytest.approx(epsilon_of(0.004, 1e-6))
+
+
+def test_spellings_of_a_name_are_one_budget(book: Ledger) -> None:
+    for name in ("d", "D", " d ", "ｄ"):
+        spend(book, Spent(rho=ALL / 4), dataset=name)
+    assert len(book.entries("D ")) == 4
+    assert book.spent("d", 1e-6) == pytest.approx(1)
+    with pytest.raises(CaveatError, match="is left"):
+        spend(book, Spent(rho=ALL / 4), dataset="d  ")
+    spend(book, Spent(rho=ALL / 4), dataset="e")
+    assert [entry["dataset"] for entry in book.entries()] == ["d", "D", " d ", "ｄ", "e"]
+
+
+def test_a_ledger_with_several_spellings_is_read_as_one_sum(book: Ledger) -> None:
+    lines = [
+        {"kind": "budget", "dataset": name, "rho": ALL / 2} for name in ("Straße 1", "STRASSE 1")
+    ]
+    book.path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert book.spent("strasse  1", 1e-6) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"kind": "budget", "dataset": "d", "rho": "1"}, {"kind": "budget", "dataset": ["d"], "rho": 1},
+     {"kind": "release", "dataset": "d", "targets": 3}, {"kind": "release", "private": "x"},
+     {"kind": "release", "dataset": "d", "private": {"a": 1}},
+     {"kind": "table", "dataset": "d", "cells": 3}, {"kind": ["budget"]}],
+)  # fmt: skip
+def test_an_entry_of_another_shape_is_damaged(entry: dict[str, object], book: Ledger) -> None:
+    book.path.write_text(json.dumps(entry) + "\n")
+    with pytest.raises(CaveatError, match="damaged"):
+        book.entries()

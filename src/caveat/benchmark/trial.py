@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from caveat import __version__
 from caveat.benchmark.meter import Cost, measured
 from caveat.discreet import without_values
+from caveat.documents import Shape, path_below
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.child import Limits
@@ -42,6 +43,31 @@ TRIAL = "trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
+_AMOUNT = {"type": "number", "minimum": 0}
+_COSTS = {"cpu": _AMOUNT, "wall": _AMOUNT, "megabytes": {"type": ["number", "null"]}}
+_COST = {
+    "type": ["object", "null"],
+    "required": list(_COSTS),
+    "properties": _COSTS,
+    "additionalProperties": False,
+}
+EARLIER = Shape(
+    {
+        "type": "object",
+        "required": ["key", "failed", "seeded", "cost"],
+        "properties": {
+            "key": {"type": "string"},
+            "failed": {"type": ["string", "null"]},
+            "seeded": {"type": ["boolean", "null"]},
+            "cost": _COST,
+        },
+        "if": {"properties": {"failed": {"type": "null"}}},
+        "then": {"properties": {"cost": {"type": "object"}}},
+    },
+    "this is no trial of a benchmark",
+    "carry it out again",
+)
+"""The form of the file that a trial leaves."""
 SHARED = ("release", "data", "columns", "synthesis", "scenario", "utility")
 
 
@@ -120,12 +146,12 @@ def read_trial(folder: Path, key: str) -> Trial | None:
     from caveat import evidence
 
     try:
-        found = json.loads((folder / TRIAL).read_text("utf-8"))
+        found = EARLIER.read(path_below(folder, TRIAL))
         if found["key"] != key or found["failed"] is not None:
             return None
-        content = evidence.read(folder / "evidence.json")
+        content = evidence.read(path_below(folder, "evidence.json"))
         return Trial(folder.name, None, found["seeded"], Cost(**found["cost"]), content)
-    except (OSError, ValueError, KeyError, TypeError, CaveatError):
+    except (OSError, CaveatError):
         return None
 
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from caveat.documents import parse
 from caveat.errors import CaveatError, hint
 from caveat.generators.child import Limits
 from caveat.generators.home import home
@@ -54,7 +55,7 @@ def is_installed(source: Source) -> bool:
     if source.program:
         return shutil.which(source.program) is not None
     with suppress(OSError, ValueError, AttributeError):
-        mark = json.loads((folder_of(source) / MARK).read_text(encoding="utf-8"))
+        mark = parse((folder_of(source) / MARK).read_bytes())
         return bool(mark.get("pins") == _listed(source)) and _python(folder_of(source)).exists()
     return False
 

@@ -75,13 +75,7 @@ def generator_of(
     """
     given = dict(settings or {})
     if "command" in given:
-        if not allow_command:
-            raise CaveatError(
-                "its settings name a command, which is not allowed to start",
-                where=f"generator {name}",
-                do="read the command, and use allow_command=True (--allow-command) if you trust it",
-            )
-        return _command(name, given, limits)
+        return _command(name, given, limits, allow_command)
     if name in RECIPES:
         return process_of(name, given, limits)
     if name in REFERENCES:
@@ -106,8 +100,16 @@ def generator_of(
     )
 
 
-def _command(name: str, given: dict[str, Any], limits: Limits | None) -> ProcessGenerator:
-    """Return a command of the user's own."""
+def _command(
+    name: str, given: dict[str, Any], limits: Limits | None, allowed: bool
+) -> ProcessGenerator:
+    """Return a command of the user's own; a document alone starts none."""
+    if not allowed:
+        raise CaveatError(
+            "its settings name a command, which is not allowed to start",
+            where=f"generator {name}",
+            do="read the command, and use allow_command=True (--allow-command) if you trust it",
+        )
     words, is_seeded = given.pop("command"), given.pop("is_seeded", True)
     is_list = isinstance(words, list | tuple) and all(isinstance(word, str) for word in words)
     if not is_list or not words or not words[0]:

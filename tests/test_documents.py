@@ -12,7 +12,7 @@ from caveat.errors import CaveatError
 
 LIST = Shape({"type": "array", "items": {"type": "integer"}}, "this is no list", "write one")
 OUT = ["../x", "..", ".", "", " ", "/etc/passwd", "a/../b", "a//b", "c:x", "\\\\server\\x", "a\\b",
-       "a\0b", "a\nb", "\u202ex", "a" * 2000, None, 3, ["x"], {"x": 1}]  # fmt: skip
+       "a\0b", "a\nb", "\u202ex", "a" * 300, "a" * 2000, None, 3, ["x"], {"x": 1}]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["[NaN]", "[Infinity]", "[1e999]", "[" * 100_000, '["\\ud800"]'])

@@ -125,6 +125,13 @@ class Shape:
         return value
 
 
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except (OSError, ValueError):
+        raise CaveatError("no file can have this name", where=str(path), do="rename it") from None
+
+
 def path_below(folder: Path, name: object, *, plain: bool = True) -> Path:
     """Return the file that a document names, which lies in its folder.
 
@@ -166,7 +173,7 @@ use the folder as it was written by Caveat.
     path = folder
     for part in parts:
         path = path / part
-        if path.is_symlink():
+        if _is_link(path):
             raise CaveatError(
                 "this is a symbolic link, which may lead out of its folder",
                 where=str(path),

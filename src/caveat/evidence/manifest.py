@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import Shape, path_below
+from caveat.documents import Shape, path_below, read_bytes
 from caveat.errors import CaveatError
 from caveat.evidence.file import write_document
 
@@ -63,8 +63,8 @@ def is_listed(file: Path, entries: dict[str, dict[str, Any]] | None = None) -> b
     """
     known = listed(file.parent) if entries is None else entries
     try:
-        checksum = sha256(file.read_bytes()).hexdigest()
-    except OSError:
+        checksum = sha256(read_bytes(file)).hexdigest()
+    except CaveatError:
         return False
     return known.get(file.name, {}).get("sha256") == checksum
 

@@ -83,21 +83,24 @@ def generator_of(
     if name == OUTPUTS:
         return drafted(given)
     if name in METHODS:
-        for key in RUNS:
-            if key in given:
-                raise CaveatError(
-                    f"{key} is no setting of a generator",
-                    where=f"generator {name}",
-                    do="leave it out",
-                )
-        steps = given.pop("protect", [])
-        check_steps(steps)
-        return Setting({"method": name, **given}, tuple(steps))
+        return _ours(name, given)
     near = hint(name, generator_names())
     raise CaveatError(
         f"there is no generator {name!r}",
         do=f"{near}; those of others need: caveat generator add NAME",
     )
+
+
+def _ours(name: str, given: dict[str, Any]) -> Setting:
+    """Return one of our methods with its settings."""
+    for key in RUNS:
+        if key in given:
+            raise CaveatError(
+                f"{key} is no setting of a generator", where=f"generator {name}", do="leave it out"
+            )
+    steps = given.pop("protect", [])
+    check_steps(steps)
+    return Setting({"method": name, **given}, tuple(steps))
 
 
 def _command(

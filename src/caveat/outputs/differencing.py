@@ -136,7 +136,7 @@ class Counts:
             if rounded is not None and (not isinstance(rounded, int) or rounded < 1):
                 raise ValueError
             if entry["cells"] is None:
-                total = {(): _count(entry["total"])}
+                total: Cells = {(): _count(entry["total"])}
                 return cls(name, (), total, {}, str(entry["sha256"]), rounded)
             cells, totals = (
                 {tuple(str(one) for one in cell): _count(count) for *cell, count in entry[part]}

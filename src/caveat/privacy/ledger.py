@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
-from caveat.documents import Shape, parse
+from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError, commands_in
 from caveat.privacy._append import append
 from caveat.privacy._checks import check_delta, check_epsilon, check_positive
@@ -46,46 +47,34 @@ COST = ("rho", "epsilon", "delta", "what")
 ROUNDING = 1e-9  # by so much, of the limit, a sum may be above it: digits, no privacy
 LONGEST = 200  # characters of a name or a description
 
-_TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
-_NUMBER = {"type": "number"}
-_CELLS = {"type": ["array", "null"], "items": {"type": "array", "minItems": 1}}
-_KINDS: dict[str, dict[str, Any]] = {
-    BUDGET: {"rho": _NUMBER, "epsilon": _NUMBER, "delta": _NUMBER},
+# The form of an entry of each kind; entries of other kinds may be anything. Each line of a long
+# file is checked, while others wait: a library of schemas would take too long.
+_FORMS: dict[str, dict[str, tuple[type, ...]]] = {
+    BUDGET: {"rho": (int, float), "epsilon": (int, float), "delta": (int, float)},
     TABLE: {
-        "columns": _TEXTS,
-        "sha256": _TEXT,
-        "cells": _CELLS,
-        "totals": _CELLS,
-        "total": {"type": ["number", "null"]},
-        "rounded": {"type": ["integer", "null"]},
+        "columns": (list,),
+        "sha256": (str,),
+        "cells": (list, NoneType),
+        "totals": (list, NoneType),
+        "total": (int, float, NoneType),
+        "rounded": (int, NoneType),
     },
     RELEASE: {
-        "data": _TEXT,
-        "evidence": _TEXT,
-        "method": _TEXT,
-        "folder": _TEXT,
-        "files": _TEXTS,
-        "exact": {"type": "boolean"},
-        "reason": {"type": ["string", "null"]},
-        "targets": _TEXTS,
-        "private": {"type": ["string", "null"]},
+        "data": (str,),
+        "evidence": (str,),
+        "method": (str,),
+        "folder": (str,),
+        "files": (list,),
+        "exact": (bool,),
+        "reason": (str, NoneType),
+        "targets": (list,),
+        "private": (str, NoneType),
     },
 }
+_TEXTS = ("columns", "files", "targets")  # lists of texts
 _DO = "take the file from a backup: without the entry too much would be spent"
-SHAPES = {
-    kind: Shape(
-        {
-            "type": "object",
-            "required": ["dataset"],
-            "properties": {"dataset": _TEXT, "what": _TEXT, **fields},
-        },
-        "the entry is damaged",
-        _DO,
-    )
-    for kind, fields in _KINDS.items()
-}
-"""The form of an entry of each kind; entries of other kinds may be anything."""
+BEGINNING = b'{"kind": "'
+"""How a line begins that a run was writing when it was killed."""
 
 
 @dataclass(frozen=True)
@@ -302,6 +291,11 @@ class Ledger:
         if not dataset.strip():
             raise CaveatError("the data have no name", do="name the data whose budget is spent")
         path = self._place()
+        # A file that is no ledger is left alone, without a lock beside it.
+        earlier, _ = self._read()
+        if self.path.is_symlink() and not earlier:
+            do = "name the ledger itself"
+            raise CaveatError("this is a link to no ledger", where=str(self.path), do=do)
         with ExitStack() as stack:
             with self._writing():
                 stack.enter_context(locked(path.with_name(f"{path.name}.lock")))
@@ -351,14 +345,9 @@ class Ledger:
         """Return the entries and the length of the file up to the last one."""
         if self.path.is_dir():
             raise CaveatError("this is a folder", where=str(self.path), do="name a file in it")
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
+        if not self.path.exists():
             return [], 0
-        except OSError as error:
-            raise CaveatError(
-                f"cannot be read ({error.strerror})", where=str(self.path), do="check who may"
-            ) from None
+        content = read_bytes(self.path)
         *lines, last = content.split(b"\n")
         found = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
         # Without its end the last line was torn, if it is no entry: nothing made with it is there.
@@ -366,6 +355,9 @@ class Ledger:
             try:
                 found.append(self._parsed(last, len(lines) + 1))
             except CaveatError:
+                begun = last.startswith(BEGINNING) or BEGINNING.startswith(last)
+                if not (found or begun):
+                    raise  # no run has begun to write it
                 return found, len(content) - len(last)
         return found, len(content)
 
@@ -374,9 +366,7 @@ class Ledger:
             entry = parse(line)
             if not isinstance(entry, dict) or not isinstance(entry["kind"], str):
                 raise ValueError
-            shape = SHAPES.get(entry["kind"])
-            if shape is not None and not shape.fits(entry):
-                raise ValueError
+            _check_form(entry)
             if entry["kind"] == BUDGET:
                 _cost(entry)
         except (ValueError, KeyError, CaveatError):
@@ -412,6 +402,20 @@ def _entry(dataset: str, kind: str, content: Entry) -> Entry:
         # Not imported: the package opens its rooms when they are asked for, and this is one.
         "version": sys.modules["caveat"].__version__,
     }
+
+
+def _check_form(entry: Entry) -> None:
+    """Raise ValueError unless an entry has the fields of its kind in their types."""
+    form = _FORMS.get(entry["kind"])
+    if form is None:
+        return
+    for name, kinds in {**form, "dataset": (str,), "what": (str,)}.items():
+        if name in entry and type(entry[name]) not in kinds:
+            raise ValueError(name)
+        if name in _TEXTS and not all(isinstance(text, str) for text in entry.get(name, ())):
+            raise ValueError(name)
+    if "dataset" not in entry:
+        raise ValueError("dataset")
 
 
 def _cost(entry: Entry) -> Spent:

@@ -40,4 +40,4 @@ def diff_releases(before: str | Path, after: str | Path) -> dict[str, Any]:
 
 
 def _spec(path: Path) -> Mapping[str, Any] | None:
-    return read_toml(path)[2] if path.exists() else None
+    return read_toml(path)[2] if path.is_file() else None

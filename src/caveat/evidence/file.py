@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
+from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError
 from caveat.table.atomic import write_text
 
@@ -97,7 +97,7 @@ def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> 
 
 def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file; one that was right is not checked again."""
-    raw = _bytes(path)
+    raw = read_bytes(Path(path))
     found: dict[str, Any] = _parsed(raw, path, "give the evidence.json of a release")
     mark = sha256(raw).digest()
     if mark not in _RIGHT:
@@ -108,17 +108,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def read_document(path: str | Path, do: str) -> Any:
     """Read a document; what to do if it is none is said by who needs it."""
-    return _parsed(_bytes(path), path, do)
-
-
-def _bytes(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
-    except OSError as error:
-        says = f"the file cannot be read ({error.strerror})"
-        raise CaveatError(says, where=str(path)) from None
+    return _parsed(read_bytes(Path(path)), path, do)
 
 
 def _parsed(raw: bytes, path: str | Path, do: str) -> Any:

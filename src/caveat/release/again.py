@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat import evidence
+from caveat.documents import path_below
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
@@ -19,6 +20,7 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.identifying import judge
+from caveat.table.source import source_of
 
 __all__ = ["made_again"]
 
@@ -44,8 +46,9 @@ def made_again(
     _refuse_whole(spec)
     place = spec.output.folder if folder is None else folder
     found = None
-    if folder is not None or (place / "evidence.json").exists():
-        found = evidence.read(place / "evidence.json")
+    written = path_below(place, "evidence.json")
+    if folder is not None or written.exists():
+        found = evidence.read(written)
         _check_same(found, spec, place)
     table = spec.read_data()
     if found is not None:
@@ -120,12 +123,21 @@ def _check_tables(
 ) -> None:
     """Refuse to go on with tables that are not those of the release."""
     listed = found["release"]["files"]
+    tables = dict(enumerate(material.releases, 1))
     with tempfile.TemporaryDirectory() as folder:
         for file in listed[:1]:
-            path = Path(folder) / file["name"]
-            table = material.releases[file["copy"] - 1].compact()
+            # The evidence may be somebody else's: a name in it is only that of a file.
+            path = path_below(Path(folder), file["name"])
+            table = tables.get(file["copy"])
+            source = source_of(path)
+            if table is None or (source is not None and source.part):
+                raise CaveatError(
+                    "the evidence lists a file that no release of this specification has",
+                    where=str(place),
+                    do="run the release again",
+                )
             escape = spec.output.escape_formulas
-            write(table, path, escape_formulas=escape, form=spec.text_form)
+            write(table.compact(), path, escape_formulas=escape, form=spec.text_form)
             if sha256_of(path) != file["sha256"]:
                 raise CaveatError(
                     "the tables come out otherwise than they did: versions are others",

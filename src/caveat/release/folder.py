@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION
 from caveat.evidence.manifest import MANIFEST, listed
@@ -99,7 +100,7 @@ def release_folder(
             yield draft, remarks
             check_target(target, force=force, inputs=read)
             with suppress(FileNotFoundError):  # what was decided stays; it says on which evidence
-                shutil.copy2(target / DECISION, draft / DECISION)
+                shutil.copy2(path_below(target, DECISION), draft / DECISION)
             _settle(draft)
             with held():
                 stop_if_told()

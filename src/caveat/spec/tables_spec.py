@@ -25,7 +25,7 @@ from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
 from caveat.spec.lines import Entry
 from caveat.spec.tables import refuse_password
-from caveat.table import read
+from caveat.table.files import read_into
 from caveat.table.source import seen_in
 
 __all__ = ["METHODS", "TablesSpec"]
@@ -259,7 +259,7 @@ def _text(path: Path) -> str:
 
 def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.float64]]:
     """Return the codes and the values of a table that is published already; NaN where hidden."""
-    table = read(path)
+    table = read_into(None, path)
     names = [name for name in table.names if name not in layout.by]
     rest = [name for name in names if name != free_name(STATUS, layout.by)] or names
     missing = [name for name in layout.by if name not in table.names]
@@ -287,7 +287,7 @@ def _rules(options: Mapping[str, Any]) -> PrimaryRules:
 
 def _parents(path: Path) -> dict[str, str]:
     """Read a file of codes and the codes above them: its first two columns."""
-    table = read(path)
+    table = read_into(None, path)
     if len(table.names) < 2:
         raise CaveatError("a hierarchy has two columns", do="write code and code above it")
     child, parent = (table[name].values.tolist() for name in table.names[:2])

@@ -19,6 +19,7 @@ from caveat.table._columnar import encode_texts
 from caveat.table.column import Column, Kind
 from caveat.table.encode import encode
 from caveat.table.frames import as_series, refuse_bad_names
+from caveat.table.hosts import check_hosts
 from caveat.table.source import Source, source_of
 from caveat.table.table import Table
 
@@ -115,6 +116,7 @@ class _Engine(Protocol):
 
 
 def _engine(source: Source) -> _Engine:
+    check_hosts(source)
     return cast(_Engine, import_module(f"caveat.table._{source.sort}"))
 
 

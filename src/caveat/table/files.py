@@ -15,6 +15,7 @@ from caveat.table.code_files import CodeFiles
 from caveat.table.column import Column
 from caveat.table.file_form import TextForm
 from caveat.table.formats import DATABASE, FORMATS, has_labels, readable, suffix_of, writable
+from caveat.table.hosts import allow_source
 from caveat.table.input_checks import check_input, check_signs, in_file, unreadable
 from caveat.table.schema import Schema
 from caveat.table.source import Source, file_of, source_of, without_password
@@ -80,7 +81,11 @@ def read(
       income  integer   1 levels, 1 missing
       zip     category  2 levels
     """
-    return _read(None, path, schema, delimiter, decimal, encoding, columns, partial)
+    allow_source(path)
+    return read_into(
+        None, path, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding,
+        columns=columns, partial=partial,
+    )  # fmt: skip
 
 
 def read_into(
@@ -95,6 +100,9 @@ def read_into(
     partial: bool = False,
 ) -> Table:
     """Read a table from a file into code files, as :func:`read` reads it into memory.
+
+    The path may come from a specification: a server that it names must have been allowed (see
+    :mod:`caveat.table.hosts`), whereas one that :func:`read` is called with is named by the user.
 
     Parameters
     ----------
@@ -226,6 +234,7 @@ def write(
         Of delimited text: how it is written, see :func:`caveat.table.file_form.form_of`.
     """
     path = without_password(path)
+    allow_source(path)
     suffix = check_target(path, force=force)
     if not table.columns:
         raise CaveatError("a table without columns cannot be written", do="add a column")

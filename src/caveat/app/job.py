@@ -62,6 +62,7 @@ class Journal:
         self.new = False
         draft = self.file.with_suffix(".new")
         with stopping.held():  # also that it was told to stop is written
+            draft.touch(mode=0o600)
             draft.write_text(json.dumps(self.said), encoding="utf-8")
             draft.replace(self.file)
 
@@ -97,7 +98,7 @@ def main(kind: str, folder: Path) -> None:
 
         told = {"format": journal.said["format"], "left": left}
         text = json.dumps(told, ensure_ascii=False, default=str)
-        write_text(state / f"{kind}-result.json", text, force=True)
+        write_text(state / f"{kind}-result.json", text, confidential=True, force=True)
         notes = [str(w.message) for w in caught if issubclass(w.category, CaveatWarning)]
         journal.say("done", share=1.0, ended=time.time(), said=notes)
     except CaveatError as error:

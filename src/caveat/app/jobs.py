@@ -19,7 +19,7 @@ from typing import Any
 
 from caveat.app.pages import Project
 from caveat.table.atomic import write_text
-from caveat.table.drafts import is_abandoned
+from caveat.table.drafts import is_abandoned, open_private
 
 __all__ = ["FORMAT", "cancel", "job_of", "result_of", "start"]
 
@@ -45,10 +45,10 @@ def start(project: Project, kind: str, **asked: Any) -> None:
     """
     if job_of(project, kind)["state"] in ("starting", "working"):
         return
-    project.state.mkdir(exist_ok=True)
+    project.state.mkdir(mode=0o700, exist_ok=True)
     state = {"format": FORMAT, "state": "starting", "since": time.time(), "asked": asked}
-    write_text(_file(project, kind), json.dumps(state), force=True)
-    log = (project.state / f"{kind}.log").open("wb")
+    write_text(_file(project, kind), json.dumps(state), confidential=True, force=True)
+    log = open_private(project.state / f"{kind}.log")
     with log:
         job = subprocess.Popen(
             [*COMMAND, kind, str(project.path)],

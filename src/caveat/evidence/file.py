@@ -86,13 +86,13 @@ def as_text(document: dict[str, Any]) -> str:
 
 
 def write_document(path: str | Path, document: dict[str, Any], *, force: bool = False) -> None:
-    """Write a document to a file, whole or not at all."""
-    write_text(path, as_text(document), force=force)
+    """Write a document for this user alone to a file, whole or not at all."""
+    write_text(path, as_text(document), confidential=True, force=force)
 
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
     """Write evidence to a file, whole or not at all."""
-    write_text(path, text_of(content), force=force)
+    write_text(path, text_of(content), confidential=True, force=force)
 
 
 def read(path: str | Path) -> dict[str, Any]:

@@ -192,9 +192,9 @@ def print_again(folder: Path) -> list[str]:
     wanted = [v for v, stem in (("internal", "report."), ("external", "report-external."))
               if any(name.startswith(stem) for name in names)]  # fmt: skip
     content, decision = evidence.read(folder / EVIDENCE), decision_beside(folder / EVIDENCE)
-    for name, text, _ in reports(content, wanted, dt.date.today().isoformat(), decision):
+    for name, text, secret in reports(content, wanted, dt.date.today().isoformat(), decision):
         if name in names:
-            write_text(folder / name, text, force=True)
+            write_text(folder / name, text, confidential=secret, force=True)
             list_again(folder / name)
             printed.append(name)
     return printed

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from caveat.documents import parse
-from caveat.evidence.file import write_document
+from caveat.evidence.file import as_text
+from caveat.table.atomic import write_text
 
 __all__ = ["MANIFEST", "is_listed", "list_again", "listed"]
 
@@ -49,4 +50,4 @@ def list_again(file: Path) -> None:
     content = file.read_bytes()
     entries[file.name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
     document = {"format": 1, "files": list(entries.values())}
-    write_document(file.parent / MANIFEST, document, force=True)
+    write_text(file.parent / MANIFEST, as_text(document), confidential=False, force=True)

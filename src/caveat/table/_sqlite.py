@@ -7,7 +7,7 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
 def _connected(source: Source, *, read_only: bool) -> Iterator[sqlite3.Connection]:
     place = quote(str(Path(source.place).absolute()))
     mode = "ro" if read_only else "rwc"
+    if read_only:
+        _roll_back(Path(source.place))
     connection = None
     try:
         connection = sqlite3.connect(f"file:{place}?mode={mode}", uri=True, isolation_level=None)
@@ -62,6 +64,13 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[sqlite3.Connectio
     finally:
         if connection is not None:
             connection.close()
+
+
+def _roll_back(path: Path) -> None:
+    """Undo what a writer that was killed has begun, as SQLite does for who may write."""
+    if path.with_name(f"{path.name}-journal").exists() and os.access(path, os.W_OK):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=0)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _only_reads(action: int, *_: object) -> int:

@@ -64,6 +64,7 @@ class Journal:
         self.new = False
         draft = self.file.with_suffix(".new")
         with stopping.held():  # also that it was told to stop is written
+            draft.touch(mode=0o600)
             draft.write_text(json.dumps(self.said), encoding="utf-8")
             draft.replace(self.file)
 
@@ -97,7 +98,8 @@ def main(kind: str, folder: Path) -> None:
             left = KINDS[kind](folder, journal.said["asked"], journal.tell)
         from caveat.table.atomic import write_text
 
-        write_text(state / f"{kind}-result.json", result_text(left), force=True)
+        text = result_text(left)
+        write_text(state / f"{kind}-result.json", text, confidential=True, force=True)
         notes = [str(w.message) for w in caught if issubclass(w.category, CaveatWarning)]
         journal.say("done", share=1.0, ended=time.time(), said=notes)
     except CaveatError as error:

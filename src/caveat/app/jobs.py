@@ -22,7 +22,7 @@ from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.release.job_files import FORMAT, read_job, read_result, remove_links
 from caveat.table.atomic import write_text
-from caveat.table.drafts import is_abandoned
+from caveat.table.drafts import is_abandoned, open_private
 
 __all__ = ["FORMAT", "cancel", "job_of", "result_of", "start"]
 
@@ -46,11 +46,11 @@ def start(project: Project, kind: str, **asked: Any) -> None:
     """
     if job_of(project, kind)["state"] in ("starting", "working"):
         return
-    project.state.mkdir(exist_ok=True)
+    project.state.mkdir(mode=0o700, exist_ok=True)
     remove_links(project.state, kind)
     state = {"format": FORMAT, "state": "starting", "since": time.time(), "asked": asked}
-    write_text(_file(project, kind), json.dumps(state), force=True)
-    log = (project.state / f"{kind}.log").open("wb")
+    write_text(_file(project, kind), json.dumps(state), confidential=True, force=True)
+    log = open_private(project.state / f"{kind}.log")
     with log:
         job = subprocess.Popen(
             [*COMMAND, kind, str(project.path)],

@@ -92,7 +92,7 @@ def _saved(
             return page(request, "both.html.j2", 409, changes=differing(now, mine), **names)
         if mine == now:
             return go(project.url(back), "same")
-        write_text(project.spec, mine, force=True)
+        write_text(project.spec, mine, confidential=True, force=True)
     return go(project.url(back), "saved")
 
 

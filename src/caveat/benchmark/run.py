@@ -27,7 +27,7 @@ from caveat.spec.benchmark import (
     refuse_commands,
 )
 from caveat.table import drafts
-from caveat.table.atomic import write_text
+from caveat.table.atomic import make_folder, write_text
 from caveat.table.identifying import judge
 
 __all__ = ["Benchmark", "Comparison"]
@@ -111,7 +111,7 @@ class Benchmark:
         commands = commands_of(spec.generators) if allow_command else ()
         _check_folder(target)
         split, seed = self._split()
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target, confidential=True)
         work = [(n, i) for n in range(len(spec.generators)) for i in range(1, spec.seeds + 1)]
         found = {item: None if force else self._earlier(target, *item) for item in work}
         todo = [item for item in work if found[item] is None]
@@ -327,5 +327,5 @@ def _write(target: Path, content: dict[str, Any], date: str | None) -> None:
     from caveat.report.benchmark import benchmark_page  # the charts' library takes long to load
 
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
-    write_text(target / RESULT, text, force=True)
-    write_text(target / PAGE, benchmark_page(content, date=date), force=True)
+    write_text(target / RESULT, text, confidential=True, force=True)
+    write_text(target / PAGE, benchmark_page(content, date=date), confidential=True, force=True)

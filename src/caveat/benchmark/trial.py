@@ -26,7 +26,7 @@ from caveat.generators.reference import REFERENCES
 from caveat.notes import Note
 from caveat.progress import Progress
 from caveat.release.collect import refusal
-from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
+from caveat.release.folder import MANIFEST, release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
 from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
@@ -205,9 +205,7 @@ def carry_out(
             "cost": None if found.cost is None else asdict(found.cost),
         }
         (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        written = (
-            path.name for path in sorted(draft.iterdir()) if path.name not in (LOCK, MANIFEST)
-        )
+        written = (path.name for path in sorted(draft.iterdir()) if path.name != MANIFEST)
         write_manifest(draft, {name: not name.startswith("synthetic-") for name in written})
     return replace(found, folder=folder.name)
 

@@ -152,7 +152,7 @@ def places(
     if out is not None:
         write(after, out, force=force)
     if json_path is not None:
-        write_text(json_path, content + "\n", force=force)
+        write_text(json_path, content + "\n", confidential=True, force=force)
     if json == "-":
         console.document(content)
     else:

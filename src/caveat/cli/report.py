@@ -58,7 +58,7 @@ def report(
         date=date.today().isoformat(),
         decision=decision,
     )
-    write_text(target, text, force=force or again)
+    write_text(target, text, confidential=not external, force=force or again)
     if again:
         list_again(target)
     console.out.print(str(target), markup=False, soft_wrap=True)

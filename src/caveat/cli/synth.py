@@ -304,7 +304,7 @@ def _fit_with_progress(
     folder = None if path is None else path.with_name(f"{path.name}.partial")
     key, finished = "", {}
     if folder is not None:
-        make_folder(folder)
+        make_folder(folder, confidential=True)
         key = fingerprint(table, plan, synthesizer.seed or 0)
         finished = load_columns(folder, key, plan)
     with going_on_from(folder), console.progress() as bar:

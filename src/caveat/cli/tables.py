@@ -63,7 +63,7 @@ def tables(
     if not shown:
         console.remark("nothing is written: every table is published already")
         return
-    make_folder(folder.parent)
+    make_folder(folder.parent, confidential=False)
     _check(folder, force, inputs)
     _write(folder, dict(zip(names, shown, strict=True)), why, excel, force, inputs)
 
@@ -102,13 +102,14 @@ def _write(
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
         for name, one in tables.items():
             write(Table.from_frame(one.columns()), draft / name, escape_formulas=True)
-        write_text(draft / PAGE, page([*tables.values()]))
+        write_text(draft / PAGE, page([*tables.values()]), confidential=False)
         if excel:
             write_workbook(draft / BOOK, [*tables.values()])
         names = [*tables, PAGE, *([BOOK] if excel else [])]
         write_manifest(draft, dict.fromkeys(names, False))
         if why is not None:
-            write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
+            told = Table.from_frame(why)
+            write(told, _why(folder), force=force, escape_formulas=True, confidential=True)
     for remark in remarks:
         console.remark(f"note: {remark}")
     if why is not None:

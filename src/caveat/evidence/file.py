@@ -85,14 +85,16 @@ def as_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_document(path: str | Path, document: dict[str, Any], *, force: bool = False) -> None:
-    """Write a document to a file, whole or not at all."""
-    write_text(path, as_text(document), force=force)
+def write_document(
+    path: str | Path, document: dict[str, Any], *, force: bool = False, confidential: bool = True
+) -> None:
+    """Write a document to a file, whole or not at all; for this user alone if confidential."""
+    write_text(path, as_text(document), confidential=confidential, force=force)
 
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
     """Write evidence to a file, whole or not at all."""
-    write_text(path, text_of(content), force=force)
+    write_text(path, text_of(content), confidential=True, force=force)
 
 
 def read(path: str | Path) -> dict[str, Any]:

@@ -89,4 +89,5 @@ def list_again(file: Path) -> None:
     content = file.read_bytes()
     entries[file.name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
     document = {"format": 1, **notice, "files": list(entries.values())}
-    write_document(path_below(file.parent, MANIFEST), document, force=True)
+    place = path_below(file.parent, MANIFEST)
+    write_document(place, document, confidential=False, force=True)

@@ -56,7 +56,7 @@ def example(folder: Path, name: str) -> str:
     from caveat import datasets
 
     table: Table = getattr(datasets, name)(rows=ROWS)
-    write(table, path_below(folder, f"{name}.csv"), force=True)
+    write(table, path_below(folder, f"{name}.csv"), force=True, confidential=True)
     return f"{name}.csv"
 
 
@@ -93,7 +93,7 @@ def opened(
             text = starter(profile, seen[name], form)
         else:
             text = starter_of_tables(profiles, seen, links, form)
-        write_text(target, text)
+        write_text(target, text, confidential=True)
     return {**_told(profiles, tables, links), "limits": _limits()}
 
 

@@ -194,9 +194,9 @@ def print_again(folder: Path) -> list[str]:
               if any(name.startswith(stem) for name in names)]  # fmt: skip
     place = path_below(folder, EVIDENCE)
     content, decision = evidence.read(place), decision_beside(place)
-    for name, text, _ in reports(content, wanted, dt.date.today().isoformat(), decision):
+    for name, text, secret in reports(content, wanted, dt.date.today().isoformat(), decision):
         if name in names:
-            write_text(path_below(folder, name), text, force=True)
+            write_text(path_below(folder, name), text, confidential=secret, force=True)
             list_again(folder / name)
             printed.append(name)
     return printed

@@ -68,7 +68,7 @@ def write(
     how = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     header = {"notice": NOTICE, "format": FORMAT, "version": VERSION}
     with (
-        atomic_output(path, force=force) as draft,
+        atomic_output(path, confidential=True, force=force) as draft,
         zipfile.ZipFile(draft, "w", how, compresslevel=1) as archive,
     ):
         archive.comment = NOTICE.encode()

@@ -280,7 +280,7 @@ class _Search:
         """Write what is known; the file is whole at any moment."""
         if self.path is not None:
             text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
-            write_text(self.path, text, force=True)
+            write_text(self.path, text, confidential=True, force=True)
 
 
 def _fingerprint(table: Table, spec: TuneSpec) -> str:

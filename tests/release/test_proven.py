@@ -96,7 +96,8 @@ def test_a_level_that_leaves_though_rare_is_certain_membership(kept: Any, pooled
     rare = kept.evidence["release"]["rare_levels"]
     assert (rare["columns"][0]["how"], rare["people_kept"]) == ("kept", 8)
     report = (kept.folder / "report.md").read_text("utf-8")
-    first = next(line for line in report.splitlines() if line.startswith("- "))
+    lines = [line for line in report.splitlines() if line.startswith("- **")]
+    first = next(line for line in lines if not line.startswith("- **Trial"))
     assert first.startswith("- **Rare levels**")
     assert "8 people" in first
     assert "8 rare levels" not in (kept.folder / "report-external.md").read_text("utf-8")

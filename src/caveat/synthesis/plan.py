@@ -186,16 +186,13 @@ def make_plan(
     table
         The original table.
     options
-        Any of: order, drop, keep, method, predictors, special, derived, rules, strata, weights,
-        clearing; any setting of a method for all columns; and ``columns``, a mapping of names to
-        settings of single columns.
-        The ``[synthesis]`` part of a specification has the same entries.
+        The entries of ``[synthesis]`` in a specification: order, drop, keep, method, predictors …,
+        any setting of a method for all columns, and ``columns`` with those of single columns.
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
-        this one is a part of it, and ``left_out`` the columns that were left out there because most
-        of their levels are rare. Columns that name people are left out unless ``keep`` names them
-        or they have a method of their own. ``given`` names columns that are not drawn and stand
-        before all others, ``only_for`` those of them that serve one column alone, ``exact_ends``
-        those whose range is not made wider than the data.
+        this one is a part of it, ``left_out`` the columns with too many rare levels there. Columns
+        that name people are left out unless ``keep`` or a method of their own says otherwise.
+        ``given`` columns are not drawn and stand before all others, ``only_for`` those of them that
+        serve one column alone; ranges of ``exact_ends`` are not made wider than the data.
     seed
         Of the draw of predictors for guarded trees in a wide table; at random by default.
 
@@ -209,12 +206,10 @@ def make_plan(
     group  sample (guard strong; range 0 to 1 by 1, geometric cells, assumed public)
     """
     options = dict(options or {})
-    judged: Mapping[str, Judgement] | None = options.pop("judged", None)
-    left_out: Collection[str] | None = options.pop("left_out", None)
-    remarks: list[str] = []
+    judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
-    exact_ends = options.pop("exact_ends", ())
+    exact_ends, remarks = options.pop("exact_ends", ()), list[str]()
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -230,21 +225,34 @@ def make_plan(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
     remarks += remarks_on_rare(rare, k)
-    check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_grids(derived_last(columns), table, single, exact_ends)
-    columns, choice = with_guards(columns, table.n_rows), None
-    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
-    most = None if linked else how_many(options, len(drawn))
-    if most is not None:
-        told = [name for name, entry in single.items() if "predictors" in entry]
-        columns, choice = narrowed(columns, table, most, told, rules, strata, seed)
+    check_use(shared, single, {n: entry.settings.method for n, entry in columns.items()})
+    gridded = with_grids(derived_last(columns), table, single, exact_ends)
+    columns = with_guards(gridded, table.n_rows)
+    columns, choice = _narrowed(columns, table, None if linked else options, single, rules, seed)
     check_formulas(columns, table)
     check_strata(columns, strata)
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    fixed = (columns, rules, strata, weights, tuple(remarks), unit, None)
-    return Plan(*fixed, margins, choice, rare, k)
+    said = tuple(remarks)
+    return Plan(columns, rules, strata, weights, said, unit, None, margins, choice, rare, k)
+
+
+def _narrowed(
+    columns: dict[str, ColumnPlan],
+    table: Table,
+    options: Mapping[str, Any] | None,
+    single: Mapping[str, Mapping[str, Any]],
+    rules: tuple[Any, ...],
+    seed: int | None,
+) -> tuple[dict[str, ColumnPlan], Choice | None]:
+    """Choose predictors in a wide table; without options nothing is chosen."""
+    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
+    most = None if options is None else how_many(options, len(drawn))
+    if options is None or most is None:
+        return columns, None
+    named_ones = [name for name, entry in single.items() if "predictors" in entry]
+    return narrowed(columns, table, most, named_ones, rules, options.get("strata", ""), seed)
 
 
 def _rare(

@@ -162,8 +162,7 @@ def make_linked_plan(
     linked
         The original tables.
     options
-        As for :func:`caveat.synthesis.make_plan`; what they say of a column holds in each table
-        that has it.
+        As for :func:`caveat.synthesis.make_plan`, for a column in each table that has it.
     context
         The columns of a table that say what kind of child a row is.
     late
@@ -173,8 +172,7 @@ def make_linked_plan(
     falling
         The number by which children behind the first are put in order, by table.
     """
-    options = dict(options or {})
-    options["predictors"] = all_or_named(options)
+    options = {**(options or {}), "predictors": all_or_named(options or {})}
     judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
@@ -195,11 +193,9 @@ def make_linked_plan(
         made[table] = replace(told, falling=by if by in told.columns else "")
     shape = shape_of(linked, made, weights)
     refuse_clashes(shape)
-    kept = complete(linked, shape)
-    remarks += _incomplete(linked, kept, shape)
+    remarks += _incomplete(linked, complete(linked, shape), shape)
     tables = unfold(linked, shape)
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
-    rules = [parse_rule(text) for text in options["rules"]]
     plans = {
         stage.name: make_plan(tables[stage.name], _stage_options(stage, shape, tables, options))
         for stage in shape
@@ -207,8 +203,9 @@ def make_linked_plan(
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
-    whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
-    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole, None, rare, k)
+    rules: list[Any] = [parse_rule(text) for text in options["rules"]]
+    rules += [made[t].some for t in made if made[t].some is not None]
+    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), tuple(rules), None, rare, k)
 
 
 def _rare(

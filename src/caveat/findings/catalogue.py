@@ -96,6 +96,11 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
             "text that nearly every record has for itself",
             "Leave it out, or merge it into few levels: real texts would be released.",
         ),
+        "mostly-rare": Entry(
+            _APART,
+            "levels that few records have, in most of the rows",
+            "It is left out; merge it into fewer levels, or declare those that are public.",
+        ),
         "coordinate": Entry(
             _APART, "coordinates", "Leave it out, or keep a region: a place names who lives there."
         ),
@@ -185,7 +190,7 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "rare-levels": Entry(
             _LEVELS,
             "levels that few rows have",
-            "Merge them if the records behind them could be recognised.",
+            "Merge them, or declare them if they are public: levels of fewer than five are pooled.",
         ),
         "missing-together": Entry(
             _RULES,

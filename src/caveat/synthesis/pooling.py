@@ -19,7 +19,14 @@ from caveat.expressions.tokens import Place, tokens_of
 from caveat.table import Column, Kind, Table
 from caveat.table.column import Missing
 from caveat.table.linked import Linked
-from caveat.table.rare import K, has_open_vocabulary, level_texts, rare_levels, units_of_levels
+from caveat.table.rare import (
+    MOST,
+    K,
+    has_open_vocabulary,
+    level_texts,
+    rare_levels,
+    units_of_levels,
+)
 
 __all__ = [
     "HOWS",
@@ -36,8 +43,6 @@ __all__ = [
 
 LABELS = ("other", "other (rare)", "other (pooled)")
 """What pooled levels are called, the first that the column does not have."""
-MOST = 0.5
-"""Share of the records with a value from which on a column with rare levels is left out."""
 POOLED, COMMONEST, NEIGHBOUR, EMPTY, LEFT_OUT, KEPT, NONE_RARE = HOWS = (
     "pooled", "commonest", "neighbour", "empty", "left out", "kept", "none",
 )  # fmt: skip

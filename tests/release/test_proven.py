@@ -67,10 +67,7 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return run(
-        tmp_path_factory.mktemp("kept"),
-        'method = "cart"\nminbucket = 20\n[synthesis.columns.town]\nmethod = "copy"',
-    )
+    return run(tmp_path_factory.mktemp("kept"), 'keep = ["town"]')
 
 
 def test_pooled_levels_are_counted_and_leave_nowhere(pooled: Any) -> None:
@@ -92,14 +89,19 @@ def test_who_makes_a_level_common_enough_is_proven(pooled: Any) -> None:
     assert "proven" in [note["code"] for note in found["notes"]]
 
 
-def test_a_level_that_leaves_though_rare_is_certain_membership(kept: Any, pooled: Any) -> None:
+def test_a_level_that_leaves_though_rare_is_certain_membership(kept: Any) -> None:
     rare = kept.evidence["release"]["rare_levels"]
-    assert (rare["columns"][0]["how"], rare["people_kept"]) == ("kept", 8)
+    released = pd.read_csv(next(kept.folder.rglob("synthetic*.csv")))
+    seen = {town for town in released["town"] if town.startswith("Secret")}
+    assert (rare["columns"][0]["how"], rare["people_kept"]) == ("kept", len(seen))
+    found = members(kept.evidence)
+    assert found["value"] >= len(seen) / N > 0
+    assert "proven" in [note["code"] for note in found["notes"]]
     report = (kept.folder / "report.md").read_text("utf-8")
     lines = [line for line in report.splitlines() if line.startswith("- **")]
     first = next(line for line in lines if not line.startswith("- **Trial"))
     assert first.startswith("- **Rare levels**")
-    assert "8 people" in first
+    assert "8 levels of town released all the same" in first
     assert "8 rare levels" not in (kept.folder / "report-external.md").read_text("utf-8")
 
 

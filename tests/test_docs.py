@@ -151,7 +151,7 @@ def _guarantee(names: dict[str, Any]) -> None:
 
 
 def _plan_risk(names: dict[str, Any]) -> None:
-    assert names["found"].summary()[("region",), 4][2:] == (614, 642, 197)
+    assert names["found"].summary()[("region",), 4][2:] == (608, 642, 195)
 
 
 def _reconstruction(names: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -33,7 +33,7 @@ from caveat.synthesis._plan_checks import (
 from caveat.synthesis.choosing import Choice, how_many, narrowed
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import Grid
-from caveat.synthesis.leaving_out import said_about
+from caveat.synthesis.leaving_out import refuse_strata, said_about
 from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
 from caveat.synthesis.method_names import our_method
 from caveat.synthesis.methods import METHODS, Settings
@@ -46,6 +46,15 @@ from caveat.synthesis.options import (
     visit_order,
 )
 from caveat.synthesis.plan_words import described, summary_of
+from caveat.synthesis.pooling import (
+    LEFT_OUT,
+    RareLevels,
+    declared_levels,
+    find_rare,
+    pool_table,
+    rare_below,
+    remarks_on_rare,
+)
 from caveat.synthesis.predictors import all_that_fit, derived_last, usual_method
 from caveat.synthesis.public import weight_unit, with_grids, with_guards
 from caveat.synthesis.rules import Fixed, Order, parse_rule
@@ -109,6 +118,10 @@ class Plan:
         The tables that columns with the method margins are made from; None where there are none.
     choice
         How predictors were chosen in a wide table; None where nobody chose.
+    rare
+        What happens to rare levels, by column; see :mod:`caveat.synthesis.pooling`.
+    rare_below
+        Units that must have a level before it may leave.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -120,9 +133,21 @@ class Plan:
     structure_seed: int | None = field(default=None, compare=False, repr=False)
     margins: MarginsPlan | None = None
     choice: Choice | None = None
+    rare: Mapping[str, RareLevels] = field(default_factory=dict, repr=False)
+    rare_below: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        for name in ("columns", "rare"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def rare_columns(self) -> Iterator[tuple[str, RareLevels]]:
+        """The columns with rare levels, and what happens to these."""
+        yield from self.rare.items()
+
+    def pooled(self, table: Table) -> Table:
+        """Return a table with nothing but levels that leave, as every fit and attacker sees it."""
+        return pool_table(table, self.rare)
 
     def _summary(self) -> Summary:
         return summary_of(self.columns, self.remarks)
@@ -161,14 +186,13 @@ def make_plan(
     table
         The original table.
     options
-        Any of: order, drop, keep, method, predictors, special, derived, rules, strata, weights,
-        clearing; any setting of a method for all columns; and ``columns``, a mapping of names to
-        settings of single columns.
-        The ``[synthesis]`` part of a specification has the same entries.
+        The entries of ``[synthesis]`` in a specification: order, drop, keep, method, predictors …,
+        any setting of a method for all columns, and ``columns`` with those of single columns.
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
-        this one is a part of it. Columns that name people are left out unless ``keep`` names them
-        or they have a method of their own. ``given`` names columns that are not drawn and stand
-        before all others, ``only_for`` those of them that serve one column alone.
+        this one is a part of it, ``left_out`` the columns with too many rare levels there. Columns
+        that name people are left out unless ``keep`` or a method of their own says otherwise.
+        ``given`` columns are not drawn and stand before all others, ``only_for`` those of them that
+        serve one column alone; ranges of ``exact_ends`` are not made wider than the data.
     seed
         Of the draw of predictors for guarded trees in a wide table; at random by default.
 
@@ -182,9 +206,10 @@ def make_plan(
     group  sample (guard strong; range 0 to 1 by 1, geometric cells, assumed public)
     """
     options = dict(options or {})
-    judged: Mapping[str, Judgement] | None = options.pop("judged", None)
+    judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
+    exact_ends, remarks = options.pop("exact_ends", ()), list[str]()
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -192,23 +217,69 @@ def make_plan(
     order = visit_order(table, options.get("order"), strata, weights)
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
-    remarks: list[str] = []
+    judged = judge(table) if judged is None else judged
+    k = 1 if linked else rare_below(options.get("rare_below"))
+    rare = _rare(table, options, order, shared, single, judged, k, left_out)
+    table = pool_table(table, rare)
     columns, margins = _column_plans(
-        table, options, order, shared, single, judged, given_ones, only_for, remarks
+        table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
-    check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_guards(with_grids(derived_last(columns), table, single), table.n_rows)
-    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
-    most, choice = None if linked else how_many(options, len(drawn)), None
-    if most is not None:
-        told = [name for name, entry in single.items() if "predictors" in entry]
-        columns, choice = narrowed(columns, table, most, told, rules, strata, seed)
+    remarks += remarks_on_rare(rare, k)
+    check_use(shared, single, {n: entry.settings.method for n, entry in columns.items()})
+    gridded = with_grids(derived_last(columns), table, single, exact_ends)
+    columns = with_guards(gridded, table.n_rows)
+    columns, choice = _narrowed(columns, table, None if linked else options, single, rules, seed)
     check_formulas(columns, table)
     check_strata(columns, strata)
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice)
+    said = tuple(remarks)
+    return Plan(columns, rules, strata, weights, said, unit, None, margins, choice, rare, k)
+
+
+def _narrowed(
+    columns: dict[str, ColumnPlan],
+    table: Table,
+    options: Mapping[str, Any] | None,
+    single: Mapping[str, Mapping[str, Any]],
+    rules: tuple[Any, ...],
+    seed: int | None,
+) -> tuple[dict[str, ColumnPlan], Choice | None]:
+    """Choose predictors in a wide table; without options nothing is chosen."""
+    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
+    most = None if options is None else how_many(options, len(drawn))
+    if options is None or most is None:
+        return columns, None
+    named_ones = [name for name, entry in single.items() if "predictors" in entry]
+    return narrowed(columns, table, most, named_ones, rules, options.get("strata", ""), seed)
+
+
+def _rare(
+    table: Table,
+    options: Mapping[str, Any],
+    order: Iterable[str],
+    shared: Mapping[str, Any],
+    single: Mapping[str, Mapping[str, Any]],
+    judged: Mapping[str, Judgement],
+    k: int,
+    left_out: Collection[str] | None,
+) -> dict[str, RareLevels]:
+    """Return what happens to the rare levels of the columns that leave."""
+    words = kept(options, table, single)
+    found = {}
+    for name in order:
+        method = {**shared, **single.get(name, {})}.get("method")
+        if (name in judged and name not in words) or method in ("drop", "derived", "constant"):
+            continue
+        # A method is somebody's word for a column that names people, and for no rare level.
+        keep = name in options.get("keep", ()) or method == "copy" or name in judged
+        leave = None if left_out is None else name in left_out
+        rare = find_rare(table[name], k, declared=declared_levels(options, name), keep=keep,
+                         leave_out=leave)  # fmt: skip
+        if rare is not None:
+            found[name] = rare
+    return found
 
 
 def _column_plans(
@@ -217,16 +288,16 @@ def _column_plans(
     order: list[str],
     shared: Mapping[str, Any],
     single: Mapping[str, Mapping[str, Any]],
-    judged: Mapping[str, Judgement] | None,
+    judged: Mapping[str, Judgement],
     given_ones: Iterable[str],
     only_for: Mapping[str, str],
+    rare: Mapping[str, RareLevels],
     remarks: list[str],
 ) -> tuple[dict[str, ColumnPlan], MarginsPlan | None]:
     """Return the plan of each column, one after the other, and the tables some are made from."""
     columns = {name: ColumnPlan(Settings(GIVEN)) for name in given_ones}
-    judged = judge(table) if judged is None else judged
     keep = kept(options, table, single)
-    left = {*judged} - {*keep}
+    left = {*judged} - {*keep} | {name for name, of in rare.items() if of.how == LEFT_OUT}
     wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
     margins, parents = _margins(table, wanted, options, remarks)
     for name in (name for name in parents_first(order, parents) if name not in columns):
@@ -235,6 +306,9 @@ def _column_plans(
             remarks += said_about(
                 name, judged[name], given, name in keep, options.get("strata", "")
             )
+        elif name in left:
+            refuse_strata(name, options.get("strata", ""))
+            given = {"method": "drop"}
         before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
         columns[name] = _column_plan(table, name, given, before, remarks)
     return columns, margins

@@ -322,6 +322,7 @@ def fit_linked(
     """
     seed = random_root() if seed is None else seed
     threads = threads or os.cpu_count() or 1
+    linked = plan.pooled(linked)
     tables = unfold(linked, plan.shape)
     stages, plans = {}, {}
     for number, stage in enumerate(plan.shape):

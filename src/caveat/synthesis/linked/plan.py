@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,6 +25,16 @@ from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape
 from caveat.synthesis.linked.unfold import complete, unfold
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
+from caveat.synthesis.pooling import (
+    LEFT_OUT,
+    RareLevels,
+    declared_levels,
+    find_rare,
+    pool_linked,
+    pool_table,
+    rare_below,
+    remarks_on_rare,
+)
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
@@ -59,6 +69,10 @@ class LinkedPlan:
         computed.
     rules
         What must hold in the output.
+    rare
+        What happens to rare levels, by table and column; units are rows of the topmost table.
+    rare_below
+        Units that must have a level before it may leave.
     """
 
     shape: Shape
@@ -68,10 +82,28 @@ class LinkedPlan:
     remarks: tuple[str, ...] = field(default=(), compare=False)
     rules: tuple[Any, ...] = ()
     structure_seed: int | None = field(default=None, compare=False, repr=False)
+    rare: Mapping[str, Mapping[str, RareLevels]] = field(default_factory=dict, repr=False)
+    rare_below: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("stages", "late"):
+        for name in ("stages", "late", "rare"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def rare_columns(self) -> Iterator[tuple[str, RareLevels]]:
+        """The columns of all tables with rare levels, and what happens to these."""
+        for rare in self.rare.values():
+            yield from rare.items()
+
+    def pooled(self, linked: Linked) -> Linked:
+        """Return tables with nothing but levels that leave, as every fit and attacker sees them."""
+        return pool_linked(linked, self.rare)
+
+    def pooled_rows(self, table: Table) -> Table:
+        """Return the rows of one table, or joined ones, with nothing but levels that leave."""
+        for rare in self.rare.values():
+            table = pool_table(table, rare)
+        return table
 
     @cached_property
     def columns(self) -> Mapping[str, ColumnPlan]:
@@ -130,8 +162,7 @@ def make_linked_plan(
     linked
         The original tables.
     options
-        As for :func:`caveat.synthesis.make_plan`; what they say of a column holds in each table
-        that has it.
+        As for :func:`caveat.synthesis.make_plan`, for a column in each table that has it.
     context
         The columns of a table that say what kind of child a row is.
     late
@@ -141,11 +172,15 @@ def make_linked_plan(
     falling
         The number by which children behind the first are put in order, by table.
     """
-    options = dict(options or {})
-    options["predictors"] = all_or_named(options)
-    judged = options.pop("judged", None)
+    options = {**(options or {}), "predictors": all_or_named(options or {})}
+    judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
+    k = rare_below(options.pop("rare_below", None))
+    rare = _rare(linked, options, {*dropped, *late}, k, left_out)
+    remarks += [text for of in rare.values() for text in remarks_on_rare(of, k, "groups")]
+    dropped += tuple(n for of in rare.values() for n in of if of[n].how == LEFT_OUT)
+    linked = pool_linked(linked, rare)
     some = _conditions(linked, options)
     check_order(linked, dropped, some)
     options["rules"] = [text for text in options.get("rules", ()) if not _is_some(text)]
@@ -158,20 +193,52 @@ def make_linked_plan(
         made[table] = replace(told, falling=by if by in told.columns else "")
     shape = shape_of(linked, made, weights)
     refuse_clashes(shape)
-    kept = complete(linked, shape)
-    remarks += _incomplete(linked, kept, shape)
+    remarks += _incomplete(linked, complete(linked, shape), shape)
     tables = unfold(linked, shape)
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
-    rules = [parse_rule(text) for text in options["rules"]]
     plans = {
-        stage.name: make_plan(tables[stage.name], _stage_options(stage, tables, options))
+        stage.name: make_plan(tables[stage.name], _stage_options(stage, shape, tables, options))
         for stage in shape
     }
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
-    whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
-    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole)
+    rules: list[Any] = [parse_rule(text) for text in options["rules"]]
+    rules += [made[t].some for t in made if made[t].some is not None]
+    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), tuple(rules), None, rare, k)
+
+
+def _rare(
+    linked: Linked,
+    options: Mapping[str, Any],
+    left: set[str],
+    k: int,
+    left_out: Collection[str] | None,
+) -> dict[str, dict[str, RareLevels]]:
+    """Return what happens to the rare levels of each table, counted in rows of the topmost one."""
+    found: dict[str, dict[str, RareLevels]] = {}
+    single, left = options.get("columns", {}), {*left, options.get("weights", "")}
+    listed = {link.column: linked.tables[link.parent][linked.keys[link.parent]].levels.tolist()
+              for link in linked.links if link.parent in linked.lookups}  # fmt: skip
+    for name in linked.sequence:
+        table, of = linked.tables[name], {}
+        out = {*left, *_keys(linked, name), linked.order.get(name, "").removeprefix("-")}
+        for column in (n for n in table if n not in out):
+            method = single.get(column, {}).get("method")
+            if method in ("derived", "constant") or isinstance(
+                options.get("derived", {}).get(column), str
+            ):
+                continue
+            declared = [*declared_levels(options, column), *listed.get(column, ())]
+            keep = column in options.get("keep", ()) or method == "copy"
+            leave = None if left_out is None else column in left_out
+            rare = find_rare(table[column], k, declared=declared, keep=keep,
+                             units=linked.owners[name], leave_out=leave)  # fmt: skip
+            if rare is not None:
+                of[column] = rare
+        if of:
+            found[name] = of
+    return found
 
 
 def kind_columns(table: Table, names: Sequence[str]) -> list[str]:
@@ -346,13 +413,17 @@ def _incomplete(linked: Linked, kept: Linked, shape: Shape) -> list[str]:
 
 
 def _stage_options(
-    stage: Stage, tables: Mapping[str, Table], options: Mapping[str, Any]
+    stage: Stage, shape: Shape, tables: Mapping[str, Table], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the options say about one stage."""
     table = tables[stage.name]
     drawn = [name for name in stage.drawn if name in table]
     here = {**options, "given": stage.given, "only_for": stage.only_for, "judged": {}}
     here["order"] = [*stage.given, *drawn]
+    # Numbers of children, distances and what a first child has to meet keep their range.
+    some = stage.made.some.columns if stage.made.some is not None else ()
+    exact = {*some, *map(number_of, {one.table for one in shape})}
+    here["exact_ends"] = [n for n, own in stage.drawn.items() if n != own or n in exact]
     for entry in ("columns", "special", "predictors", "derived"):
         here[entry] = {n: value for n, value in options.get(entry, {}).items() if n in drawn}
     here["predictors"] = {

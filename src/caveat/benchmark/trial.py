@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from caveat.generators.reference import REFERENCES
 from caveat.notes import Note
 from caveat.progress import Progress
 from caveat.release.collect import refusal
-from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
+from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
 from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
@@ -35,6 +35,7 @@ from caveat.spec.draft_spec import draft_files, with_plan
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table
 from caveat.table.identifying import Judgement
+from caveat.table.provenance import Clearance, Output, clear
 
 __all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "read_trial"]
 
@@ -42,6 +43,7 @@ TRIAL = "trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
+MEASURED = "it describes a fit to the original records"
 SHARED = ("release", "data", "columns", "synthesis", "scenario", "utility")
 
 
@@ -172,10 +174,7 @@ def carry_out(
             "cost": None if found.cost is None else asdict(found.cost),
         }
         (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        written = (
-            path.name for path in sorted(draft.iterdir()) if path.name not in (LOCK, MANIFEST)
-        )
-        write_manifest(draft, {name: not name.startswith("synthetic-") for name in written})
+        write_manifest(draft, {**trial.cleared, TRIAL: clear(Output(TRIAL, inside=MEASURED))})
     return replace(found, folder=folder.name)
 
 
@@ -191,6 +190,7 @@ class _Trial:
     draft: Path
     threads: int | None
     progress: Progress | None
+    cleared: Mapping[str, Clearance] = field(default_factory=dict)  # what was written
 
     def run(self) -> Trial:
         generator = None
@@ -253,4 +253,5 @@ class _Trial:
             warnings.simplefilter("always", CaveatWarning)
             content = run.measure(material, self.split.judged, remarks)
             run.write(content, caught, "")
+        self.cleared = run.cleared
         return content

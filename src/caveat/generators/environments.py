@@ -94,6 +94,7 @@ def process_of(
         recipe.is_seeded,
         limits or Limits(),
         places,
+        recipe.origin,
     )
 
 

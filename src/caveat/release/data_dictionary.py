@@ -43,6 +43,7 @@ LISTED = (Kind.CATEGORY, Kind.ORDERED, Kind.BOOLEAN)
 DONE = {
     "derived": "computed from other columns",
     "lookup": "looked up by other columns",
+    "copy": "copied from the original records",
     "key": "fresh numbers",
     "public": "kept as it is: a public list of codes",
     "": "synthesised",
@@ -259,8 +260,8 @@ def write_dictionary(
 
 def write_dictionaries(
     variables: Sequence[Variable], folder: Path, title: str, files: Sequence[Mapping[str, Any]]
-) -> dict[str, bool]:
-    """Write a data dictionary in every format into a release; return that none is confidential.
+) -> list[str]:
+    """Write a data dictionary in every format into a release; return the names of the files.
 
     The files are listed as in the evidence: each with its name, and its table if there are several.
     """
@@ -270,7 +271,7 @@ def write_dictionaries(
     names = [f"dictionary{suffix}" for suffix in FORMATS]
     for name in names:
         write_dictionary(variables, folder / name, title=title, files=by_table)
-    return dict.fromkeys(names, False)
+    return names
 
 
 def protections_of(

@@ -26,6 +26,7 @@ from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
 from caveat.table.partitions import PART, parts_of
+from caveat.table.provenance import Clearance
 from caveat.table.source import file_of
 
 __all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
@@ -42,16 +43,17 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
-    """Write the list of the files of a folder: checksum, size, and whether it may leave."""
+def write_manifest(folder: Path, cleared: Mapping[str, Clearance]) -> None:
+    """Write the list of the files of a folder: checksum, size, whether it may leave, why not."""
     files = [
         {
             "name": name,
             "sha256": sha256_of(folder / name),
             "bytes": (folder / name).stat().st_size,
-            "confidential": secret,
+            "confidential": found.confidential,
+            **({"reasons": list(found.reasons)} if found.reasons else {}),
         }
-        for name, secret in confidential.items()
+        for name, found in cleared.items()
     ]
     text = json.dumps({"format": 1, "files": files}, indent=1, ensure_ascii=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")

@@ -45,11 +45,13 @@ from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
+from caveat.synthesis.leaving_out import origins_of
 from caveat.synthesis.margins.noisy import write_source
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
+from caveat.table.provenance import Clearance, Origin, Output, clear
 from caveat.table.source import file_of
 from caveat.table.workplace import workplace
 
@@ -61,6 +63,9 @@ ELSEWHERE = (
     "whom the synthesis left out is not known: no measure has a control, and control in [release] "
     "is not used",
 )
+
+DESCRIBES = "it describes the original records"
+SPEC = "it may name levels of the original"
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,7 @@ class Run:
         self.judged: dict[str, Judgement] = {}
         self.workers: Workers | None = None
         self.kept: Path | None = None  # a folder for the table; in memory without one
+        self.cleared: dict[str, Clearance] = {}  # the verdict on each file that was written
 
     def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
@@ -344,33 +350,53 @@ class Run:
     ) -> None:
         """Fill the draft folder."""
         self.steps.step("write")
-        confidential = {} if self.files else self.write_tables()
+        outputs = [] if self.files else self.write_tables()
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         content["remarks"] += sorted(warned - set(known))  # threads may warn in any order
         self._text("evidence.json", evidence.text_of(content))
         (self.draft / "release.toml").write_bytes(self.spec.text)
-        confidential |= {"evidence.json": True, "release.toml": True}
+        outputs += [Output("evidence.json", inside=DESCRIBES), Output("release.toml", inside=SPEC)]
         for name, text, secret in reports(content, self.spec.output.reports, date):
             self._text(name, text)
-            confidential[name] = secret
-        write_manifest(self.draft, confidential)
+            outputs.append(Output(name, inside=DESCRIBES if secret else ""))
+        self.cleared = {output.name: clear(output) for output in outputs}
+        write_manifest(self.draft, self.cleared)
 
-    def write_tables(self) -> dict[str, bool]:
-        """Write the tables that were made here; return their names, none of them confidential."""
+    def write_tables(self) -> list[Output]:
+        """Write the tables that were made here; return where their columns come from."""
         escape, kept = self.spec.output.escape_formulas, self.spec.text_form
-        confidential, title = {}, self.spec.release.title
+        outputs, title = [], self.spec.release.title
+        whole = self._output()
         for copy, table in enumerate(self.material.releases, 1):
             for form in self.spec.output.formats:
                 name = f"synthetic-{copy}.{form}"
                 # A level that only the dictionary knows would tell that somebody has it.
                 write(table.compact(), self.draft / name, escape_formulas=escape, form=kept)
                 self.list_file(self.draft / name, name, copy, table)
-                confidential[name] = False
+                outputs.append(replace(whole, name=name))
         tables = write_source(self.material.model, self.draft, escape_formulas=escape)
         described = described_columns(self.material)
-        confidential |= write_dictionaries(described, self.draft, title, self.files)
-        return confidential | dict.fromkeys(tables, False)
+        # A dictionary lists the levels that were released, of every column.
+        names = write_dictionaries(described, self.draft, title, self.files)
+        outputs += [replace(whole, name=name) for name in names]
+        return [*outputs, *map(Output, tables)]
+
+    def _output(self) -> Output:
+        """Return where the columns of the released tables come from."""
+        material, judged = self.material, self.judged
+        names = material.releases[0].names
+        public = self.spec.schema.public
+        if is_private(self.spec.synthesis) and material.model is not None:
+            judged = {}  # every level is declared
+        if material.model is None:
+            made_by = Origin.COPIED if material.generator is None else material.generator.origin
+            origins = dict.fromkeys(names, made_by)
+            origins |= {n: Origin.IDENTIFYING for n in names if n in judged}
+        else:
+            data = [name for name in judged if name != material.key]  # keys are fresh
+            origins = origins_of(material.model.plan.columns, names, data)
+        return Output("", origins, public, judged)
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

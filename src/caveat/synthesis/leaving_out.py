@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from caveat.errors import CaveatError
+from caveat.expressions import Expression
 from caveat.table.identifying import CODES, Judgement
+from caveat.table.provenance import Origin
 
-__all__ = ["left_out", "refuse_both", "refuse_strata", "released", "said_about"]
+if TYPE_CHECKING:
+    from caveat.synthesis.plan import ColumnPlan
+
+__all__ = ["left_out", "origins_of", "refuse_both", "refuse_strata", "released", "said_about"]
+
+ORIGINS = {"copy": Origin.COPIED, "lookup": Origin.LOOKED_UP, "derived": Origin.COMPUTED}
+"""Where the values of a method come from; all others draw them."""
 
 
 def left_out(name: str, judged: Judgement) -> str:
@@ -60,3 +68,37 @@ def said_about(
         given["method"] = "drop"
         return [left_out(name, judged)]
     return [] if given.get("method") in ("drop", "derived") else [released(name, judged)]
+
+
+def origins_of(
+    columns: Mapping[str, ColumnPlan], names: Sequence[str], judged: Collection[str]
+) -> dict[str, Origin]:
+    """Return where each released column of a plan comes from.
+
+    What follows from a copied or an identifying column by a formula or a lookup is as close to the
+    original record as that column.
+
+    Parameters
+    ----------
+    columns
+        The plan of each column.
+    names
+        The released columns; one without a plan is a fresh key.
+    judged
+        Columns that identify people.
+    """
+    found: dict[str, Origin] = {}
+    for name, entry in columns.items():  # what a column follows from comes before it
+        origin = ORIGINS.get(entry.settings.method, Origin.DRAWN)
+        if origin is not Origin.COMPUTED and name in judged:
+            origin = Origin.IDENTIFYING
+        if origin in (Origin.COMPUTED, Origin.LOOKED_UP):
+            sources = (found[source] for source in _sources(entry) if source in found)
+            origin = next((one for one in sources if not one.may_leave), origin)
+        found[name] = origin
+    return {name: found.get(name, Origin.DRAWN) for name in names}
+
+
+def _sources(entry: ColumnPlan) -> Sequence[str]:
+    formula = entry.settings.formula
+    return sorted(Expression(formula).columns) if formula else entry.predictors

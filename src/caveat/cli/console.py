@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,7 +16,10 @@ from rich.segment import Segment
 
 from caveat.errors import CaveatWarning, commands_in
 
-__all__ = ["document", "error", "notes", "out", "progress", "remark", "set_quiet"]
+if TYPE_CHECKING:
+    from caveat.table.provenance import Clearance
+
+__all__ = ["document", "error", "notes", "out", "progress", "remark", "set_quiet", "verdict"]
 
 
 EVERY = 10.0  # seconds between two lines where no bar is shown
@@ -48,6 +52,14 @@ def set_quiet(quiet: bool) -> None:
 def remark(message: str) -> None:
     """Say something about the run that is not a result."""
     _err.print(message, markup=False)
+
+
+def verdict(what: str, found: Clearance) -> None:
+    """Say that an output must stay inside and why, and what else the data holder should know."""
+    for note in found.notes:
+        remark(f"note: {note}")
+    if found.confidential:
+        remark(f"CONFIDENTIAL: {what} is not for release: {'; '.join(found.reasons)}")
 
 
 def error(message: str) -> None:

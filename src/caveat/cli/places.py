@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as text_format
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +13,12 @@ from rich.table import Table as Sheet
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, hint
+from caveat.table import Table
 from caveat.table.atomic import check_outputs, write_text
 from caveat.table.files import check_target, write
+from caveat.table.identifying import CODES, Judgement, judge
+from caveat.table.provenance import Clearance, Origin, Output, clear, copied_records
 
 if TYPE_CHECKING:
     from caveat.table.coordinates import Floats
@@ -53,6 +57,12 @@ def places(
     together: Annotated[
         str | None,
         typer.Option(help="With --move: a column; records with the same value move alike."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --move: a column that identifies people and is written. Repeat it."
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="With --move: keep it secret; drawn if not given.")
@@ -113,7 +123,7 @@ def places(
         check_target(out, force=force)
     reader = Reader.of(schema)
     check_outputs([out, json_path], force=force, inputs=reader.inputs)
-    _check_together(moved, move, out, target, zone, cell)
+    _check_together(moved, move, out, keep, target, zone, cell)
     before = reader.original(original)
     from caveat.protect import Area, donut
     from caveat.utility.places import measure_places
@@ -130,6 +140,9 @@ def places(
         after = done.table
         for note in done.step.notes:
             console.remark(f"note: {note}")
+    released, cleared = after, None
+    if out is not None:
+        released, cleared = _released(after, reader, judge(before), (x, y), keep or ())
     found = measure_places(
         before, after, x, y, same=same or (), degrees=degrees, epsg=epsg,
         population=_population(reader, population, x, y, count, grid),
@@ -137,7 +150,7 @@ def places(
     )  # fmt: skip
     content = text_format.dumps(found.to_dict(k), indent=2, ensure_ascii=False, allow_nan=False)
     if out is not None:
-        write(after, out, force=force)
+        write(released, out, force=force)
     if json_path is not None:
         write_text(json_path, content + "\n", force=force)
     if json == "-":
@@ -149,15 +162,45 @@ def places(
             _show(found.zones)
     if together is not None and seed is None:
         console.remark("note: the seed is not kept; to move them alike again, give a secret --seed")
+    if cleared is not None:
+        console.verdict(str(out), cleared)
     for path in (out, json_path):
         if path is not None:
             console.remark(f"written: {path}")
+
+
+def _released(
+    table: Table,
+    reader: Reader,
+    judged: Mapping[str, Judgement],
+    moved: Sequence[str],
+    keep: Sequence[str],
+) -> tuple[Table, Clearance]:
+    """Leave out what identifies people unless it is kept; decide whether the rest may leave."""
+    for name in keep:
+        if name not in table:
+            raise CaveatError(
+                f"there is no column {name!r} in the data",
+                where="--keep",
+                do=hint(name, table.names),
+            )
+    stays = (*keep, *moved, *reader.schema.public)
+    left = [name for name in judged if name not in stays]
+    for name in left:
+        console.remark(
+            f"note: {name} is left out: it looks like {CODES[judged[name].code]} "
+            f"({judged[name].reason}); --keep {name} would write it"
+        )
+    released = table.drop(left)
+    origins = copied_records(released.names, judged, dict.fromkeys(moved, Origin.DRAWN))
+    return released, clear(Output("places", origins, reader.schema.public, judged))
 
 
 def _check_together(
     moved: Path | None,
     move: tuple[float, float] | None,
     out: Path | None,
+    keep: list[str] | None,
     target: str | None,
     zone: str | None,
     cell: float | None,
@@ -169,6 +212,8 @@ def _check_together(
             where="MOVED, --move",
             do="give one of them",
         )
+    if keep and move is None:
+        raise CaveatError("nothing is written", where="--keep", do="leave it out, or add --move")
     if (move is None) != (out is None):
         raise CaveatError(
             "moving places and a file for them belong together",

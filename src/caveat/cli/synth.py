@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,7 +22,9 @@ from caveat.table import Kind, Table
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
 from caveat.table.grouping import Groups
+from caveat.table.identifying import Judgement, judge
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.provenance import Clearance, clear
 from caveat.table.source import shown
 from caveat.table.workplace import workplace
 
@@ -129,7 +131,6 @@ def synth(
     if told is not None:
         given = {"resume": resume or None, "out FOLDER/": output.in_parts or None}
         _refuse_for("groups", **given, cluster=cluster)
-        options["groups"] = told
     context.with_resource(on_cluster(cluster, work, targets[0]))
     place = None if work is None else context.with_resource(workplace(work))
     table = reader.original(file, None if place is None else CodeFiles(place))
@@ -140,13 +141,18 @@ def synth(
     from caveat.synthesis.store import NOTICE
 
     store = None if place is None else Store(place)
-    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
+    judged = judge(table)
+    asked = {"judged": judged} if told is None else {"groups": told}
+    synthesizer = Synthesizer.of({**reader.synthesis, **asked}, **options)
+    fitted = _fit(table, synthesizer, model, resume, store)
+    cleared = _cleared(fitted, reader, "" if told is None else told.key, judged)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, wanted, threads, written)
         write_description(fitted, targets, reader, dictionary, written)
+        console.verdict("what was written", cleared)
         return
     write_source(fitted, folder, escape_formulas, force=force, inputs=inputs)
     n = _number(fitted, table, wanted)
@@ -154,6 +160,19 @@ def synth(
     _write_copies(fitted, table, output, n, here, inputs, written)
     write_description(fitted, targets, reader, dictionary, written)
     console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
+    console.verdict("what was written", cleared)
+
+
+def _cleared(
+    fitted: Model | GroupModel, reader: Reader, key: str, judged: Mapping[str, Judgement]
+) -> Clearance:
+    """Decide whether the copies and what describes them may leave."""
+    from caveat.synthesis.leaving_out import release_output
+    from caveat.synthesis.margins.promise import is_private
+
+    # What a guarantee is for has declared levels, and keys of groups are fresh.
+    data = {} if is_private(reader.synthesis) else {n: j for n, j in judged.items() if n != key}
+    return clear(release_output(fitted.plan.columns, fitted.names, data, reader.schema.public))
 
 
 def _released(dictionary: Path | None, output: Output) -> tuple[Released, ...]:

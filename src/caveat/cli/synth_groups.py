@@ -12,13 +12,17 @@ from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.table import Table, write
 from caveat.table.file_form import TextForm
+from caveat.table.identifying import judge
 from caveat.table.linked import Linked
+from caveat.table.members import without_keys
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.provenance import Origin, Output, clear, joined
 from caveat.table.several import write_several
-from caveat.table.source import shown, source_of
+from caveat.table.source import file_of, shown, source_of
 
 if TYPE_CHECKING:
     from caveat.release.data_dictionary import Released
+    from caveat.spec.tables import TableSpec
     from caveat.synthesis import Model
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
@@ -147,6 +151,7 @@ def synth_tables(
         steps = sum(len(stage.columns) for stage in plan.stages.values())
         task = bar.add_task("fitting", total=steps)
         fitted = synthesizer.fit(linked, done=lambda *_: bar.advance(task))
+    outputs = {one.name: _output(one, linked, fitted) for one in reader.tables}
     private = {
         name: PrivateNumbers(
             linked.tables[name], _unguarded(fitted.plan, linked.tables[name].names)
@@ -156,12 +161,27 @@ def synth_tables(
     for drawn, target in zip(
         fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
     ):
-        _write_folder(reader, drawn, target, written)
+        _write_folder(reader, drawn, target, written, outputs)
         for name, count in private.items():
             count.add(drawn.tables[name])
     for name, count in private.items():
         _say_private(count, f"{name}: ")
     _report(fitted, linked, targets)
+    console.verdict("what was written", clear(joined("release", outputs.values())))
+
+
+def _output(table: TableSpec, linked: Linked, fitted: LinkedModel) -> Output:
+    """Return where the columns of a drawn table come from; lookups are public lists."""
+    from caveat.synthesis.leaving_out import release_output
+
+    original, name = linked.tables[table.name], table.name
+    if name in linked.lookups:
+        return Output("release", dict.fromkeys(original.names, Origin.LOOKED_UP))
+    plan = fitted.plan.columns
+    data = {*without_keys(linked, name)} - {linked.order.get(name, "").removeprefix("-")}
+    judged = {n: one for n, one in judge(original).items() if n in data}
+    released = [n for n in original if n not in plan or plan[n].settings.method != "drop"]
+    return release_output(plan, released, judged, table.schema.public)
 
 
 def _rows(
@@ -184,7 +204,13 @@ def _rows(
     return {tops[0]: rows}
 
 
-def _write_folder(reader: Reader, drawn: Linked, target: Path, written: Written) -> None:
+def _write_folder(
+    reader: Reader,
+    drawn: Linked,
+    target: Path,
+    written: Written,
+    outputs: Mapping[str, Output],
+) -> None:
     from caveat.release.folder import release_folder, write_manifest
     from caveat.spec.tables import forms_of
 
@@ -195,7 +221,13 @@ def _write_folder(reader: Reader, drawn: Linked, target: Path, written: Written)
         tables = {one.file_name: drawn.tables[one.name].compact() for one in reader.tables}
         forms = forms_of(reader.tables, reader.form) if written.as_read else {}
         files = write_several(tables, draft, escape_formulas=written.escape_formulas, forms=forms)
-        write_manifest(draft, dict.fromkeys(files, False))
+        held = {
+            file: [
+                outputs[one.name] for one in reader.tables if str(file_of(one.file_name)) == file
+            ]
+            for file in files
+        }
+        write_manifest(draft, {file: clear(joined(file, these)) for file, these in held.items()})
     for remark in left:
         console.remark(f"note: {remark}")
 

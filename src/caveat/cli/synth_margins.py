@@ -48,11 +48,12 @@ def write_source(
     from caveat.release.folder import release_folder, write_manifest
     from caveat.synthesis.margins.noisy import source_of
     from caveat.synthesis.margins.published import write_tables
+    from caveat.table.provenance import Output, clear
 
     tables = source_of(fitted)
     with console.notes(), release_folder(folder, force=force, inputs=inputs) as (draft, left):
         names = write_tables(tables, draft, escape_formulas=escape_formulas)
-        write_manifest(draft, dict.fromkeys(names, False))
+        write_manifest(draft, {name: clear(Output(name)) for name in names})
     for remark in left:
         console.remark(f"note: {remark}")
     kind = "cleared" if fitted.cleared else "noisy"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,9 @@ from caveat.errors import CaveatError
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder, write_text
 from caveat.table.files import write
+from caveat.table.identifying import Judgement, judge
+from caveat.table.provenance import Clearance, Origin, Output, clear
+from caveat.table.rare import has_open_vocabulary, rare_levels
 
 if TYPE_CHECKING:
     from caveat.outputs.publication import Inner, Publication
@@ -57,6 +62,7 @@ def tables(
     _check(folder, force, inputs)
     table = reader.original(told.path)
     told.check_columns(table.names)
+    cleared = _cleared(told, table, reader.schema.public)
     inner = _laid_out(told, table)
     shown, why = _protected(told, inner)
     if not shown:
@@ -64,7 +70,7 @@ def tables(
         return
     make_folder(folder.parent)
     _check(folder, force, inputs)
-    _write(folder, dict(zip(names, shown, strict=True)), why, excel, force, inputs)
+    _write(folder, dict(zip(names, shown, strict=True)), cleared, why, excel, force, inputs)
 
 
 def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
@@ -88,6 +94,7 @@ def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
 def _write(
     folder: Path,
     tables: dict[str, Shown],
+    cleared: Clearance,
     why: dict[str, list[Any]] | None,
     excel: bool,
     force: bool,
@@ -105,14 +112,48 @@ def _write(
         if excel:
             write_workbook(draft / BOOK, [*tables.values()])
         names = [*tables, PAGE, *([BOOK] if excel else [])]
-        write_manifest(draft, dict.fromkeys(names, False))
+        write_manifest(draft, dict.fromkeys(names, cleared))
         if why is not None:
             write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
     for remark in remarks:
         console.remark(f"note: {remark}")
+    console.verdict(str(folder), cleared)
     if why is not None:
         console.remark(f"CONFIDENTIAL: why cells are hidden is in {_why(folder)}; not for release")
     console.remark(f"written: {folder}")
+
+
+def _cleared(told: TablesSpec, table: Table, public: Sequence[str]) -> Clearance:
+    """Refuse labels that identify people; decide whether the tables may leave.
+
+    Cells are hidden by the rules; no rule hides a label. Codes of a hierarchy are declared.
+    """
+    from caveat.spec.toml import toml_key
+
+    declared = (*public, *told.parents)
+    judged = judge(table)
+    for i, layout in enumerate(told.layouts):
+        found = clear(_output(layout.by, declared, judged))
+        if found.confidential:
+            name = next(name for name in layout.by if name in judged and name not in declared)
+            told.document.fail(
+                ("table", i, "by"),
+                f"the labels of the table would identify people: {'; '.join(found.reasons)}",
+                f"leave {name} out; if its values are public, declare its codes in [hierarchies], "
+                f"or write public = true in [columns.{toml_key(name)}]",
+            )
+    by = dict.fromkeys(name for layout in told.layouts for name in layout.by)
+    rare = {
+        name: int(rare_levels(table[name]).sum())
+        for name in by
+        if has_open_vocabulary(table[name]) and name not in declared
+    }
+    return clear(replace(_output(by, declared, judged), rare=rare))
+
+
+def _output(by: Iterable[str], declared: Sequence[str], judged: Mapping[str, Judgement]) -> Output:
+    origins = {n: Origin.IDENTIFYING if n in judged else Origin.COMPUTED for n in by}
+    return Output("tables", origins, declared, judged)
 
 
 def _why(folder: Path) -> Path:

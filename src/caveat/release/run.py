@@ -45,13 +45,13 @@ from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis.leaving_out import origins_of
+from caveat.synthesis.leaving_out import release_output
 from caveat.synthesis.margins.noisy import write_source
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
-from caveat.table.provenance import Clearance, Origin, Output, clear
+from caveat.table.provenance import Clearance, Output, clear, copied_records
 from caveat.table.source import file_of
 from caveat.table.workplace import workplace
 
@@ -384,19 +384,18 @@ class Run:
 
     def _output(self) -> Output:
         """Return where the columns of the released tables come from."""
-        material, judged = self.material, self.judged
+        material, public = self.material, self.spec.schema.public
         names = material.releases[0].names
-        public = self.spec.schema.public
-        if is_private(self.spec.synthesis) and material.model is not None:
-            judged = {}  # every level is declared
         if material.model is None:
-            made_by = Origin.COPIED if material.generator is None else material.generator.origin
-            origins = dict.fromkeys(names, made_by)
-            origins |= {n: Origin.IDENTIFYING for n in names if n in judged}
-        else:
-            data = [name for name in judged if name != material.key]  # keys are fresh
-            origins = origins_of(material.model.plan.columns, names, data)
-        return Output("", origins, public, judged)
+            assert material.generator is not None  # tables of others are not written
+            made_by = {name: material.generator.origin for name in names if name not in self.judged}
+            return Output(
+                "release", copied_records(names, self.judged, made_by), public, self.judged
+            )
+        # What a guarantee is for has declared levels, and keys of groups are fresh.
+        judged = {n: one for n, one in self.judged.items() if n != material.key}
+        judged = {} if is_private(self.spec.synthesis) else judged
+        return release_output(material.model.plan.columns, names, judged, public)
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

@@ -29,7 +29,7 @@ from caveat.seeds import child_seed
 from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.tables import TableSpec, forms_of
-from caveat.synthesis.leaving_out import origins_of
+from caveat.synthesis.leaving_out import release_output
 from caveat.table.file_form import TextForm
 from caveat.table.files import check_target
 from caveat.table.identifying import Judgement, judge
@@ -221,9 +221,9 @@ class TablesRun(Run):
         """Return where the columns of a released table come from; lookups are public lists."""
         names = self.tables.releases[0].tables[table.name].names
         if table.lookup:
-            return Output("", dict.fromkeys(names, Origin.LOOKED_UP))
+            return Output("release", dict.fromkeys(names, Origin.LOOKED_UP))
         judged = self.by_table.get(table.name, {})
         # Children stand by their order, which stays.
-        data = [name for name in judged if name in self.judged]
-        origins = origins_of(self.tables.model.plan.columns, names, data)
-        return Output("", origins, table.schema.public, judged)
+        data = {name: one for name, one in judged.items() if name in self.judged}
+        columns = self.tables.model.plan.columns
+        return release_output(columns, names, data, table.schema.public)

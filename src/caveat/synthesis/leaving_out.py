@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 from caveat.errors import CaveatError
 from caveat.expressions import Expression
 from caveat.table.identifying import CODES, Judgement
-from caveat.table.provenance import Origin
+from caveat.table.provenance import Origin, Output
 
 if TYPE_CHECKING:
     from caveat.synthesis.plan import ColumnPlan
 
-__all__ = ["left_out", "origins_of", "refuse_both", "refuse_strata", "released", "said_about"]
+__all__ = [
+    "left_out",
+    "origins_of",
+    "refuse_both",
+    "refuse_strata",
+    "release_output",
+    "released",
+    "said_about",
+]
 
 ORIGINS = {"copy": Origin.COPIED, "lookup": Origin.LOOKED_UP, "derived": Origin.COMPUTED}
 """Where the values of a method come from; all others draw them."""
@@ -102,3 +110,13 @@ def origins_of(
 def _sources(entry: ColumnPlan) -> Sequence[str]:
     formula = entry.settings.formula
     return sorted(Expression(formula).columns) if formula else entry.predictors
+
+
+def release_output(
+    columns: Mapping[str, ColumnPlan],
+    names: Sequence[str],
+    judged: Mapping[str, Judgement],
+    public: Collection[str] = (),
+) -> Output:
+    """Return what a release holds, for :func:`caveat.table.provenance.clear` to decide on."""
+    return Output("release", origins_of(columns, names, judged), public, judged)

@@ -10,16 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
-from caveat.table.column import Column
 from caveat.table.identifying import CODES, Judgement
+from caveat.table.rare import K
 
-__all__ = ["FEWEST", "Clearance", "Origin", "Output", "clear", "copied_records", "held_by_few", "joined"]
+__all__ = ["Clearance", "Origin", "Output", "clear", "copied_records", "joined"]
 
-FEWEST = 5
-"""Values that fewer records hold are not shown, and as labels of an output they are counted."""
 MOST_NAMES = 6
 """Columns that a reason lists by name."""
 
@@ -117,7 +112,7 @@ def clear(output: Output) -> Clearance:
     if copied:
         reasons.append(f"{_listed(copied)}: copied from the original records")
     notes = [
-        f"{name}: {n:,} {'label is' if n == 1 else 'labels are'} held by fewer than {FEWEST} "
+        f"{name}: {n:,} {'label is' if n == 1 else 'labels are'} held by fewer than {K} "
         "records and not declared"
         for name, n in output.rare.items()
         if n and name not in output.public
@@ -191,33 +186,3 @@ def copied_records(
         name: known.get(name, Origin.IDENTIFYING if name in judged else Origin.COPIED)
         for name in names
     }
-
-
-def held_by_few(
-    column: Column, units: NDArray[np.int64] | None = None, fewest: int = FEWEST
-) -> NDArray[np.bool_]:
-    """Return for each level whether it occurs, and fewer units than that hold it.
-
-    Parameters
-    ----------
-    column
-        The column.
-    units
-        To whom each row belongs; every row is its own by default.
-    fewest
-        The fewest units that hide one another.
-
-    Examples
-    --------
-    >>> from caveat.table.table import Table
-    >>> held_by_few(Table.from_frame({"town": ["A"] * 6 + ["B"] * 2})["town"]).tolist()
-    [False, True]
-    """
-    n = len(column.levels)
-    counts = column.counts[:n]
-    if units is not None:
-        filled = column.codes < n
-        pairs = np.unique(np.stack([column.codes[filled].astype(np.int64), units[filled]]), axis=1)
-        counts = np.bincount(pairs[0], minlength=n)
-    found: NDArray[np.bool_] = (counts > 0) & (counts < fewest)
-    return found

@@ -115,7 +115,7 @@ def test_the_frame_that_came_in_goes_out(backend: str) -> None:
 def test_every_value_exists_in_the_original_and_missing_kinds_are_kept() -> None:
     schema = Schema.from_mapping({"income": {"missing": [-8]}, "friends": {"missing": [-8]}})
     table = schema.apply(SURVEY)
-    synthetic = Synthesizer(seed=5, method="cart").fit(table).tables()[0]
+    synthetic = Synthesizer(seed=5, method="cart", rare_below=1).fit(table).tables()[0]
     for name in table:
         assert set(synthetic[name].values) <= set(table[name].values)
         assert synthetic[name].has_same_levels(table[name])
@@ -429,7 +429,8 @@ def test_proper_synthesis_fits_each_copy_anew() -> None:
     ],
 )
 def test_small_and_odd_tables_work(frame: pl.DataFrame) -> None:
-    out = Synthesizer(seed=1, columns={}, anyway=True).fit(frame).sample(rows=7)
+    options = {"method": "cart", "rare_below": 1}
+    out = Synthesizer(seed=1, columns={}, anyway=True, **options).fit(frame).sample(rows=7)
     for name in out.columns:
         assert out[name].dtype == frame[name].dtype
         assert set(out[name]) <= set(frame[name])
@@ -450,7 +451,7 @@ def test_a_factor_with_a_hundred_thousand_levels_is_synthesised() -> None:
         {"sex": rng.choice(["f", "m"], 150_000), "code": rng.integers(0, 100_000, 150_000)}
     ).with_columns(pl.col("code").cast(pl.String).cast(pl.Categorical), late=pl.col("sex"))
     with pytest.warns(CaveatWarning) as caught:
-        out = Synthesizer(seed=1).fit(frame).sample(rows=100)
+        out = Synthesizer(seed=1, rare_below=1).fit(frame).sample(rows=100)
     assert "code has 77,700 levels, too many for a tree" in str(caught[0].message)
     assert str(caught[1].message).startswith("late is drawn without code")
     assert set(out["code"]) <= set(frame["code"].to_list())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from caveat.attack.adjacent import Done
 from caveat.attack.batches import each_value
 from caveat.attack.candidates import with_released_levels
-from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.membership import chosen_records
 from caveat.attack.posterior import bayes, check_exact
 from caveat.attack.priors import DEFAULT_PRIOR, PSEUDO_RECORDS, named_prior
@@ -149,7 +149,7 @@ def attributes(
     [0.5316, 1.0]
     """
     table = Table.from_frame(original)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     check_exact(plan)
     check_target(target, plan, table)
     chosen = chosen_records(records, table)

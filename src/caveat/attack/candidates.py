@@ -30,7 +30,7 @@ def candidates_of(
     one of the two, the most frequent first, up to that number. The truth is always among them.
     """
     if given is not None:
-        table = Table.from_frame(given)
+        table = _without_rare(worlds, Table.from_frame(given))
         if set(table.names) != set(unknown):
             raise CaveatError(
                 "the candidates have not exactly the unknown columns",
@@ -56,6 +56,14 @@ def candidates_of(
     )
     warnings.warn(note, CaveatWarning, stacklevel=3)
     return worlds, rows, _position_of(worlds, record, rows), (note,)
+
+
+def _without_rare(worlds: Worlds, given: Table) -> Table:
+    """Return candidates as the generator sees them: those that it cannot tell apart are one."""
+    pooled = worlds.plan.pooled(given)
+    if pooled is given:
+        return given
+    return pooled.take(np.sort(np.unique(_cells(pooled)[0], return_index=True)[1]))
 
 
 def with_released_levels(worlds: Worlds, unknown: Sequence[str]) -> Worlds:

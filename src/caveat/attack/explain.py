@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from caveat.attack.adjacent import FROM_THESE, with_each_value
 from caveat.attack.attributes import check_target
 from caveat.attack.candidates import with_released_levels
-from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.leaves import Leaf, leaves_of
 from caveat.attack.membership import refuse_copies
 from caveat.attack.posterior import bayes, check_exact, check_record, known_part
@@ -232,7 +232,7 @@ def explain(
     """
     table = Table.from_frame(original)
     check_record(record, table)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     check_trees(plan)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     base = worlds.model(worlds.original, ())

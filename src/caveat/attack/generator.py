@@ -16,7 +16,7 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import written
 from caveat.table import Table
 
-__all__ = ["Generator", "is_promised", "plan_of", "releases_of"]
+__all__ = ["Generator", "is_promised", "known_to", "plan_of", "releases_of"]
 
 Generator = Synthesizer | Plan | Model | Exact | Mapping[str, Any]
 """How the release was made: a synthesiser, a plan, a fitted model or generator, or the options of a
@@ -61,6 +61,12 @@ def plan_of(generator: Generator | None, original: Table) -> Plan:
     )
 
 
+def known_to(generator: Generator | None, original: Table) -> tuple[Plan, Table]:
+    """Return the plan of a release, and the table as the generator saw it: rare levels pooled."""
+    plan = plan_of(generator, original)
+    return plan, plan.pooled(original)
+
+
 def is_promised(plan: Plan) -> bool:
     """Whether a plan promises something: a release of it is judged by what was measured."""
     return plan.margins is not None and plan.margins.promise is not None
@@ -88,7 +94,7 @@ def _check_columns(plan: Plan, original: Table) -> None:
 
 def _check_fitted_on(model: Model, original: Table) -> None:
     _check_columns(model.plan, original)
-    where = None
+    original, where = model.plan.pooled(original), None
     cleared = model.plan.margins is not None and model.plan.margins.clearing is not None
     if model.n_rows != original.n_rows:
         where = f"{model.n_rows:,} records in the model, {original.n_rows:,} in the table"

@@ -250,6 +250,7 @@ def _linked(
             )
         original, copies = model.split(original), [model.split(copy) for copy in copies]
         model = model.model
+    original = model.plan.pooled(original)
     check_fitted_on(model, original)
     return original, copies, model
 

@@ -61,6 +61,7 @@ def filtered_posterior(
     """
     table = Table.from_frame(original)
     plan = make_plan(table, {"method": "cart"} if options is None else options)
+    table = plan.pooled(table)
     names = tuple(unknown) if unknown is not None else table.names
     worlds = Worlds(table, plan, releases_of(release, plan, table))
     worlds, rows, truth, notes = candidates_of(worlds, record, names)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from caveat.attack.adjacent import Done
 from caveat.attack.batches import each_without
 from caveat.attack.epsilon import bound_at, estimate_at
-from caveat.attack.generator import Generator, is_promised, plan_of, releases_of
+from caveat.attack.generator import Generator, is_promised, known_to, releases_of
 from caveat.attack.posterior import check_exact, check_record
 from caveat.attack.private import TableChanges
 from caveat.attack.summaries import membership_summary
@@ -122,7 +122,7 @@ def membership(
     [-0.0078, inf]
     """
     table = Table.from_frame(original)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     check_exact(plan)
     refuse_copies(plan)
     chosen = chosen_records(records, table)
@@ -260,7 +260,7 @@ def membership_test(
     """
     table = Table.from_frame(original)
     check_record(record, table)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     check_exact(plan)
     refuse_copies(plan)
     drawn = has_guard(plan.columns)

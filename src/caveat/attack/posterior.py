@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from caveat.attack.adjacent import with_rows
 from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.summaries import place_of, posterior_summary
 from caveat.attack.worlds import Worlds
@@ -207,7 +207,7 @@ def posterior(
     """
     table = Table.from_frame(original)
     check_record(record, table)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     check_exact(plan)
     names = unknown_columns(unknown, table, plan)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from caveat.attack.adjacent import Done
 from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.membership import chosen_records, refuse_copies
 from caveat.attack.posterior import check_exact, unknown_columns
 from caveat.attack.worlds import Evidence, Worlds, draw_release, evidence_of, in_threads
@@ -110,7 +110,7 @@ def privacy_loss(
     [1.205]
     """
     table = Table.from_frame(original)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     check_exact(plan)
     refuse_copies(plan)
     _refuse_nothing(synthetic, simulations)

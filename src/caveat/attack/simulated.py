@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from caveat.attack.by_candidate import around_candidates, candidate_likelihood, count_likelihood
 from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import Generator, plan_of, releases_of
+from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.posterior import (
     Posterior,
     bayes,
@@ -92,7 +92,7 @@ def proper_posterior(
         raise CaveatError("the number of draws must be 2 or more")
     table = Table.from_frame(original)
     check_record(record, table)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     names = unknown_columns(unknown, table, plan)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
@@ -234,7 +234,7 @@ def posterior_by_runs(
     least = 2 if callable(summary) else 8
     if simulations < least:
         raise CaveatError(f"the number of simulations must be {least} or more")
-    plan = make_plan(table, {"method": "cart"})  # for its columns: nothing is fitted by it
+    plan = make_plan(table, {"method": "cart", "rare_below": 1})  # for its columns alone
     names = unknown_columns(unknown or table.names, table, plan)
     release = Table.from_frame(synthetic)
     worlds = Worlds(table, plan, [release])

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.attack.generator import Generator, plan_of
+from caveat.attack.generator import Generator, known_to
 from caveat.attack.worlds import Worlds
 from caveat.discreet import without_values
 from caveat.risk import key_cells
@@ -96,7 +96,7 @@ def vulnerable(
     999
     """
     table = Table.from_frame(original)
-    plan = plan_of(generator, table)
+    plan, table = known_to(generator, table)
     names = [n for n, e in plan.columns.items() if e.settings.method != "drop"]
     worlds = Worlds(table, plan, [], plan.structure_seed or 0)
     sole = np.zeros(table.n_rows, dtype=np.int64)

@@ -33,6 +33,7 @@ from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
 from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
 from caveat.table.formats import writable
+from caveat.table.rare import K
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = [
@@ -71,7 +72,7 @@ SYNTHESIS = Group(
         "order": Key(NAMES, "Columns in the order of synthesis; others follow.",
                      otherwise="as in the file"),
         "drop": Key(NAMES, "Columns that are not released.", otherwise="what names people"),
-        "keep": Key(NAMES, "Columns that name people and are released all the same; page one of "
+        "keep": Key(NAMES, "Columns that name people, or have rare levels, and leave; page one of "
                     "the report says so.", otherwise="none"),
         **SETTINGS,
         "predictors": Key(Either((Choice((AUTO, ALL), "choice of predictors"), Whole(1),
@@ -99,6 +100,8 @@ SYNTHESIS = Group(
         "poisson": Key(Number(0, above=True), "What the Poisson mechanism adds to every cell of "
                        "the whole table, instead of Gaussian noise in margins.",
                        otherwise="Gaussian noise"),
+        "rare_below": Key(Whole(1), "Levels that nobody declared (levels, keep) and that fewer "
+                          "people have are pooled or left out; 1 for none.", K),
         "clearing": Key(CLEARING, "Rules that tables have to meet before columns are made from "
                         "them (margins).", otherwise="tables are taken as they are"),
         "columns": Key(

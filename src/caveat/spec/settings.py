@@ -92,14 +92,14 @@ SETTINGS = {
 }
 """Settings for all columns, or for single ones."""
 
-FIXED = ("order", "drop", "keep", "rules", *OPTIONS)
+FIXED = ("order", "drop", "keep", "rare_below", "rules", *OPTIONS)
 """Settings that a map or a search does not vary; each try of a guarantee would spend budget."""
 
 PUBLIC = {
     "levels": Key(
         Many(Plain(), "values", least=1),
-        "What a column can be, declared, for a guarantee: texts, or whole numbers, or true and "
-        "false.",
+        "What a column can be, declared as public: rare or not, for a guarantee all of them; texts, "
+        "or whole numbers, or true and false.",
         otherwise="read off the data, which no guarantee allows",
     ),
     "range": Key(

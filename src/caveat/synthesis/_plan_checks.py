@@ -28,7 +28,7 @@ __all__ = [
 WITHOUT_MODEL = ("constant", "copy", "derived", "drop", "given")
 GIVEN = "given"  # columns that others are drawn from, known before anything is drawn
 TOP_LEVEL = ("order", "method", "columns", "rules", "strata", "weights", "derived", "drop",
-             "special", "predictors", "keep", "clearing")  # fmt: skip
+             "special", "predictors", "keep", "clearing", "rare_below")  # fmt: skip
 # Settings of plain trees that guarded ones have not, with the method to name; and the other way.
 PLAIN = {
     **dict.fromkeys(("minbucket", "minsplit", "cp", "prune", "max_depth"), "cart"),

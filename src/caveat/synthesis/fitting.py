@@ -303,6 +303,7 @@ def cleared_by(table: Table, plan: Plan) -> tuple[Published, ...]:
     """Return the tables that a release is made from, if the plan clears them."""
     if plan.margins is None or plan.margins.clearing is None:
         return ()
+    table = plan.pooled(table)
     codings = _margin_codings(table, plan)
     tables = cleared_tables(table, codings, plan.margins, weights_of(plan, table))
     return published_tables(tables, codings, plan.margins)
@@ -317,6 +318,7 @@ def changes_cleared(table: Table, plan: Plan) -> NDArray[np.bool_]:
     """Return for each record whether a cleared table of the plan would be another without it."""
     assert plan.margins is not None
     assert plan.margins.clearing is not None
+    table = plan.pooled(table)
     codings = _margin_codings(table, plan)
     sizes = {name: n_cells_of(coding) for name, coding in codings.items()}
     cells, weights = cells_of(codings, table), weights_of(plan, table)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table import Column
+from caveat.table.rare import K
 
 __all__ = ["SCALES", "Grid", "assumed_grid", "declared_bins", "declared_grid"]
 
@@ -28,6 +29,12 @@ WIDEST = 100.0
 
 LOW_MEDIAN = 0.2
 """Where the median lies so far down in the range, cells are geometric unless declared."""
+
+PERIODS = ((120, 20 * 365), (12, 2 * 365), (1, 0))
+"""Months that ends of dates are rounded to, from so many days on that they span."""
+
+YEARS, NANO_YEARS = (1, 10_000), (1678, 2262)
+"""The first year of dates, and the one that they do not reach."""
 
 MOST_DECIMALS = 12
 Ints = NDArray[np.int64]
@@ -280,21 +287,80 @@ def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], co
 
 
 def assumed_grid(column: Column, ordinary: Floats, decimals: int, scale: str,
-                 special: Sequence[float]) -> Grid:  # fmt: skip
-    """Return the grid of a number that nobody declared: read off the data, ends made round."""
+                 special: Sequence[float], exact: bool = False) -> Grid:  # fmt: skip
+    """Return the grid of a number that nobody declared: read off the data, ends made round.
+
+    An end that fewer than ``K`` records have lies at the next round number beyond them, in a unit
+    of at least a tenth of the range, so that hardly any record moves it. Numbers that are nowhere
+    negative stay so, shares end at 1, and with ``exact`` no end lies beyond what was needed.
+    """
+    counts = column.counts[: len(column.levels)][np.isin(column.numbers, ordinary)]
     low, high = float(ordinary[0]), float(ordinary[-1])
-    span = max(high - low, 10.0**-decimals)
-    step = 10.0 ** max(-decimals, math.ceil(math.log10(span / MOST_POINTS)))
+    finest = 10.0**-decimals
+    held = (exact or int(counts[0]) >= K, exact or int(counts[-1]) >= K)
     if column.levels.dtype.kind == "M":
-        step = _tick(ordinary, span)
-    unit = max(10.0 ** (math.floor(math.log10(span)) - 1), step)
-    if column.levels.dtype.kind != "M":
-        low, high = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
+        low, high = _round_dates(low, high, held, column.levels.dtype)
+        step = _tick(ordinary, max(high - low, finest))
+    else:
+        low, high = _round_numbers(low, high, held, finest)
+        step = 10.0 ** max(-decimals, math.ceil(math.log10(max(high - low, finest) / MOST_POINTS)))
     if not scale:
-        counts = column.counts[: len(column.levels)][np.isin(column.numbers, ordinary)]
         middle = ordinary[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
         scale = "geometric" if (middle - low) / max(high - low, step) < LOW_MEDIAN else "even"
     return Grid(low, high, step, scale, tuple(special))
+
+
+def _round_numbers(
+    low: float, high: float, held: tuple[bool, bool], finest: float
+) -> tuple[float, float]:
+    """Return round ends of a range; those that few records have lie beyond them."""
+    span = max(high - low, finest)
+    unit = max(10.0 ** (math.floor(math.log10(span)) - 1), finest)
+    beyond = max(_rounder(span / 10), finest)
+    share = low >= 0 and high == 1
+    if held[0]:
+        start = math.floor(low / unit + 1e-9) * unit
+    else:
+        start = (math.ceil(low / beyond - 1e-9) - 1) * beyond
+        start = max(start, 0.0) if low >= 0 else start
+    if held[1] or share:
+        end = math.ceil(high / unit - 1e-9) * unit
+    else:
+        end = (math.floor(high / beyond + 1e-9) + 1) * beyond
+        end = min(end, 0.0) if high <= 0 else end
+    return float(f"{start:.15g}"), float(f"{end:.15g}")
+
+
+def _rounder(number: float) -> float:
+    """Return the next of 1, 2, 5, 10, 20, 50 … that is not smaller."""
+    tens = 10.0 ** math.floor(math.log10(number))
+    return next(m * tens for m in (1, 2, 5, 10) if m * tens >= number * (1 - 1e-9))
+
+
+def _round_dates(
+    low: float, high: float, held: tuple[bool, bool], dtype: np.dtype[Any]
+) -> tuple[float, float]:
+    """Return ends of dates at those of a month, a year or a decade; those that few have beyond."""
+    first, last = np.array([low, high]).astype(np.int64).astype(dtype).astype("datetime64[s]")
+    days = int((last - first) / np.timedelta64(1, "D"))
+    months = next(n for n, least in PERIODS if days >= least)
+    start, end = first.astype("datetime64[M]").astype(int), last.astype("datetime64[M]").astype(int)
+    start, end = start // months * months, (end // months + 1) * months
+    one = np.timedelta64(1, "D") if dtype == np.dtype("datetime64[D]") else np.timedelta64(1, "s")
+
+    def moment(month: int) -> Any:
+        return np.datetime64(int(month), "M").astype("datetime64[s]")
+
+    if moment(start) == first:
+        start -= months
+    if moment(end) - one <= last:
+        end += months
+    years = NANO_YEARS if dtype == np.dtype("datetime64[ns]") else YEARS
+    start, end = max(start, (years[0] - 1970) * 12), min(end, (years[1] - 1970) * 12)
+    ends = (first if held[0] else moment(start)), (last if held[1] else moment(end) - one)
+    found = np.array(ends, "datetime64[s]").astype(dtype).astype(np.int64)
+    start_at, end_at = (low if held[0] else found[0]), (high if held[1] else found[1])
+    return min(float(start_at), low), max(float(end_at), high)
 
 
 def _tick(ordinary: Floats, span: float) -> float:

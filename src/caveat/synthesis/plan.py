@@ -33,7 +33,7 @@ from caveat.synthesis._plan_checks import (
 from caveat.synthesis.choosing import Choice, how_many, narrowed
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.grid import Grid
-from caveat.synthesis.leaving_out import said_about
+from caveat.synthesis.leaving_out import refuse_strata, said_about
 from caveat.synthesis.margins.plan import MARGINS, MarginsPlan, plan_margins
 from caveat.synthesis.method_names import our_method
 from caveat.synthesis.methods import METHODS, Settings
@@ -46,6 +46,15 @@ from caveat.synthesis.options import (
     visit_order,
 )
 from caveat.synthesis.plan_words import described, summary_of
+from caveat.synthesis.pooling import (
+    LEFT_OUT,
+    RareLevels,
+    declared_levels,
+    find_rare,
+    pool_table,
+    rare_below,
+    remarks_on_rare,
+)
 from caveat.synthesis.predictors import all_that_fit, derived_last, usual_method
 from caveat.synthesis.public import weight_unit, with_grids, with_guards
 from caveat.synthesis.rules import Fixed, Order, parse_rule
@@ -109,6 +118,10 @@ class Plan:
         The tables that columns with the method margins are made from; None where there are none.
     choice
         How predictors were chosen in a wide table; None where nobody chose.
+    rare
+        What happens to rare levels, by column; see :mod:`caveat.synthesis.pooling`.
+    rare_below
+        Units that must have a level before it may leave.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -120,9 +133,16 @@ class Plan:
     structure_seed: int | None = field(default=None, compare=False, repr=False)
     margins: MarginsPlan | None = None
     choice: Choice | None = None
+    rare: Mapping[str, RareLevels] = field(default_factory=dict, repr=False)
+    rare_below: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        for name in ("columns", "rare"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def pooled(self, table: Table) -> Table:
+        """Return a table with nothing but levels that leave, as every fit and attacker sees it."""
+        return pool_table(table, self.rare)
 
     def _summary(self) -> Summary:
         return summary_of(self.columns, self.remarks)
@@ -168,7 +188,8 @@ def make_plan(
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
         this one is a part of it. Columns that name people are left out unless ``keep`` names them
         or they have a method of their own. ``given`` names columns that are not drawn and stand
-        before all others, ``only_for`` those of them that serve one column alone.
+        before all others, ``only_for`` those of them that serve one column alone, ``exact_ends``
+        those whose range is not made wider than the data.
     seed
         Of the draw of predictors for guarded trees in a wide table; at random by default.
 
@@ -185,6 +206,7 @@ def make_plan(
     judged: Mapping[str, Judgement] | None = options.pop("judged", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
+    exact_ends = options.pop("exact_ends", ())
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -193,11 +215,18 @@ def make_plan(
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
     remarks: list[str] = []
+    judged = judge(table) if judged is None else judged
+    k = rare_below(options.get("rare_below"))
+    rare = {} if linked else _rare(table, options, order, shared, single, judged, k)
+    table = pool_table(table, rare)
     columns, margins = _column_plans(
-        table, options, order, shared, single, judged, given_ones, only_for, remarks
+        table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
+    remarks += remarks_on_rare(rare, k)
     check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_guards(with_grids(derived_last(columns), table, single), table.n_rows)
+    columns = with_guards(
+        with_grids(derived_last(columns), table, single, exact_ends), table.n_rows
+    )
     drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
     most, choice = None if linked else how_many(options, len(drawn)), None
     if most is not None:
@@ -208,7 +237,34 @@ def make_plan(
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice)
+    return Plan(
+        columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice, rare,
+        1 if linked else k,
+    )  # fmt: skip
+
+
+def _rare(
+    table: Table,
+    options: Mapping[str, Any],
+    order: Iterable[str],
+    shared: Mapping[str, Any],
+    single: Mapping[str, Mapping[str, Any]],
+    judged: Mapping[str, Judgement],
+    k: int,
+) -> dict[str, RareLevels]:
+    """Return what happens to the rare levels of the columns that leave."""
+    words = kept(options, table, single)
+    found = {}
+    for name in order:
+        method = {**shared, **single.get(name, {})}.get("method")
+        if (name in judged and name not in words) or method in ("drop", "derived", "constant"):
+            continue
+        # A method is somebody's word for a column that names people, and for no rare level.
+        keep = name in options.get("keep", ()) or method == "copy" or name in judged
+        rare = find_rare(table[name], k, declared=declared_levels(options, name), keep=keep)
+        if rare is not None:
+            found[name] = rare
+    return found
 
 
 def _column_plans(
@@ -217,16 +273,16 @@ def _column_plans(
     order: list[str],
     shared: Mapping[str, Any],
     single: Mapping[str, Mapping[str, Any]],
-    judged: Mapping[str, Judgement] | None,
+    judged: Mapping[str, Judgement],
     given_ones: Iterable[str],
     only_for: Mapping[str, str],
+    rare: Mapping[str, RareLevels],
     remarks: list[str],
 ) -> tuple[dict[str, ColumnPlan], MarginsPlan | None]:
     """Return the plan of each column, one after the other, and the tables some are made from."""
     columns = {name: ColumnPlan(Settings(GIVEN)) for name in given_ones}
-    judged = judge(table) if judged is None else judged
     keep = kept(options, table, single)
-    left = {*judged} - {*keep}
+    left = {*judged} - {*keep} | {name for name, of in rare.items() if of.how == LEFT_OUT}
     wanted = {n: {**shared, **single.get(n, {})} for n in order if n not in left}
     margins, parents = _margins(table, wanted, options, remarks)
     for name in (name for name in parents_first(order, parents) if name not in columns):
@@ -235,6 +291,9 @@ def _column_plans(
             remarks += said_about(
                 name, judged[name], given, name in keep, options.get("strata", "")
             )
+        elif name in left:
+            refuse_strata(name, options.get("strata", ""))
+            given = {"method": "drop"}
         before = {n: e for n, e in columns.items() if only_for.get(n, name) == name}
         columns[name] = _column_plan(table, name, given, before, remarks)
     return columns, margins

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from math import sqrt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "assumed_public",
+    "assumed_ranges",
     "has_guard",
+    "remark_on_ranges",
+    "sole_ends",
     "too_many_levels",
     "tree_fits",
     "weight_unit",
@@ -44,6 +47,8 @@ USUAL_BINS = 16
 """Cells of a number in tables of counts."""
 USUAL_ROWS = 5_000
 """Rows from which on the dial is as it is."""
+NAMED = 8
+"""Columns that a remark names at most."""
 MOST_SPLIT = 1_000
 """Levels without an order that guarded trees split."""
 
@@ -92,6 +97,61 @@ def assumed_public(
     return tuple(found)
 
 
+def assumed_ranges(columns: Mapping[str, ColumnPlan]) -> tuple[str, ...]:
+    """Return the columns whose range was read off the data."""
+    return tuple(
+        name
+        for name, entry in columns.items()
+        if entry.grid is not None and not entry.grid.declared
+    )
+
+
+def remark_on_ranges(columns: Mapping[str, ColumnPlan]) -> list[str]:
+    """Name the columns whose range was read off the data; nothing if there are none."""
+    names = assumed_ranges(columns)
+    if not names:
+        return []
+    which = ", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else "")
+    return [
+        f"{which}: the range was read off the data and rounded outwards; declare it, "
+        "range = [lowest, highest, step]"
+    ]
+
+
+def sole_ends(columns: Mapping[str, ColumnPlan], table: Table) -> Iterator[SoleEnd]:
+    """Yield the records without which an undeclared range would be narrower.
+
+    Parameters
+    ----------
+    columns
+        The plan of each column.
+    table
+        The table that it was made for.
+    """
+    for name in assumed_ranges(columns):
+        grid, column = columns[name].grid, table[name]
+        assert grid is not None
+        ordinary = np.flatnonzero(~np.isin(column.numbers, grid.special))
+        for end in {int(ordinary[0]), int(ordinary[-1])}:
+            if len(ordinary) < 3 or column.counts[end] != 1:
+                continue
+            record = int(np.flatnonzero(column.codes == end)[0])
+            rest = column.take(np.delete(np.arange(len(column)), record)).compact()
+            others = rest.numbers[~np.isin(rest.numbers, grid.special)]
+            without = assumed_grid(rest, others, decimals_of(rest), grid.scale, grid.special)
+            if without.low > grid.low or without.high < grid.high:
+                yield SoleEnd(name, record, without.low, without.high)
+
+
+class SoleEnd(NamedTuple):
+    """A record that alone holds an end of a range, and the ends without it."""
+
+    column: str
+    record: int
+    low: float
+    high: float
+
+
 def _dates(grid: Grid, column: Column | None) -> str:
     """Return the range of dates as dates; nothing for numbers."""
     if column is None or column.levels.dtype.kind != "M":
@@ -106,7 +166,10 @@ def has_guard(columns: Mapping[str, ColumnPlan]) -> bool:
 
 
 def with_grids(
-    columns: Mapping[str, ColumnPlan], table: Table, given: Mapping[str, Mapping[str, Any]]
+    columns: Mapping[str, ColumnPlan],
+    table: Table,
+    given: Mapping[str, Mapping[str, Any]],
+    exact: Collection[str] = (),
 ) -> dict[str, ColumnPlan]:
     """Give every number its grid, if a column of the plan is guarded, or it is made from margins.
 
@@ -118,6 +181,8 @@ def with_grids(
         The original table.
     given
         What the user says about single columns: their ``range``, ``scale`` and ``bins``.
+    exact
+        Columns whose range is not made wider than the data.
     """
     guarded = has_guard(columns)
     found = dict(columns)
@@ -134,7 +199,7 @@ def with_grids(
         if tabulated or (guarded and entry.settings.method not in UNUSED):
             heap = () if "special" in own else _heap(entry, table[name])
             entry = replace(entry, special=heap or entry.special)
-            grid = _grid(entry, table, name, own)
+            grid = _grid(entry, table, name, own, name in exact)
             if grid is not None and heap:
                 grid = replace(grid, heap=True)
             if grid is not None and tabulated:
@@ -178,7 +243,9 @@ def _heap(entry: ColumnPlan, column: Column) -> tuple[Any, ...]:
     return (levels[0].item(),) if share >= HEAP and levels.dtype.kind != "M" else ()
 
 
-def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) -> Grid | None:
+def _grid(
+    entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any], exact: bool = False
+) -> Grid | None:
     where, column = "synthesis", table[name]
     coding = Coding.of(column, entry.special, name)
     if not coding.is_number:
@@ -214,7 +281,7 @@ def _grid(entry: ColumnPlan, table: Table, name: str, given: Mapping[str, Any]) 
     if "range" in given:
         with about(name, "range"):
             return _declared(given["range"], scale, special, column, ordinary, name)
-    return assumed_grid(column, ordinary, decimals_of(column), scale, special)
+    return assumed_grid(column, ordinary, decimals_of(column), scale, special, exact)
 
 
 def _declared(

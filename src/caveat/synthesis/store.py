@@ -42,6 +42,7 @@ from caveat.synthesis.methods._checks import check_number, need
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.model import Model
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, check_plan
+from caveat.synthesis.pooling import RareLevels, rare_below
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.atomic import write_text
@@ -271,6 +272,8 @@ def _plan_state(plan: Plan) -> State:
         "weight_unit": plan.weight_unit,
         "margins": None if plan.margins is None else plan.margins.state(),
         "choice": None if plan.choice is None else plan.choice.state(),
+        "rare": {name: of.state() for name, of in plan.rare.items()},
+        "rare_below": plan.rare_below,
     }
 
 
@@ -289,9 +292,12 @@ def _plan(state: State) -> Plan:
     check_number(state["weight_unit"], low=np.nextafter(0.0, 1.0))
     margins = None if state["margins"] is None else MarginsPlan.from_state(state["margins"])
     choice = None if state["choice"] is None else Choice.from_state(state["choice"])
+    rare = {name: RareLevels.from_state(of) for name, of in state.get("rare", {}).items()}
+    need(set(rare) <= set(columns), "rare levels of other columns")
     return Plan(
         columns, rules, state["strata"], state["weights"], tuple(state["remarks"]),
-        state["weight_unit"], margins=margins, choice=choice,
+        state["weight_unit"], margins=margins, choice=choice, rare=rare,
+        rare_below=rare_below(state.get("rare_below", 1)),
     )  # fmt: skip
 
 

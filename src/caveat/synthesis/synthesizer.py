@@ -75,6 +75,9 @@ class Synthesizer:
         Settings of plain trees and forests; see :class:`caveat.synthesis.methods.Settings`.
     within, margins, pseudo_count, formula, clearing
         Settings of single methods: nested, ipf and margins, saturated, models with a formula.
+    rare_below
+        Levels that nobody declared and that fewer units have are pooled or left out; 5 by default,
+        1 for none.
     epsilon, delta, poisson, budget
         Ask for a guarantee (method "margins", every column declared); the budget says where it is
         written down, see :class:`caveat.privacy.Budget`.
@@ -124,6 +127,7 @@ class Synthesizer:
         pseudo_count: float | None = None,
         formula: str | None = None,
         clearing: Mapping[str, Any] | None = None,
+        rare_below: int | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
         poisson: float | None = None,
@@ -285,6 +289,7 @@ class Synthesizer:
         if isinstance(plan, LinkedPlan):
             return fit_linked(data, plan, seed, threads, done)
         plan = replace(plan, structure_seed=seed)
+        table = plan.pooled(table)
         cleared = cleared_by(table, plan)
         workers = workers_now()
         if workers is None:

@@ -132,6 +132,8 @@ class Column:
         Descriptions of single values.
     storage
         The data type of the cells where the column came from, as text; empty for the usual one.
+    closed
+        Whether somebody declared the levels, so that none of them is a secret.
 
     Examples
     --------
@@ -149,6 +151,7 @@ class Column:
     label: str = ""
     value_labels: Mapping[Any, str] = field(default_factory=dict)
     storage: str = ""
+    closed: bool = False
 
     def __post_init__(self) -> None:
         codes = np.asarray(self.codes)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from caveat.table.column import Column, Kind
 
-__all__ = ["K", "has_open_vocabulary", "rare_levels", "units_of_levels"]
+__all__ = ["K", "has_open_vocabulary", "level_texts", "rare_levels", "units_of_levels"]
 
 K = 5
 """Units that must have a level before it may leave, unless it is declared."""
@@ -57,7 +57,8 @@ def rare_levels(
 ) -> NDArray[np.bool_]:
     """Return which levels of a column fewer than k units have, and nobody declared.
 
-    Levels that no row has are not rare: they are nobody's. Ways to be missing are no levels.
+    Levels that no row has are not rare: they are nobody's. Ways to be missing are no levels. Of a
+    column whose levels were declared in a schema none is rare.
 
     Parameters
     ----------
@@ -76,9 +77,17 @@ def rare_levels(
     >>> rare_levels(column, declared=["c"]).tolist()
     [False, True, False]
     """
+    if column.closed:
+        return np.zeros(len(column.levels), bool)
     counts = units_of_levels(column, units)
     rare = (counts > 0) & (counts < k)
     if len(declared):
-        public = {str(value) for value in declared}
-        rare &= ~np.array([str(level) in public for level in column.levels.tolist()], bool)
+        rare &= ~np.isin(level_texts(column), [str(value) for value in declared])
     return np.asarray(rare)
+
+
+def level_texts(column: Column) -> NDArray[Any]:
+    """Return the levels of a column as texts, by which levels of any type are compared."""
+    if column.levels.dtype.kind == "M":
+        return column.levels.astype(str).astype(object)
+    return np.array([str(level) for level in column.levels.tolist()], object)

@@ -241,4 +241,5 @@ def _order(column: Column, levels: Sequence[Any], name: str) -> Column:
     )
     kind = Kind.ORDERED if column.kind in (Kind.CATEGORY, Kind.TEXT) else column.kind
     typed = np.array(declared, dtype=column.levels.dtype)
-    return replace(column, codes=lookup[column.codes], levels=typed, kind=kind)
+    codes = lookup[column.codes]
+    return replace(column, codes=codes, levels=typed, kind=kind, closed=True)

@@ -84,7 +84,7 @@ def test_a_block_beside_other_methods_keeps_the_places_of_the_others():
 def test_bins_are_a_number_or_edges():
     columns = {"age": {"bins": [0, 30, 65, 120]}, "income": {"bins": 4}}
     plan = plan_of(columns=columns)
-    assert plan.columns["age"].grid.edges.tolist() == [20, 30, 65, 80]
+    assert plan.columns["age"].grid.edges.tolist() == [20, 30, 65, 81]
     assert plan.columns["income"].grid.n_cells == 4
     assert "3 declared cells" in str(plan)
     assert "4 even cells" in str(plan)

@@ -323,6 +323,7 @@ def fit_linked(
     """
     seed = secrets.randbits(128) if seed is None else seed
     threads = threads or os.cpu_count() or 1
+    linked = plan.pooled(linked)
     tables = unfold(linked, plan.shape)
     stages, plans = {}, {}
     for number, stage in enumerate(plan.shape):

@@ -25,6 +25,16 @@ from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape
 from caveat.synthesis.linked.unfold import complete, unfold
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
+from caveat.synthesis.pooling import (
+    LEFT_OUT,
+    RareLevels,
+    declared_levels,
+    find_rare,
+    pool_linked,
+    pool_table,
+    rare_below,
+    remarks_on_rare,
+)
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
@@ -59,6 +69,10 @@ class LinkedPlan:
         computed.
     rules
         What must hold in the output.
+    rare
+        What happens to rare levels, by table and column; units are rows of the topmost table.
+    rare_below
+        Units that must have a level before it may leave.
     """
 
     shape: Shape
@@ -68,10 +82,22 @@ class LinkedPlan:
     remarks: tuple[str, ...] = field(default=(), compare=False)
     rules: tuple[Any, ...] = ()
     structure_seed: int | None = field(default=None, compare=False, repr=False)
+    rare: Mapping[str, Mapping[str, RareLevels]] = field(default_factory=dict, repr=False)
+    rare_below: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("stages", "late"):
+        for name in ("stages", "late", "rare"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def pooled(self, linked: Linked) -> Linked:
+        """Return tables with nothing but levels that leave, as every fit and attacker sees them."""
+        return pool_linked(linked, self.rare)
+
+    def pooled_rows(self, table: Table) -> Table:
+        """Return the rows of one table, or joined ones, with nothing but levels that leave."""
+        for rare in self.rare.values():
+            table = pool_table(table, rare)
+        return table
 
     @cached_property
     def columns(self) -> Mapping[str, ColumnPlan]:
@@ -146,6 +172,12 @@ def make_linked_plan(
     judged = options.pop("judged", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
+    k = rare_below(options.pop("rare_below", None))
+    rare = _rare(linked, options, {*dropped, *late, options.get("weights", "")}, k)
+    for of in rare.values():
+        remarks += remarks_on_rare(of, k)
+        dropped += tuple(n for n, levels in of.items() if levels.how == LEFT_OUT)
+    linked = pool_linked(linked, rare)
     some = _conditions(linked, options)
     check_order(linked, dropped, some)
     options["rules"] = [text for text in options.get("rules", ()) if not _is_some(text)]
@@ -164,14 +196,44 @@ def make_linked_plan(
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
     rules = [parse_rule(text) for text in options["rules"]]
     plans = {
-        stage.name: make_plan(tables[stage.name], _stage_options(stage, tables, options))
+        stage.name: make_plan(tables[stage.name], _stage_options(stage, shape, tables, options))
         for stage in shape
     }
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
     whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
-    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole)
+    return LinkedPlan(
+        shape, plans, dropped, late, tuple(remarks), whole, None, rare, k
+    )  # fmt: skip
+
+
+def _rare(
+    linked: Linked, options: Mapping[str, Any], left: set[str], k: int
+) -> dict[str, dict[str, RareLevels]]:
+    """Return what happens to the rare levels of each table, counted in rows of the topmost one."""
+    found: dict[str, dict[str, RareLevels]] = {}
+    single = options.get("columns", {})
+    listed = {link.column: linked.tables[link.parent][linked.keys[link.parent]].levels.tolist()
+              for link in linked.links if link.parent in linked.lookups}  # fmt: skip
+    for name in linked.sequence:
+        table, of = linked.tables[name], {}
+        out = {*left, *_keys(linked, name), linked.order.get(name, "").removeprefix("-")}
+        for column in (n for n in table if n not in out):
+            method = single.get(column, {}).get("method")
+            if method in ("derived", "constant") or isinstance(
+                options.get("derived", {}).get(column), str
+            ):
+                continue
+            declared = [*declared_levels(options, column), *listed.get(column, ())]
+            keep = column in options.get("keep", ()) or method == "copy"
+            rare = find_rare(table[column], k, declared=declared, keep=keep,
+                             units=linked.owners[name])  # fmt: skip
+            if rare is not None:
+                of[column] = rare
+        if of:
+            found[name] = of
+    return found
 
 
 def kind_columns(table: Table, names: Sequence[str]) -> list[str]:
@@ -346,13 +408,17 @@ def _incomplete(linked: Linked, kept: Linked, shape: Shape) -> list[str]:
 
 
 def _stage_options(
-    stage: Stage, tables: Mapping[str, Table], options: Mapping[str, Any]
+    stage: Stage, shape: Shape, tables: Mapping[str, Table], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the options say about one stage."""
     table = tables[stage.name]
     drawn = [name for name in stage.drawn if name in table]
     here = {**options, "given": stage.given, "only_for": stage.only_for, "judged": {}}
     here["order"] = [*stage.given, *drawn]
+    # A number of children, a distance and what a first child has to meet are no wider than they are.
+    some = stage.made.some.columns if stage.made.some is not None else ()
+    exact = {*some, *map(number_of, {one.table for one in shape})}
+    here["exact_ends"] = [n for n, own in stage.drawn.items() if n != own or n in exact]
     for entry in ("columns", "special", "predictors", "derived"):
         here[entry] = {n: value for n, value in options.get(entry, {}).items() if n in drawn}
     here["predictors"] = {

@@ -24,6 +24,7 @@ from caveat.synthesis.linked.stages import PARTS, Drawn, Shape, Stage
 from caveat.synthesis.methods import State
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.model import Model
+from caveat.synthesis.pooling import RareLevels, rare_below
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.dictionary import dictionary_state
@@ -49,6 +50,11 @@ def linked_state(model: GroupModel | LinkedModel, of_model: Callable[[Model], St
         "late": dict(plan.late),
         "remarks": list(plan.remarks),
         "rules": [_rule_text(rule) for rule in plan.rules],
+        "rare": {
+            table: {name: of.state() for name, of in rare.items()}
+            for table, rare in plan.rare.items()
+        },
+        "rare_below": plan.rare_below,
         "tables": {name: table_state(table) for name, table in outline.tables.items()},
         "keys": dict(outline.keys),
         "links": [[link.child, link.column, link.parent] for link in outline.links],
@@ -156,12 +162,18 @@ def linked_model(
     dictionaries = {n: table_from_state(t) for n, t in state["dictionaries"].items()}
     need(set(dictionaries) == set(outline.sequence) - roots, "dictionaries of other tables")
     given = state["group"]
-    plan = LinkedPlan(shape, plans, *told)
+    rare = {
+        table: {name: RareLevels.from_state(of) for name, of in entries.items()}
+        for table, entries in state.get("rare", {}).items()
+    }
+    need(set(rare) <= set(outline.sequence), "rare levels of other tables")
+    pools = {"rare": rare, "rare_below": rare_below(state.get("rare_below", 1))}
+    plan = LinkedPlan(shape, plans, *told, **pools)
     if given is not None:
         key, constant, order, role = given["groups"]
         _texts([key, order, role])
         groups = Groups(key, _texts(constant), order, role)
-        plan = GroupPlan(shape, plans, *told, groups)
+        plan = GroupPlan(shape, plans, *told, **pools, groups=groups)
     model = LinkedModel(plan, stages, outline, keys, rows, seed, dictionaries)
     return model if given is None else _group_model(given, model)
 

@@ -86,7 +86,7 @@ def plan_private(
     rest = {n: v for n, v in options.items() if n not in (*OPTIONS, "drop", "columns", "judged")}
     margins = _margins(options, promise, drawn, measured)
     asked = {**rest, "method": MARGINS, "margins": margins, "columns": kept, "judged": {},
-             "order": _order(table, options)}  # fmt: skip
+             "order": _order(table, options), "rare_below": 1}  # fmt: skip
     plan = make_plan(table, asked)
     assert plan.margins is not None
     promise = replace(promise, measured=measured)

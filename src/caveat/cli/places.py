@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as text_format
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +12,15 @@ import typer
 from rich.table import Table as Sheet
 
 from caveat.cli import console
+from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError, hint
+from caveat.seeds import ReleaseKey
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, write_text
 from caveat.table.files import check_target, write
-from caveat.table.identifying import CODES, Judgement, judge
-from caveat.table.provenance import Clearance, Origin, Output, clear, copied_records
+from caveat.table.identifying import CODES, judge
+from caveat.table.provenance import Origin, Output, clear, copied_records
 
 if TYPE_CHECKING:
     from caveat.table.coordinates import Floats
@@ -28,6 +30,18 @@ if TYPE_CHECKING:
 __all__ = ["places"]
 
 MOST_ZONES = 20  # are printed
+
+
+def _root(seed: int | None, key: Path | None) -> int | None:
+    """Return the root of the draws; None where nobody has to repeat them."""
+    return seed if key is None else ReleaseKey.at(key).root(seed or 0)
+
+
+def _remark_on_draws(seed: int | None, key: Path | None, together: str | None) -> None:
+    if key is None and seed is not None:
+        remark_on_draws(seed)
+    elif key is None and together is not None:
+        console.remark("note: to move records alike again later, use --key FILE")
 
 
 def places(
@@ -64,9 +78,8 @@ def places(
             help="With --move: a column that identifies people and is written. Repeat it."
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="With --move: keep it secret; drawn if not given.")
-    ] = None,
+    seed: SeedOption = None,
+    key: KeyOption = None,
     degrees: Annotated[
         bool | None,
         typer.Option("--degrees/--metres", help="What the columns are; degrees need caveat[geo]."),
@@ -135,14 +148,11 @@ def places(
         area = Area.read(inside) if inside is not None else box
         done = donut(
             before, x, y, *move, radial=radial, inside=area, together=together, degrees=degrees,
-            epsg=epsg, seed=seed,
+            epsg=epsg, seed=_root(seed, key),
         )  # fmt: skip
         after = done.table
         for note in done.step.notes:
             console.remark(f"note: {note}")
-    released, cleared = after, None
-    if out is not None:
-        released, cleared = _released(after, reader, judge(before), (x, y), keep or ())
     found = measure_places(
         before, after, x, y, same=same or (), degrees=degrees, epsg=epsg,
         population=_population(reader, population, x, y, count, grid),
@@ -150,9 +160,10 @@ def places(
     )  # fmt: skip
     content = text_format.dumps(found.to_dict(k), indent=2, ensure_ascii=False, allow_nan=False)
     if out is not None:
-        write(released, out, force=force)
+        trial = seed is not None and key is None
+        _write_moved(after, out, reader, before, (x, y), keep or (), trial=trial, force=force)
     if json_path is not None:
-        write_text(json_path, content + "\n", force=force)
+        write_text(json_path, content + "\n", confidential=True, force=force)
     if json == "-":
         console.document(content)
     else:
@@ -160,23 +171,17 @@ def places(
             console.out.print(sentence, markup=False, soft_wrap=True)
         if found.zones is not None:
             _show(found.zones)
-    if together is not None and seed is None:
-        console.remark("note: the seed is not kept; to move them alike again, give a secret --seed")
-    if cleared is not None:
-        console.verdict(str(out), cleared)
+    _remark_on_draws(seed, key, together)
     for path in (out, json_path):
         if path is not None:
             console.remark(f"written: {path}")
 
 
-def _released(
-    table: Table,
-    reader: Reader,
-    judged: Mapping[str, Judgement],
-    moved: Sequence[str],
-    keep: Sequence[str],
-) -> tuple[Table, Clearance]:
-    """Leave out what identifies people unless it is kept; decide whether the rest may leave."""
+def _write_moved(
+    table: Table, out: Path, reader: Reader, before: Table, moved: Sequence[str],
+    keep: Sequence[str], *, trial: bool, force: bool,
+) -> None:  # fmt: skip
+    """Write moved records without what identifies people, unless it is kept; say what may leave."""
     for name in keep:
         if name not in table:
             raise CaveatError(
@@ -184,16 +189,18 @@ def _released(
                 where="--keep",
                 do=hint(name, table.names),
             )
-    stays = (*keep, *moved, *reader.schema.public)
-    left = [name for name in judged if name not in stays]
+    judged, public = judge(before), reader.schema.public
+    left = [name for name in judged if name not in (*keep, *moved, *public)]
+    released = table.drop(left)
+    origins = copied_records(released.names, judged, dict.fromkeys(moved, Origin.DRAWN))
+    cleared = clear(Output(str(out), origins, public, judged))
+    write(released, out, force=force, confidential=cleared.confidential or trial)
     for name in left:
         console.remark(
             f"note: {name} is left out: it looks like {CODES[judged[name].code]} "
             f"({judged[name].reason}); --keep {name} would write it"
         )
-    released = table.drop(left)
-    origins = copied_records(released.names, judged, dict.fromkeys(moved, Origin.DRAWN))
-    return released, clear(Output("places", origins, reader.schema.public, judged))
+    console.verdict(str(out), cleared)
 
 
 def _check_together(

@@ -61,7 +61,10 @@ def safepub(
     with _spending(told), reader.document.at("safepub"):
         done = release(table, told.levels, told.response, **told.options)
     # Only after the spending is entered: who has the file has its entry.
-    write(done.table, out, force=force, escape_formulas=escape_formulas)
+    write(
+        done.table, out, force=force, escape_formulas=escape_formulas,
+        confidential=cleared.confidential,
+    )  # fmt: skip
     _show(done, told)
     if told.budget is None:
         console.remark("note: in no ledger; add [privacy] to count what all releases spend")

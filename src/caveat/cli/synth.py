@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,19 +12,21 @@ from rich.progress import Progress, TaskID
 
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
+from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.cli.synth_groups import Written, synth_tables, write_description, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
+from caveat.seeds import is_guessable
 from caveat.stopping import going_on_from
-from caveat.table import Kind, Table
+from caveat.table import Kind, Table, provenance
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
 from caveat.table.grouping import Groups
-from caveat.table.identifying import Judgement, judge
+from caveat.table.identifying import judge
 from caveat.table.private import PrivateNumbers, remark_on
-from caveat.table.provenance import Clearance, clear
+from caveat.table.provenance import clear
 from caveat.table.source import shown
 from caveat.table.workplace import workplace
 
@@ -72,7 +74,8 @@ def synth(
             "original].",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same bytes.")] = None,
+    seed: SeedOption = None,
+    key: KeyOption = None,
     model: Annotated[
         Path | None, typer.Option(help="Keep the fitted model here. It is confidential.")
     ] = None,
@@ -106,7 +109,7 @@ def synth(
     ] = False,
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
-    options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
+    options: dict[str, Any] = {"seed": seed, "key": key, "threads": threads, "anyway": anyway}
     output = Output(out, copies, force)
     targets = output.targets
     reader, file = _named(file, spec) if file.suffix == ".toml" else (None, file)
@@ -120,7 +123,7 @@ def synth(
     output.check([model, dictionary], [file, spec])
     reader = reader or Reader.of(spec)
     if resume:
-        _check_resume(model, seed, reader)
+        _check_resume(model, seed, key, reader)
     inputs = [file, *reader.inputs]
     _check_names(output, [model, dictionary], reader, inputs)
     folder = tables_folder(Path(out), reader.synthesis, force=force, inputs=inputs)
@@ -131,6 +134,7 @@ def synth(
     if told is not None:
         given = {"resume": resume or None, "out FOLDER/": output.in_parts or None}
         _refuse_for("groups", **given, cluster=cluster)
+        options["groups"] = told
     context.with_resource(on_cluster(cluster, work, targets[0]))
     place = None if work is None else context.with_resource(workplace(work))
     table = reader.original(file, None if place is None else CodeFiles(place))
@@ -141,38 +145,38 @@ def synth(
     from caveat.synthesis.store import NOTICE
 
     store = None if place is None else Store(place)
-    judged = judge(table)
-    asked = {"judged": judged} if told is None else {"groups": told}
-    synthesizer = Synthesizer.of({**reader.synthesis, **asked}, **options)
-    fitted = _fit(table, synthesizer, model, resume, store)
-    cleared = _cleared(fitted, reader, "" if told is None else told.key, judged)
+    fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
+    released = _origins(fitted, reader, table)
+    written = written.cleared(released, fitted.seed)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, wanted, threads, written)
         write_description(fitted, targets, reader, dictionary, written)
-        console.verdict("what was written", cleared)
+        console.verdict("what was written", clear(released))
         return
-    write_source(fitted, folder, escape_formulas, force=force, inputs=inputs)
+    write_source(fitted, folder, released, escape_formulas, force=force, inputs=inputs)
     n = _number(fitted, table, wanted)
     here = store if cluster is None else None
     _write_copies(fitted, table, output, n, here, inputs, written)
     write_description(fitted, targets, reader, dictionary, written)
-    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
-    console.verdict("what was written", cleared)
+    console.remark(f"{copies} x {n:,} rows: {', '.join(map(shown, targets))}")
+    remark_on_draws(fitted.seed)
+    console.verdict("what was written", clear(released))
 
 
-def _cleared(
-    fitted: Model | GroupModel, reader: Reader, key: str, judged: Mapping[str, Judgement]
-) -> Clearance:
-    """Decide whether the copies and what describes them may leave."""
+def _origins(fitted: Model | GroupModel, reader: Reader, table: Table) -> provenance.Output:
+    """Return where the columns of the copies, and of what describes them, come from."""
     from caveat.synthesis.leaving_out import release_output
+    from caveat.synthesis.linked import GroupModel
     from caveat.synthesis.margins.promise import is_private
 
     # What a guarantee is for has declared levels, and keys of groups are fresh.
-    data = {} if is_private(reader.synthesis) else {n: j for n, j in judged.items() if n != key}
-    return clear(release_output(fitted.plan.columns, fitted.names, data, reader.schema.public))
+    judged = {} if is_private(reader.synthesis) else judge(table)
+    if isinstance(fitted, GroupModel):
+        judged.pop(fitted.groups.key, None)
+    return release_output(fitted.plan.columns, fitted.names, judged, reader.schema.public)
 
 
 def _released(dictionary: Path | None, output: Output) -> tuple[Released, ...]:
@@ -280,12 +284,12 @@ def _groups(named: str | None, reader: Reader) -> Groups | None:
     return Groups(named)
 
 
-def _check_resume(model: Path | None, seed: int | None, reader: Reader) -> None:
+def _check_resume(model: Path | None, seed: int | None, key: Path | None, reader: Reader) -> None:
     """Refuse to go on with a run that cannot be found, or whose noise cannot."""
     if model is None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
-    if seed is None:
-        raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
+    if seed is None and key is None:
+        raise CaveatError("--resume needs the key of the interrupted run", do="add --key FILE")
     from caveat.synthesis.margins.promise import is_private
 
     if is_private(reader.synthesis):
@@ -319,7 +323,7 @@ def _fit_with_progress(
     folder = None if path is None else path.with_name(f"{path.name}.partial")
     key, finished = "", {}
     if folder is not None:
-        make_folder(folder)
+        make_folder(folder, confidential=True)
         key = fingerprint(table, plan, synthesizer.seed or 0)
         finished = load_columns(folder, key, plan)
     with going_on_from(folder), console.progress() as bar:
@@ -366,6 +370,6 @@ def show(file: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
     many = f", {model.n_groups:,} groups" if isinstance(model, GroupModel) else ""
     console.out.print(
         f"fitted on {model.n_rows:,} records{many}, {len(model.plan.columns)} columns, "
-        f"seed {model.seed}\n"
+        f"{f'trial with seed {model.seed}' if is_guessable(model.seed) else 'with a secret key'}\n"
     )
     console.out.print(str(model.plan), markup=False, soft_wrap=True)

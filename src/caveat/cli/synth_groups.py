@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from caveat.cli import console
+from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
+from caveat.seeds import TRIAL, is_guessable
 from caveat.table import Table, write
 from caveat.table.file_form import TextForm
 from caveat.table.identifying import judge
@@ -38,11 +40,16 @@ class Written:
     form: TextForm | None = None
     as_read: bool = False
     released: tuple[Released, ...] = ()
+    confidential: bool = True
 
     def note(self, copy: int, block: Table) -> None:
         """Note what occurs in a block of a copy, if its columns are to be described."""
         if self.released:
             self.released[copy].add(block)
+
+    def cleared(self, output: Output, seed: int) -> Written:
+        """Return how tables are written of which it is clear where their columns come from."""
+        return replace(self, confidential=clear(output).confidential or is_guessable(seed))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -50,6 +57,7 @@ class Written:
         return {
             "escape_formulas": self.escape_formulas,
             "force": self.force,
+            "confidential": self.confidential,
             "form": self.form,
         }
 
@@ -88,8 +96,9 @@ def write_groups(
     key = fitted.groups.key
     console.remark(
         f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
-        f"fresh {key}, seed {fitted.seed}: {', '.join(map(shown, targets))}"
+        f"fresh {key}: {', '.join(map(shown, targets))}"
     )
+    remark_on_draws(fitted.seed)
 
 
 def write_description(
@@ -111,7 +120,10 @@ def write_description(
         done[reader.groups.key] = "key"
     variables = described(releases, done)
     files = {"": [target.name for target in targets]}
-    write_dictionary(variables, path, title=targets[0].name, files=files, force=written.force)
+    write_dictionary(
+        variables, path, title=targets[0].name, files=files, force=written.force,
+        confidential=written.confidential,
+    )  # fmt: skip
     console.remark(f"written: {path}")
 
 
@@ -161,7 +173,8 @@ def synth_tables(
     for drawn, target in zip(
         fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
     ):
-        _write_folder(reader, drawn, target, written, outputs)
+        notice = TRIAL if is_guessable(fitted.seed) else ""
+        _write_folder(reader, drawn, target, written, outputs, notice)
         for name, count in private.items():
             count.add(drawn.tables[name])
     for name, count in private.items():
@@ -210,6 +223,7 @@ def _write_folder(
     target: Path,
     written: Written,
     outputs: Mapping[str, Output],
+    notice: str,
 ) -> None:
     from caveat.release.folder import release_folder, write_manifest
     from caveat.spec.tables import forms_of
@@ -227,7 +241,7 @@ def _write_folder(
             ]
             for file in files
         }
-        write_manifest(draft, {file: clear(joined(file, these)) for file, these in held.items()})
+        write_manifest(draft, [joined(file, these) for file, these in held.items()], notice)
     for remark in left:
         console.remark(f"note: {remark}")
 
@@ -235,6 +249,7 @@ def _write_folder(
 def _report(fitted: LinkedModel, linked: Linked, targets: Sequence[Path]) -> None:
     fresh = ", ".join(sorted({linked.keys[name] for name in fitted.keys}))
     console.remark(
-        f"{len(targets)} x {len(linked.tables)} tables with fresh {fresh}, seed {fitted.seed}: "
+        f"{len(targets)} x {len(linked.tables)} tables with fresh {fresh}: "
         f"{', '.join(map(str, targets))}"
     )
+    remark_on_draws(fitted.seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from caveat.cli import console
+from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
+from caveat.seeds import TRIAL
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder, write_text
 from caveat.table.files import write
-from caveat.table.identifying import Judgement, judge
-from caveat.table.provenance import Clearance, Origin, Output, clear
-from caveat.table.rare import has_open_vocabulary, rare_levels
+from caveat.table.provenance import Output, clear, joined
 
 if TYPE_CHECKING:
     from caveat.outputs.publication import Inner, Publication
@@ -62,15 +62,17 @@ def tables(
     _check(folder, force, inputs)
     table = reader.original(told.path)
     told.check_columns(table.names)
-    cleared = _cleared(told, table, reader.schema.public)
+    outputs = told.outputs(table, reader.schema.public)
     inner = _laid_out(told, table)
     shown, why = _protected(told, inner)
     if not shown:
         console.remark("nothing is written: every table is published already")
         return
-    make_folder(folder.parent)
+    make_folder(folder.parent, confidential=False)
     _check(folder, force, inputs)
-    _write(folder, dict(zip(names, shown, strict=True)), cleared, why, excel, force, inputs)
+    notice = TRIAL if told.is_trial else ""
+    written = dict(zip(names, shown, strict=True))
+    _write(folder, written, outputs, notice, why, excel, force, inputs)
 
 
 def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
@@ -94,7 +96,8 @@ def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
 def _write(
     folder: Path,
     tables: dict[str, Shown],
-    cleared: Clearance,
+    outputs: Mapping[str, Output],
+    notice: str,
     why: dict[str, list[Any]] | None,
     excel: bool,
     force: bool,
@@ -108,52 +111,21 @@ def _write(
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
         for name, one in tables.items():
             write(Table.from_frame(one.columns()), draft / name, escape_formulas=True)
-        write_text(draft / PAGE, page([*tables.values()]))
+        write_text(draft / PAGE, page([*tables.values()]), confidential=False)
         if excel:
             write_workbook(draft / BOOK, [*tables.values()])
-        names = [*tables, PAGE, *([BOOK] if excel else [])]
-        write_manifest(draft, dict.fromkeys(names, cleared))
+        of_all = joined(PAGE, outputs.values())
+        books = [replace(of_all, name=BOOK)] if excel else []
+        write_manifest(draft, [*outputs.values(), of_all, *books], notice)
         if why is not None:
-            write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
+            told = Table.from_frame(why)
+            write(told, _why(folder), force=force, escape_formulas=True, confidential=True)
     for remark in remarks:
         console.remark(f"note: {remark}")
-    console.verdict(str(folder), cleared)
+    console.verdict(str(folder), clear(of_all))
     if why is not None:
         console.remark(f"CONFIDENTIAL: why cells are hidden is in {_why(folder)}; not for release")
     console.remark(f"written: {folder}")
-
-
-def _cleared(told: TablesSpec, table: Table, public: Sequence[str]) -> Clearance:
-    """Refuse labels that identify people; decide whether the tables may leave.
-
-    Cells are hidden by the rules; no rule hides a label. Codes of a hierarchy are declared.
-    """
-    from caveat.spec.toml import toml_key
-
-    declared = (*public, *told.parents)
-    judged = judge(table)
-    for i, layout in enumerate(told.layouts):
-        found = clear(_output(layout.by, declared, judged))
-        if found.confidential:
-            name = next(name for name in layout.by if name in judged and name not in declared)
-            told.document.fail(
-                ("table", i, "by"),
-                f"the labels of the table would identify people: {'; '.join(found.reasons)}",
-                f"leave {name} out; if its values are public, declare its codes in [hierarchies], "
-                f"or write public = true in [columns.{toml_key(name)}]",
-            )
-    by = dict.fromkeys(name for layout in told.layouts for name in layout.by)
-    rare = {
-        name: int(rare_levels(table[name]).sum())
-        for name in by
-        if has_open_vocabulary(table[name]) and name not in declared
-    }
-    return clear(replace(_output(by, declared, judged), rare=rare))
-
-
-def _output(by: Iterable[str], declared: Sequence[str], judged: Mapping[str, Judgement]) -> Output:
-    origins = {n: Origin.IDENTIFYING if n in judged else Origin.COMPUTED for n in by}
-    return Output("tables", origins, declared, judged)
 
 
 def _why(folder: Path) -> Path:
@@ -203,6 +175,8 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
                 do='use method = "suppress"',
             )
         base, seed = told.options.get("base", 5), told.seed
+        if method != "controlled rounding":
+            remark_on_draws(seed)
         if method == "stochastic rounding":
             from caveat.protect import stochastic_round
 

@@ -35,7 +35,11 @@ def generator_names() -> list[str]:
 
 
 def generator_of(
-    name: str, settings: Mapping[str, Any] | None = None, limits: Limits | None = None
+    name: str,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    *,
+    allow_command: bool = False,
 ) -> Generator:
     """Return a generator by its name.
 
@@ -54,6 +58,9 @@ def generator_of(
         ``outputs`` its ``plan``.
     limits
         Of a generator in another process.
+    allow_command
+        Whether a ``command`` in the settings may be started. Settings often come from a file that
+        somebody else has written, and the command gets the confidential data.
 
     Raises
     ------
@@ -71,7 +78,7 @@ def generator_of(
     """
     given = dict(settings or {})
     if "command" in given:
-        return _command(name, given, limits)
+        return _command(name, given, limits, allow_command)
     if name in RECIPES:
         return process_of(name, given, limits)
     if name in REFERENCES:
@@ -79,16 +86,7 @@ def generator_of(
     if name == OUTPUTS:
         return drafted(given)
     if name in METHODS:
-        for key in RUNS:
-            if key in given:
-                raise CaveatError(
-                    f"{key} is no setting of a generator",
-                    where=f"generator {name}",
-                    do="leave it out",
-                )
-        steps = given.pop("protect", [])
-        check_steps(steps)
-        return Setting({"method": name, **given}, tuple(steps))
+        return _ours(name, given)
     near = hint(name, generator_names())
     raise CaveatError(
         f"there is no generator {name!r}",
@@ -96,8 +94,28 @@ def generator_of(
     )
 
 
-def _command(name: str, given: dict[str, Any], limits: Limits | None) -> ProcessGenerator:
-    """Return a command of the user's own."""
+def _ours(name: str, given: dict[str, Any]) -> Setting:
+    """Return one of our methods with its settings."""
+    for key in RUNS:
+        if key in given:
+            raise CaveatError(
+                f"{key} is no setting of a generator", where=f"generator {name}", do="leave it out"
+            )
+    steps = given.pop("protect", [])
+    check_steps(steps)
+    return Setting({"method": name, **given}, tuple(steps))
+
+
+def _command(
+    name: str, given: dict[str, Any], limits: Limits | None, allowed: bool
+) -> ProcessGenerator:
+    """Return a command of the user's own; a document alone starts none."""
+    if not allowed:
+        raise CaveatError(
+            "its settings name a command, which is not allowed to start",
+            where=f"generator {name}",
+            do="read the command, and use allow_command=True (--allow-command) if you trust it",
+        )
     words, is_seeded = given.pop("command"), given.pop("is_seeded", True)
     origin = Origin.DRAWN if given.pop("copies_records", True) is False else Origin.COPIED
     is_list = isinstance(words, list | tuple) and all(isinstance(word, str) for word in words)

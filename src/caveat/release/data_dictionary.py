@@ -227,6 +227,7 @@ def write_dictionary(
     title: str,
     files: Mapping[str, Sequence[str]] | None = None,
     force: bool = False,
+    confidential: bool = False,
 ) -> None:
     """Write a data dictionary; the extension decides the format.
 
@@ -242,14 +243,18 @@ def write_dictionary(
         The files of each table.
     force
         Whether a file that exists may be replaced.
+    confidential
+        Whether it is for this user alone: it lists levels that were released.
     """
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        write(Table.from_frame(_rows(variables)), path, force=force, escape_formulas=True)
+        rows = Table.from_frame(_rows(variables))
+        write(rows, path, force=force, confidential=confidential, escape_formulas=True)
     elif suffix == ".html":
-        write_text(path, _html(variables, title), force=force)
+        write_text(path, _html(variables, title), confidential=confidential, force=force)
     elif suffix == ".xml":
-        write_text(path, _ddi(variables, title, files or {}), force=force)
+        text = _ddi(variables, title, files or {})
+        write_text(path, text, confidential=confidential, force=force)
     else:
         raise CaveatError(
             "a data dictionary has another extension",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -43,6 +42,7 @@ from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, read_original, synthesise
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
+from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.leaving_out import release_output
@@ -51,7 +51,8 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
-from caveat.table.provenance import Clearance, Output, clear, copied_records
+from caveat.table.provenance import Output, copied_records
+from caveat.table.rare import has_open_vocabulary, level_texts, rare_levels
 from caveat.table.source import file_of
 from caveat.table.workplace import workplace
 
@@ -66,6 +67,7 @@ ELSEWHERE = (
 
 DESCRIBES = "it describes the original records"
 SPEC = "it may name levels of the original"
+PUBLISHED = "it holds what may be published of the evidence"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Release:
         date: str | None = None,
         progress: Progress | None = None,
         anyway: bool = False,
+        key: str | Path | None = None,
     ) -> Outcome:
         """Make the release, attack it, measure it and write the folder, whole or not at all.
 
@@ -107,22 +110,21 @@ class Release:
             Where the release goes; ``[output]`` says it otherwise.
         force
             Whether an earlier release in this folder is replaced.
-        threads
-            Threads; all cores by default. The result does not depend on it.
-        cluster
-            Who fits and attacks, as for :meth:`caveat.Synthesizer.fit`; no result depends on it.
+        threads, cluster
+            As for :meth:`caveat.Synthesizer.fit`; no result depends on them.
         work
             The folder for working files, and for the original instead of memory.
-        only
-            "audit": nothing is synthesised; the tables were made elsewhere.
-        synthetic
-            These tables; ``[data]`` names them otherwise.
+        only, synthetic
+            "audit": these tables, or those that ``[data]`` names, are measured.
         date
             The date on the reports; that of today by default.
         progress
-            Hears of the steps.
+            Receives the steps.
         anyway
             Whether a table is synthesised that is too small to hide anybody.
+        key
+            The file of the secret key, created if there is none; the specification's name with
+            the ending .key by default, where a run with a seed and no such file is a trial.
         """
         _check_part(only, synthetic)
         check_ledger(self.spec)
@@ -135,8 +137,9 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            made = _run_of(self.spec)
-            run = made(self.spec, draft, threads, Steps(seconds_of(self.spec, only), progress))
+            secret = None if only else key_of(self.spec.path, self.spec.release.seed, key)
+            steps = Steps(seconds_of(self.spec, only), progress)
+            run = _run_of(self.spec)(self.spec, draft, threads, steps, secret)
             run.workers, run.kept = workers, kept
             content = run.audit(synthetic) if only else run.whole(anyway)
             with entered(run, content, target):
@@ -206,19 +209,26 @@ def title_of(scenario: ScenarioSpec) -> str:
 class Run:
     """One run; the folder it writes to is a draft."""
 
-    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: Steps) -> None:
+    def __init__(
+        self,
+        spec: ReleaseSpec,
+        draft: Path,
+        threads: int | None,
+        steps: Steps,
+        key: ReleaseKey | None = None,
+    ) -> None:
         self.spec = spec
         self.draft = draft
         self.threads = threads
         self.steps = steps
-        given = spec.release.seed
-        # Long enough that nobody finds it by trying: who has the seed can draw the release again.
-        self.seed = secrets.randbits(128) if given is None else given
+        self.key = key
+        self.seed = _root(key, spec.release.seed)
         self.files: list[dict[str, Any]] = []
         self.judged: dict[str, Judgement] = {}
         self.workers: Workers | None = None
         self.kept: Path | None = None  # a folder for the table; in memory without one
-        self.cleared: dict[str, Clearance] = {}  # the verdict on each file that was written
+        self.outputs: list[Output] = []  # the files that were written
+        self.notice = ""  # why none of them may leave
 
     def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
@@ -270,6 +280,18 @@ class Run:
         with self.spec.document.at("groups"):
             return found_groups(table, self.spec.groups)
 
+    @property
+    def is_trial(self) -> bool:
+        """Whether the tables were drawn here with a seed that has no key."""
+        return not self.files and is_guessable(self.seed)
+
+    @property
+    def randomness(self) -> dict[str, Any]:
+        """What repeats the draws, for the evidence; only the mark of a trial may leave."""
+        seed = self.seed if self.key is None else self.spec.release.seed or 0
+        key = None if self.key is None else self.key.text
+        return {"seed": str(seed), "key": key, "trial": self.is_trial}
+
     def measure(
         self, material: Material, judged: Mapping[str, Judgement], remarks: list[str]
     ) -> dict[str, Any]:
@@ -309,7 +331,7 @@ class Run:
             "release": described_release(self.spec, material, self.files, self.judged),
             "software": software(),
             "inputs": described_inputs(self.spec, material.original),
-            "seed": str(self.seed),
+            **self.randomness,
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
             **promise,
@@ -359,9 +381,10 @@ class Run:
         outputs += [Output("evidence.json", inside=DESCRIBES), Output("release.toml", inside=SPEC)]
         for name, text, secret in reports(content, self.spec.output.reports, date):
             self._text(name, text)
-            outputs.append(Output(name, inside=DESCRIBES if secret else ""))
-        self.cleared = {output.name: clear(output) for output in outputs}
-        write_manifest(self.draft, self.cleared)
+            inside, outside = (DESCRIBES, "") if secret else ("", PUBLISHED)
+            outputs.append(Output(name, inside=inside, outside=outside))
+        self.outputs, self.notice = outputs, TRIAL if content["trial"] else ""
+        write_manifest(self.draft, self.outputs, self.notice)
 
     def write_tables(self) -> list[Output]:
         """Write the tables that were made here; return where their columns come from."""
@@ -375,12 +398,13 @@ class Run:
                 write(table.compact(), self.draft / name, escape_formulas=escape, form=kept)
                 self.list_file(self.draft / name, name, copy, table)
                 outputs.append(replace(whole, name=name))
-        tables = write_source(self.material.model, self.draft, escape_formulas=escape)
+        model = self.material.model
+        tables = write_source(model, self.draft, whole, escape_formulas=escape)
         described = described_columns(self.material)
         # A dictionary lists the levels that were released, of every column.
         names = write_dictionaries(described, self.draft, title, self.files)
         outputs += [replace(whole, name=name) for name in names]
-        return [*outputs, *map(Output, tables)]
+        return [*outputs, *tables]
 
     def _output(self) -> Output:
         """Return where the columns of the released tables come from."""
@@ -389,9 +413,9 @@ class Run:
         if material.model is None:
             assert material.generator is not None  # tables of others are not written
             made_by = {name: material.generator.origin for name in names if name not in self.judged}
-            return Output(
-                "release", copied_records(names, self.judged, made_by), public, self.judged
-            )
+            origins = copied_records(names, self.judged, made_by)
+            rare = rare_released(material.original, material.releases)
+            return Output("release", origins, public, self.judged, rare)
         # What a guarantee is for has declared levels, and keys of groups are fresh.
         judged = {n: one for n, one in self.judged.items() if n != material.key}
         judged = {} if is_private(self.spec.synthesis) else judged
@@ -399,6 +423,31 @@ class Run:
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def rare_released(original: Table, releases: Sequence[Table]) -> dict[str, int]:
+    """Return for columns how many rare levels of the original were released.
+
+    Our own synthesis pools them before; of what others have drawn nothing is certain.
+    """
+    found = {}
+    for name in (name for name in original if has_open_vocabulary(original[name])):
+        rare = level_texts(original[name])[rare_levels(original[name])]
+        shown = {
+            str(level)
+            for table in releases
+            if name in table
+            for level in level_texts(table[name].compact())
+        }
+        found[name] = sum(text in shown for text in rare)
+    return {name: n for name, n in found.items() if n}
+
+
+def _root(key: ReleaseKey | None, seed: int | None) -> int:
+    """Return the root of all draws."""
+    if key is not None:
+        return key.root(seed or 0)
+    return random_root() if seed is None else seed
 
 
 def reports(

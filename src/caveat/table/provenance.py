@@ -17,6 +17,7 @@ __all__ = ["Clearance", "Origin", "Output", "clear", "copied_records", "joined"]
 
 MOST_NAMES = 6
 """Columns that a reason lists by name."""
+UNKNOWN = "the origin of its contents is not declared"
 
 
 class Origin(StrEnum):
@@ -54,9 +55,11 @@ class Output:
     judged
         Why columns are identifying.
     rare
-        For columns the number of labels that few records hold and nobody declared.
+        For columns the number of values that few people have and nobody declared.
     inside
         Why the output is for the inside by its nature, as evidence is; "" if it is not.
+    outside
+        Why a document without columns may leave; one without a reason may not.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Output:
     judged: Mapping[str, Judgement] = field(default_factory=dict)
     rare: Mapping[str, int] = field(default_factory=dict)
     inside: str = ""
+    outside: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,8 @@ def clear(output: Output) -> Clearance:
     (True, ('age: copied from the original records',))
     >>> clear(Output("moved.csv", {"age": Origin.COPIED}, public=["age"])).confidential
     False
+    >>> clear(Output("notes.html")).confidential
+    True
     """
     held = {
         name: origin
@@ -105,21 +111,21 @@ def clear(output: Output) -> Clearance:
         if not origin.may_leave and name not in output.public
     }
     reasons = [output.inside] if output.inside else []
+    if not output.columns and not output.inside and not output.outside:
+        reasons.append(UNKNOWN)
     for name, origin in held.items():
         if origin is Origin.IDENTIFYING:
             reasons.append(f"{name}: {_looks_like(output.judged.get(name))}")
     copied = [name for name, origin in held.items() if origin is Origin.COPIED]
     if copied:
         reasons.append(f"{_listed(copied)}: copied from the original records")
-    notes = [
-        f"{name}: {n:,} {'label is' if n == 1 else 'labels are'} held by fewer than {K} "
-        "records and not declared"
+    reasons += [
+        f"{name}: {n:,} {'value' if n == 1 else 'values'} of fewer than {K} people, not declared"
         for name, n in output.rare.items()
         if n and name not in output.public
     ]
     declared = [n for n, o in output.columns.items() if not o.may_leave and n in output.public]
-    if declared:
-        notes.append(f"{_listed(declared)}: original values, declared public")
+    notes = [f"{_listed(declared)}: original values, declared public"] if declared else []
     return Clearance(bool(reasons), tuple(reasons), tuple(notes))
 
 
@@ -147,16 +153,18 @@ def joined(name: str, outputs: Iterable[Output]) -> Output:
     columns: dict[str, Origin] = {}
     judged: dict[str, Judgement] = {}
     held: set[str] = set()
+    rare: dict[str, int] = {}
     for part in parts:
         judged |= part.judged
+        rare |= {column: n for column, n in part.rare.items() if column not in part.public}
         for column, origin in part.columns.items():
             stays = not origin.may_leave and column not in part.public
             held |= {column} if stays else set()
             if stays or column not in columns:
                 columns[column] = origin
-    public = {column for part in parts for column in part.public} - held
+    public = {column for part in parts for column in part.public} - held - {*rare}
     inside = next((part.inside for part in parts if part.inside), "")
-    return Output(name, columns, public, judged, inside=inside)
+    return Output(name, columns, public, judged, rare, inside)
 
 
 def copied_records(

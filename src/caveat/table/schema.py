@@ -145,8 +145,8 @@ class Schema:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The columns whose values the data holder has declared: as public, or one by one."""
-        return tuple(name for name, entry in self.columns.items() if entry.public or entry.levels)
+        """The columns whose values may leave as they are, by the data holder's declaration."""
+        return tuple(name for name, entry in self.columns.items() if entry.public)
 
     def apply(self, table: Table) -> Table:
         """Return the table with the declarations carried out."""

@@ -40,7 +40,8 @@ def released(name: str, judged: Judgement) -> str:
     """Return the remark about a column that somebody wants all the same."""
     return (
         f"{name} is kept, and real values of it leave with the release: it looks like "
-        f"{CODES[judged.code]} ({judged.reason})"
+        f"{CODES[judged.code]} ({judged.reason}); the release is confidential unless "
+        f"[columns] declares public = true of it"
     )
 
 
@@ -79,7 +80,10 @@ def said_about(
 
 
 def origins_of(
-    columns: Mapping[str, ColumnPlan], names: Sequence[str], judged: Collection[str]
+    columns: Mapping[str, ColumnPlan],
+    names: Sequence[str],
+    judged: Collection[str],
+    public: Collection[str] = (),
 ) -> dict[str, Origin]:
     """Return where each released column of a plan comes from.
 
@@ -94,6 +98,8 @@ def origins_of(
         The released columns; one without a plan is a fresh key.
     judged
         Columns that identify people.
+    public
+        Columns whose values are public, so that what follows from them is.
     """
     found: dict[str, Origin] = {}
     for name, entry in columns.items():  # what a column follows from comes before it
@@ -101,7 +107,8 @@ def origins_of(
         if origin is not Origin.COMPUTED and name in judged:
             origin = Origin.IDENTIFYING
         if origin in (Origin.COMPUTED, Origin.LOOKED_UP):
-            sources = (found[source] for source in _sources(entry) if source in found)
+            close = [source for source in _sources(entry) if source not in public]
+            sources = (found[source] for source in close if source in found)
             origin = next((one for one in sources if not one.may_leave), origin)
         found[name] = origin
     return {name: found.get(name, Origin.DRAWN) for name in names}
@@ -119,4 +126,4 @@ def release_output(
     public: Collection[str] = (),
 ) -> Output:
     """Return what a release holds, for :func:`caveat.table.provenance.clear` to decide on."""
-    return Output("release", origins_of(columns, names, judged), public, judged)
+    return Output("release", origins_of(columns, names, judged, public), public, judged)

@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -119,31 +121,37 @@ def test_text_that_is_not_utf8_is_one_sentence(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-@pytest.fixture
-def small_files():
-    """Let files grow to 100 bytes: the disk is full."""
+@contextmanager
+def small_files() -> Iterator[None]:
+    """Let files grow to 100 bytes: the disk is full. That holds for the log of the tests too."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("suffix", writable())
-def test_a_full_disk_leaves_the_earlier_file(tmp_path: Path, suffix: str, small_files) -> None:
+def test_a_full_disk_leaves_the_earlier_file(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"x{suffix}"
     target.write_text("old")
     long = Table.from_frame({"a": [i * 7919 % 10007 / 7 for i in range(5000)]})
-    with pytest.raises(CaveatError, match=f"x{suffix}: cannot be written"):
+    with small_files(), pytest.raises(CaveatError, match=f"x{suffix}: cannot be written"):
         write(long, target, force=True)
     assert target.read_text() == "old"
     assert names(tmp_path) == [target.name]
 
 
-def test_a_full_disk_and_a_model_or_a_release(tmp_path: Path, small_files) -> None:
+def test_a_full_disk_and_a_model_or_a_release(tmp_path: Path) -> None:
     model = Synthesizer(seed=1).fit(Table.from_frame({"b": ["x", "y"] * 30, "c": [1, 2, 3] * 20}))
-    with pytest.raises(CaveatError, match=r"m\.caveat: cannot be written \(File too large\)"):
+    with (
+        small_files(),
+        pytest.raises(CaveatError, match=r"m\.caveat: cannot be written \(File too large\)"),
+    ):
         save(model, tmp_path / "m.caveat")
     with (
+        small_files(),
         pytest.raises(CaveatError, match=r"release: cannot be written \(File too large\)"),
         release_folder(tmp_path / "release") as (draft, _),
     ):

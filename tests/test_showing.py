@@ -142,7 +142,7 @@ def test_dir_and_signatures_tell_what_there_is():
     assert given == {*plan, *TOP_LEVEL, *SETTINGS}
     synthesizer = caveat.Synthesizer(seed=3, minbucket=7, method="cart")
     assert synthesizer.options == {"minbucket": 7, "method": "cart"}
-    assert repr(synthesizer) == "<Synthesizer: seed 3, method, minbucket>"
+    assert repr(synthesizer) == "<Synthesizer: trial with seed 3, method, minbucket>"
     with pytest.raises(TypeError, match="minbuckets"):
         caveat.Synthesizer(minbuckets=7)  # type: ignore[call-arg]
     with pytest.raises(CaveatError, match="did you mean 'minbucket'"):

@@ -363,3 +363,26 @@ def test_a_password_in_an_address_is_never_printed(folder: Path) -> None:
         True,
     )
     assert "geheim" not in printed
+
+
+def test_rare_levels_and_ranges_are_said_without_a_value(folder: Path) -> None:
+    rows, rng = 300, np.random.default_rng(1)
+    towns = [*(f"Hamlet{i}" for i in range(9)), *rng.choice(["Ulm", "Bonn"], rows - 9)]
+    lines = [",".join(("town", "pat_vorname", "age"))]
+    names = rng.choice(["Anna", "Bernd", "Carla", "Zaneta"], rows)
+    ages = rng.integers(18, 80, rows)
+    lines += [",".join(map(str, row)) for row in zip(towns, names, ages, strict=True)]
+    (folder / "towns.csv").write_text("\n".join(lines))
+    for method in ("guarded", "cart"):
+        (folder / "m.toml").write_text(f'[synthesis]\nmethod = "{method}"\n')
+        code, text = run("synth", "towns.csv", "--spec", "m.toml", "--out", f"{method}.csv")
+        assert code == 0
+        flat = " ".join(text.split())
+        assert "town: 9 rare levels" in flat
+        assert "pat_vorname is left out: it looks like names of people" in flat
+        assert ("age: the range was read off the data" in flat) == (method == "guarded")
+        assert "Hamlet" not in text
+        assert "Zaneta" not in text
+        released = (folder / f"{method}.csv").read_text()
+        assert "Hamlet" not in released
+        assert "Zaneta" not in released

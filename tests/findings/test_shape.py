@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from caveat.findings import look
+from caveat.spec.starter import dropped
+from caveat.synthesis import make_plan
 from caveat.table import Schema, Table
 
 N = 400
@@ -88,3 +90,19 @@ def test_few_whole_numbers_are_asked_about_together():
 def test_duplicate_rows():
     (found,) = look({"a": [1, 1, 2, 1], "b": ["x", "x", "x", "y"]}).about("duplicate-rows")
     assert (found.rows, found.share) == (1, 0.25)
+
+
+def test_texts_that_few_records_have_are_left_out_by_the_starter() -> None:
+    rng = np.random.default_rng(2)
+    frame = {
+        "sex": rng.choice(["f", "m"], 300),
+        "firm": rng.choice([f"Works {i}" for i in range(120)], 300),
+        "town": rng.choice([f"Town {i}" for i in range(12)], 300),
+    }
+    profile = look(frame)
+    (found,) = profile.about("mostly-rare")
+    assert found.columns == ("firm",)
+    assert found.suggestion == {"drop": True}
+    assert "Works" not in found.message
+    assert dropped(profile) == ["firm"]
+    assert make_plan(Table.from_frame(frame)).columns["firm"].settings.method == "drop"

@@ -146,8 +146,8 @@ def test_undeclared_ranges_are_named_on_page_one():
         "a weight of 4 counts as one record",
     ]
     says = (
-        "**Undeclared ranges**: 1 column (income). The lowest and the highest value were read off "
-        "the data, where single people have them, and are taken as public: see “Assumed public”"
+        "**Undeclared ranges**: 1 column (income). The ends were read off the data, rounded "
+        "outwards, and are taken as public. See “Assumed public”"
     )
     text = first(content)
     assert says in text

@@ -38,6 +38,7 @@ missing = { "-987654" = "MARKERMISSINGLABEL" }
 method = "cart"
 minbucket = 10
 drop = ["MARKERDROPPED"]
+rare_below = 1
 rules = ["if age < 25 then marital = 'MARKERLEVEL'"]
 derived = { wealth = "income * 64827.25" }
 

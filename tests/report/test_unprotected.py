@@ -34,9 +34,59 @@ def test_copied_and_looked_up_columns_and_ranges_are_named() -> None:
     assert found["Looked up in the original"].startswith(
         "c: each value as in the original for its b"
     )
-    assert found["Undeclared ranges"].startswith("1 column (b). The lowest and the highest value")
+    assert found["Undeclared ranges"].startswith("1 column (b). The ends were read off the data")
 
 
 def test_of_tables_made_elsewhere_nothing_is_known() -> None:
     (line,) = unprotected(evidence(None))
     assert line == ("Copied or not protected", "Not known: the tables were made elsewhere.")
+
+
+RARE = {
+    "below": 5,
+    "columns": [
+        {"column": "a", "how": "pooled", "levels": 3, "records": 7},
+        {"column": "b", "how": "kept", "levels": 2, "records": 4},
+    ],
+    "people_kept": 4,
+    "people_at_threshold": 10,
+}
+
+
+def test_the_first_line_says_what_was_done_to_rare_levels() -> None:
+    content = evidence([column("a", "guarded"), column("b", "guarded")])
+    content["release"]["rare_levels"] = RARE
+    title, text = next(unprotected(content))
+    assert title == "Rare levels"
+    for part in (
+        "3 levels of a pooled into one level",
+        "2 levels of b released all the same",
+        "4 people is certain",
+        "10 people have a level that exactly 5 have",
+    ):
+        assert part in text
+
+
+def test_without_counts_the_columns_are_named() -> None:
+    content = evidence([column("a", "guarded")])
+    outside = [{"column": "a", "how": "pooled"}]
+    content["release"]["rare_levels"] = {"below": 5, "columns": outside}
+    found = dict(unprotected(content))
+    assert (
+        found["Rare levels"] == "Fewer than 5 people have them: levels of a pooled into one level."
+    )
+
+
+def test_that_no_level_is_rare_is_said() -> None:
+    content = evidence([column("a", "guarded")])
+    content["release"]["rare_levels"] = {"below": 1, "columns": []}
+    assert "rare_below = 1" in dict(unprotected(content))["Rare levels"]
+    content["release"]["rare_levels"] = {"below": 5, "columns": []}
+    assert "Rare levels" not in dict(unprotected(content))
+
+
+def test_people_who_hold_an_end_are_counted_on_page_one() -> None:
+    content = evidence([column("b", "guarded")], assumed_public=["b: range 0 to 9 by 1"])
+    content["release"]["range_ends"] = {"columns": ["b"], "people": 2, "proven": 1}
+    text = dict(unprotected(content))["Undeclared ranges"]
+    assert "2 people hold an end alone; a released value beyond it proves 1 of them" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from pathlib import Path
 
@@ -35,6 +36,18 @@ WORDS = [
 ]
 HOUSEHOLD = RNG.integers(0, 120, N)
 PERSONS = [f"{a} {b}" for a in ("Anna", "Bob", "Cleo", "Dan") for b in ("Mayer", "Lee", "Khan")]
+FIRST = re.findall(
+    r"\w+",
+    """Anna Bernd Carla David Elena Frank Greta Hans Ines Jakob Karin Lukas Maria Nils Olga Peter
+    Rita Simon Tanja Ulrich Vera Walter Yvonne Zoe Amina Omar Wei Ivan Sofia Pablo Chloe Liam Emma
+    Noah Zaneta Quirin Oisin Xenia Bjarne Wiebke""",
+)
+LAST = re.findall(
+    r"\w+",
+    """Müller Schmidt Weber Becker Hoffmann Koch Richter Zywietz Krampitz Ott Garcia Lopez Smith
+    Jones Williams Kowalski Nowak Rossi Russo Dubois Quandt Petrov Khan Nguyen Silva Santos
+    Ypsilanti Bohm Dreyer Falk""",
+)
 DAYS = np.datetime64("1940-01-01") + RNG.integers(0, 20_000, N)
 
 
@@ -69,6 +82,16 @@ NAMING = {
     "names": ("v", [f"{RNG.choice(PERSONS)}-{i}son" for i in range(N)], "near-unique-text"),
     "few names": ("last name", [f"{PERSONS[i % 12]}-{i % 40}son" for i in range(N)],
                   "near-unique-text"),
+    "first": ("first", [FIRST[i % 40] for i in range(N)], "person-name"),
+    "last": ("last", [LAST[i % 30] for i in range(N)], "person-name"),
+    "fname": ("fname", [FIRST[i % 12] for i in range(N)], "person-name"),
+    "lname, of six": ("lname_2", [LAST[i % 6] for i in range(N)], "person-name"),
+    "pat_vorname": ("pat_vorname", [FIRST[i % 40] for i in range(N)], "person-name"),
+    "surname that no list has": ("MotherSurname", [f"Q{chr(97 + i % 26)}x" for i in range(N)],
+                                 "person-name"),
+    "names by their values": ("v", [FIRST[i % 40] for i in range(N)], "person-name"),
+    "full names by their values": ("contact", [f"{LAST[i % 30]}, {FIRST[i % 40]}"
+                                               for i in range(N)], "person-name"),
     "names, mostly unknown": ("v", [f"Miss {i}y" if i < 40 else "unknown" for i in range(N)],
                               "near-unique-text"),
     "remarks": ("v", [sentence() for _ in range(N)], "free-text"),
@@ -98,7 +121,7 @@ NAMING = {
                            "coordinate"),
     "born, 12041985": ("v", [int(d[8:] + d[5:7] + d[:4]) for d in DAYS.astype(str)], "birth-date"),
     "few first names in many rows": ("Vorname", [f"Ann{'abcdefghijklmnopqrstuvwxyz'[i % 26]}"
-                                                 for i in range(N)], "near-unique-text"),
+                                                 for i in range(N)], "person-name"),
     "born, in a month, by name": ("Geburtsdatum", DAYS[0] + RNG.integers(0, 30, N), "birth-date"),
 }  # fmt: skip
 
@@ -132,11 +155,18 @@ ORDINARY = {
     "z": RNG.normal(0, 1, N),
     "income as text": [f"{v:.2f}" for v in RNG.lognormal(10, 0.6, N)],
     "time of day": [f"{i // 60:02d}:{i % 60:02d}" for i in RNG.integers(0, 1440, N)],
+    "colour": RNG.choice(["brown", "blue", "green", "grey", "hazel", "black", "white", "red"], N),
+    "first_job": RNG.choice(["farmer", "baker", "cook", "tailor", "nurse", "miller", "clerk"], N),
+    "last_town": RNG.choice(["Paris", "Florence", "Victoria", "Berlin", "Madrid", "Rome", "Oslo",
+                             "Lima", "Kyiv", "Cairo", "Austin", "Lagos"], N),
+    "first": RNG.choice(["yes", "no", "unsure", "refused"], N),
+    "state": RNG.choice(["Virginia", "Texas", "Utah", "Ohio", "Iowa", "Maine", "Nevada", "Alaska",
+                         "Oregon", "Kansas", "Georgia", "Florida"], N),
     "mobile brand": RNG.choice([f"Brand {i}" for i in range(40)], N),
     "arrived": np.datetime64("2021-01-01T00", "ms") + 3_600_000 * RNG.integers(0, 8760, N),
     "birth_weight": RNG.normal(3300, 500, N).round().astype(int),
     "opinion": RNG.choice(["I agree with all of it", "I agree with most of it", "not at all"], N),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ORDINARY)

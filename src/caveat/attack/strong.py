@@ -108,6 +108,7 @@ def attack_release(
         What she knows and believes.
     """
     plan = copy.row_plan
+    original = plan.pooled(original)
     changing = [step for step in copy.steps if step.name != "label"]
     if not any(step.reads_original for step in changing):
         one, how = _of_a_draw(original, copy, plan, attacker)

@@ -14,7 +14,13 @@ from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
 from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
 from caveat.cli.reading import Reader
-from caveat.cli.synth_groups import Written, synth_tables, write_description, write_groups
+from caveat.cli.synth_groups import (
+    Written,
+    say_ranges,
+    synth_tables,
+    write_description,
+    write_groups,
+)
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
@@ -148,6 +154,7 @@ def synth(
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
     released = _origins(fitted, reader, table)
     written = written.cleared(released, fitted.seed)
+    say_ranges(fitted.plan)
     if model is not None:
         save(fitted, model, force=force)
         console.remark(f"model: {model} ({NOTICE})")

@@ -25,10 +25,17 @@ from caveat.table.source import file_of, shown, source_of
 if TYPE_CHECKING:
     from caveat.release.data_dictionary import Released
     from caveat.spec.tables import TableSpec
-    from caveat.synthesis import Model
+    from caveat.synthesis import Model, Plan
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
-__all__ = ["Written", "synth_tables", "targets_of", "write_description", "write_groups"]
+__all__ = [
+    "Written",
+    "say_ranges",
+    "synth_tables",
+    "targets_of",
+    "write_description",
+    "write_groups",
+]
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,14 @@ def _unguarded(plan: LinkedPlan, names: Sequence[str]) -> list[str]:
     return [n for n in names if n in known and known[n].settings.method not in ("guarded", "drop")]
 
 
+def say_ranges(plan: Plan | LinkedPlan) -> None:
+    """Name the columns whose range was read off the data."""
+    from caveat.synthesis.public import remark_on_ranges
+
+    for remark in remark_on_ranges(plan.columns):
+        console.remark(f"note: {remark}")
+
+
 def _say_private(private: PrivateNumbers, where: str = "") -> None:
     remark = remark_on(private.shares)
     if remark is not None:
@@ -164,6 +179,7 @@ def synth_tables(
         task = bar.add_task("fitting", total=steps)
         fitted = synthesizer.fit(linked, done=lambda *_: bar.advance(task))
     outputs = {one.name: _output(one, linked, fitted) for one in reader.tables}
+    say_ranges(fitted.plan)
     private = {
         name: PrivateNumbers(
             linked.tables[name], _unguarded(fitted.plan, linked.tables[name].names)

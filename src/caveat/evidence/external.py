@@ -207,11 +207,27 @@ class _Public:
                 for found in release.get("private_numbers", ())
                 if found["column"] in self.names
             ],
+            **self.rare(release),
             "files": [
                 _pick(file, ("name", "table", "copy", "format", "rows", "sha256"))
                 for file in release["files"]
             ],
         }
+
+    def rare(self, release: dict[str, Any]) -> dict[str, Any]:
+        """Return what was done to rare levels, and whose ranges were not declared.
+
+        No number leaves: who knows all other records would see from it what one person has.
+        """
+        found: dict[str, Any] = {}
+        if "rare_levels" in release:
+            rare = release["rare_levels"]
+            columns = [_pick(c, ("column", "how")) for c in rare["columns"]
+                       if c["column"] in self.names]  # fmt: skip
+            found["rare_levels"] = {"below": rare["below"], "columns": columns}
+        if "range_ends" in release:
+            found["range_ends"] = {"columns": self.known(release["range_ends"]["columns"])}
+        return found
 
     def utility(self, utility: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -26,6 +26,7 @@ from caveat.findings.profile import (
 from caveat.findings.shape import (
     FINDINGS,
     find_few_numbers,
+    find_mostly_rare,
     find_private_numbers,
     find_shapes,
 )
@@ -42,7 +43,7 @@ LEAST_ROWS = min(arithmetic.LEAST_ROWS, derived.CHANCE_ROWS, rules.SUPPORT)
 # Columns of which no other column is said to follow.
 _NAMES = (
     *(code for code in FINDINGS.values() if code != "group-id"),
-    *("constant", "all-missing", "survey-weights"),
+    *("constant", "all-missing", "mostly-rare", "survey-weights"),
 )
 
 
@@ -80,7 +81,10 @@ def look(data: Any) -> Profile:
     findings += find_few_numbers(data)
     findings += find_private_numbers(data, judged)
     keys = [name for name, of in judged.items() if of.code == "group-key"]
-    findings += find_groups(compact, keys, table)
+    grouped = find_groups(compact, keys, table)
+    findings += grouped
+    units = table[grouped[0].columns[0]].codes if grouped else None
+    findings += find_mostly_rare(data, judged, units)
     findings += _across(table, findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}

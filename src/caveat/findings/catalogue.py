@@ -88,10 +88,18 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "free-text": Entry(
             _APART, "free text", "Leave it out: it cannot be synthesised and may name people."
         ),
+        "person-name": Entry(
+            _APART, "names of people", "Leave it out: real names would be released."
+        ),
         "near-unique-text": Entry(
             _APART,
             "text that nearly every record has for itself",
             "Leave it out, or merge it into few levels: real texts would be released.",
+        ),
+        "mostly-rare": Entry(
+            _APART,
+            "levels that few records have, in most of the rows",
+            "It is left out; merge it into fewer levels, or declare those that are public.",
         ),
         "coordinate": Entry(
             _APART, "coordinates", "Leave it out, or keep a region: a place names who lives there."
@@ -182,7 +190,7 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "rare-levels": Entry(
             _LEVELS,
             "levels that few rows have",
-            "Merge them if the records behind them could be recognised.",
+            "Merge them, or declare them if they are public: levels of fewer than five are pooled.",
         ),
         "missing-together": Entry(
             _RULES,

@@ -96,7 +96,7 @@ def find_links(tables: Mapping[str, Table]) -> Links:
 def _naming(table: Table) -> list[str]:
     """Return the columns that name rows of this table or of others."""
     judged = judge(table)
-    number = ("identifier", "group-key", "near-unique-text")
+    number = ("identifier", "group-key", "near-unique-text", "person-name")
     return [
         name
         for name in table

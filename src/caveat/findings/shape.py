@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caveat.findings.codes_and_kinds import LONG_FACTOR
 from caveat.findings.profile import (
@@ -19,9 +21,17 @@ from caveat.findings.profile import (
 from caveat.table.column import Column, Kind
 from caveat.table.identifying import Judgement
 from caveat.table.private import quantities, share_alone
+from caveat.table.rare import K, is_mostly_rare, rare_levels
 from caveat.table.table import Table
 
-__all__ = ["FINDINGS", "find_few_numbers", "find_private_numbers", "find_shapes", "is_measured"]
+__all__ = [
+    "FINDINGS",
+    "find_few_numbers",
+    "find_mostly_rare",
+    "find_private_numbers",
+    "find_shapes",
+    "is_measured",
+]
 
 # From this share of the rows on, one value is nearly all there is.
 NEARLY_ALL = 0.95
@@ -41,6 +51,7 @@ FINDINGS = {
     "identifier": "id-like",
     "group-key": "group-id",
     "free-text": "free-text",
+    "person-name": "person-name",
     "near-unique-text": "near-unique-text",
     "coordinate": "coordinate",
     "birth-date": "birth-date",
@@ -144,6 +155,33 @@ def find_private_numbers(table: Table, judged: Collection[str]) -> list[Finding]
     worst = alone[order[0]]
     rows = round(worst * table.n_rows)
     return [Finding("private-numbers", tuple(order), message, rows=rows, share=worst)]
+
+
+def find_mostly_rare(
+    table: Table, judged: Collection[str], units: NDArray[Any] | None = None
+) -> list[Finding]:
+    """Find the columns that are left out because few units have any of their levels.
+
+    Parameters
+    ----------
+    table
+        The table.
+    judged
+        Columns that are left out anyway.
+    units
+        The group of each row, where whole groups are synthesised.
+    """
+    if table.n_rows < LEAST_ROWS:
+        return []
+    found = []
+    for name in (n for n in table if n not in judged and is_mostly_rare(table[n], units)):
+        counts = table[name].counts[: len(table[name].levels)]
+        rare = rare_levels(table[name], units)
+        rows, n = int(counts[rare].sum()), int(rare.sum())
+        message = f"{n:,} levels that fewer than {K} have each, in {rows:,} rows."
+        share, drop = rows / table.n_rows, {"drop": True}
+        found.append(Finding("mostly-rare", (name,), message, Strength.LIKELY, rows, share, drop))
+    return found
 
 
 def _long_factor(column: Column, interpreted: Column, name: str) -> list[Finding]:

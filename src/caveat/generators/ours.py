@@ -24,7 +24,7 @@ from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
 from caveat.table.provenance import Origin
 
-__all__ = ["Copy", "FittedSetting", "Setting", "refuse_second_source", "settings_of"]
+__all__ = ["Copy", "FittedSetting", "Setting", "pooled_by", "refuse_second_source", "settings_of"]
 
 # First words of the seeds for refilling, and for the protections of further copies.
 REFILL, PROTECT = 1_000_003, 1_000_011
@@ -147,7 +147,8 @@ class Setting:
 
         refuse_second_source(self.options, self.protect)
         synthesizer = Synthesizer.of(self.options, seed=seed, threads=threads, anyway=anyway)
-        return FittedSetting(self, table, synthesizer.fit(table, done=ready))
+        model = synthesizer.fit(table, done=ready)
+        return FittedSetting(self, pooled_by(model.plan, table), model)
 
     def seed_by_seed(self, table: Table) -> Callable[[int], FittedSetting]:
         """Return fits with any seed; where a fit draws nothing the table is fitted once."""
@@ -213,7 +214,7 @@ class FittedSetting:
     setting
         How releases are made.
     original
-        The table.
+        The table, its rare levels pooled.
     model
         The fitted synthesiser.
     """
@@ -289,6 +290,11 @@ class FittedSetting:
             release = release.with_columns({key: drawn[key]})
             release = release.select([name for name in order if name in release])
         return Copy(drawn, release, self.setting, self.model.plan, steps)
+
+
+def pooled_by(plan: Plan | GroupPlan, table: Table) -> Table:
+    """Return a table, original or control, as a plan sees it: rare levels pooled."""
+    return plan.pooled_rows(table) if isinstance(plan, GroupPlan) else plan.pooled(table)
 
 
 def _torn() -> CaveatError:

@@ -14,7 +14,7 @@ from caveat.documents import path_below
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
-from caveat.release.material import Material, synthesise
+from caveat.release.material import Material, planned_whole, synthesise
 from caveat.seeds import ReleaseKey
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.promise import is_private
@@ -54,7 +54,7 @@ def made_again(
     if found is not None:
         _check_data(found, spec, table)
     spec = replace(spec, synthesis={**spec.synthesis, "judged": judge(table)})
-    spec.check(table)
+    spec = planned_whole(spec, spec.check(table))
     seed = _seed(found, spec)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaveatWarning)  # the run has told of it

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.attack import Attributes, attributes, membership
+from caveat.attack import Attributes, Membership, attributes, membership
 from caveat.attack.guarded import is_guarded
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
@@ -31,6 +31,7 @@ from caveat.release.collect import MEMBERS, Done, entry, not_exact, refusal, wit
 from caveat.release.collect_groups import ABOUT_TARGETS, Whole, collect_groups
 from caveat.release.collected import Collected
 from caveat.release.material import Material
+from caveat.release.proven import proven_records
 from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec
@@ -69,6 +70,14 @@ ELSEWHERE = Note(
 ONLY_RUN = Note(
     "can-only-be-run",
     "the generator is not ours: it can be run, but the probability of what it makes is not known",
+    public=True,
+)
+
+
+PROVEN = Note(
+    "proven",
+    "people count as certain members if a level or an end of a range leaves that would not be "
+    "there without them",
     public=True,
 )
 
@@ -295,7 +304,17 @@ class _Run:
         except CaveatError as error:
             return without_value(names, refusal(error), limits)
         whom = _drawn(n) if n < everyone else ALL
-        return [entry(names[0], _noted(members_of(found), (whom, *self.notes)), limits)]
+        found, said = self._with_proven(found)
+        return [entry(names[0], _noted(members_of(found), (whom, *said, *self.notes)), limits)]
+
+    def _with_proven(self, found: Membership) -> tuple[Membership, tuple[Note, ...]]:
+        """Count people as members for certain whom rare levels or ends of ranges prove."""
+        proven = np.concatenate(list(proven_records(self.material).values()))
+        certain = np.isin(found.records, proven)
+        if not certain.any():
+            return found, ()
+        ratio = np.where(certain, np.inf, found.log_ratio)
+        return replace(found, log_ratio=ratio), (PROVEN,)
 
 
 def _only(found: Attributes, records: NDArray[np.int64]) -> Attributes:

@@ -18,6 +18,7 @@ from caveat.release.collect import entries_of, limits_of, plain
 from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
+from caveat.release.proven import described_ends, described_rare, proven_records
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
@@ -86,6 +87,7 @@ def described_release(
         **_groups(material),
         "identifying": _identifying(material, judged),
         "private_numbers": private_numbers(material, material.columns()),
+        **_proven(material),
     }
 
 
@@ -117,6 +119,16 @@ def _groups(material: Material) -> dict[str, Any]:
             "released": [number(table) for table in material.releases],
         }
     }
+
+
+def _proven(material: Material) -> dict[str, Any]:
+    """Return what rare levels and ends of ranges prove; nothing of tables made elsewhere."""
+    if material.model is None:
+        return {}
+    if material.plan is None:
+        return described_rare(material.model.plan)
+    proven = proven_records(material)
+    return {**described_rare(material.plan, proven), **described_ends(material, proven)}
 
 
 def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[dict[str, Any]]:
@@ -201,7 +213,7 @@ def described_plan(
     columns: Sequence[tuple[str, ColumnPlan, ColumnModel | None]],
 ) -> dict[str, Any]:
     """Return how columns were made, one after the other."""
-    apart = ("order", "derived", "rules", "judged")
+    apart = ("order", "derived", "rules", "judged", "left_out")
     return {
         "order": [name for name, *_ in columns],
         "settings": plain({k: v for k, v in spec.synthesis.items() if k not in apart}),

@@ -15,6 +15,7 @@ from caveat.release.content import (
     private_numbers,
 )
 from caveat.release.material_tables import TablesMaterial
+from caveat.release.proven import described_rare
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.plan import ColumnPlan
@@ -79,6 +80,7 @@ def described_tables(
             for name, view in material.views.items()
             for entry in private_numbers(view, [n for n in data if n in released[name]])
         ],
+        **described_rare(material.model.plan),
     }  # fmt: skip
 
 

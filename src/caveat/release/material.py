@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.generators import Copy, Generator, Setting
+from caveat.generators.ours import pooled_by
 from caveat.notes import Note
 from caveat.seeds import rng_of
+from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis import Model, Plan
 from caveat.synthesis.linked.groups import GroupModel
+from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.margins.promise import is_private
+from caveat.synthesis.pooling import LEFT_OUT
 from caveat.table import Pair, Table, align_copies
 from caveat.table.code_files import CodeFiles
 from caveat.table.files import read_into
 from caveat.table.grouping import Groups
 from caveat.table.members import draw_groups, members_of
 from caveat.table.per_group import group_pairs
+from caveat.table.rare import level_texts
 from caveat.utility.grouping import PairGroups
 
 __all__ = [
@@ -32,8 +38,10 @@ __all__ = [
     "Material",
     "hold_out",
     "hold_out_each",
+    "planned_whole",
     "read_original",
     "synthesise",
+    "within_levels",
 ]
 
 WHOLE = Note(
@@ -56,9 +64,9 @@ class Material:
     rows
         Positions in it of the records that the release was fitted on.
     fitted
-        These records.
+        These records, rare levels pooled as the synthesiser has pooled them.
     control
-        The records that were held out, if any.
+        The records that were held out, if any, pooled likewise.
     releases
         The synthetic tables as they are released.
     seed
@@ -204,6 +212,55 @@ def hold_out_each(table: Table, share: float) -> tuple[NDArray[np.int64], Table,
     return rows, table.take(rows).compact(), control
 
 
+def planned_whole(spec: ReleaseSpec, plan: Plan | LinkedPlan | None) -> ReleaseSpec:
+    """Return a specification by which a part of the table loses the columns that all of it loses.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    plan
+        Its plan for the whole table.
+    """
+    if plan is None:
+        return spec
+    left_out = [name for name, of in plan.rare_columns if of.how == LEFT_OUT]
+    return replace(spec, synthesis={**spec.synthesis, "left_out": left_out})
+
+
+def within_levels(scenario: ScenarioSpec, material: Material) -> ScenarioSpec:
+    """Return a scenario without exclusions of levels that were pooled, or that nobody fitted has.
+
+    Parameters
+    ----------
+    scenario
+        The scenario; a level that the whole original does not have either stays, and is refused.
+    material
+        The tables.
+    """
+    gone = partial(_is_gone, material)
+    given = dict(scenario.circumstances)
+    if "exclude_levels" in given:
+        given["exclude_levels"] = {
+            name: [level for level in levels if not gone(name, level)]
+            for name, levels in given["exclude_levels"].items()
+        }
+    if "exclude_pairs" in given:
+        given["exclude_pairs"] = tuple(
+            pair for pair in given["exclude_pairs"]
+            if len(pair) != 4 or not (gone(pair[0], pair[1]) or gone(pair[2], pair[3]))
+        )  # fmt: skip
+    return scenario if given == scenario.circumstances else replace(scenario, circumstances=given)
+
+
+def _is_gone(material: Material, name: str, level: Any) -> bool:
+    """Whether a column of the original has a level that the fitted one has not."""
+    if name not in material.original or name not in material.fitted:
+        return False
+    before, now = level_texts(material.original[name]), level_texts(material.fitted[name])
+    return bool((before == str(level)).any() and not (now == str(level)).any())
+
+
 def synthesise(
     spec: ReleaseSpec,
     table: Table,
@@ -235,8 +292,10 @@ def synthesise(
         copies.append(made.protect(table_drawn, number))
         ready(1 / len(drawn))
     releases = tuple(copy.release for copy in copies)
+    if control is not None:
+        control = pooled_by(made.model.plan, control)
     return Material(
-        table, rows, fitted, control, releases, seed, made.model, tuple(copies), setting,
+        table, rows, made.original, control, releases, seed, made.model, tuple(copies), setting,
         not_simulated=WHOLE if isinstance(made.model, GroupModel) else None,
         groups=made.model.groups if isinstance(made.model, GroupModel) else None,
     )  # fmt: skip

@@ -122,4 +122,6 @@ def synthesise_tables(
     assert rows != "population"  # it has been counted
     wanted = None if rows is None else {root: rows}
     releases = tuple(model.tables(wanted, spec.release.copies, threads))
+    fitted = model.plan.pooled(fitted)
+    control = None if control is None else model.plan.pooled(control)
     return TablesMaterial(linked, kept, fitted, control, releases, seed, model, asked)

@@ -39,7 +39,13 @@ from caveat.release.content import (
 from caveat.release.data_dictionary import described_columns, write_dictionaries
 from caveat.release.earlier import TOGETHER, check_ledger, entered
 from caveat.release.folder import release_folder, sha256_of, write_manifest
-from caveat.release.material import Material, read_original, synthesise
+from caveat.release.material import (
+    Material,
+    planned_whole,
+    read_original,
+    synthesise,
+    within_levels,
+)
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
 from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
@@ -237,7 +243,7 @@ class Run:
         # Of the whole table, before records are held out: a part of a numbering has gaps.
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
-        self.spec.check(table)
+        self.spec = planned_whole(self.spec, self.spec.check(table))
         with running_on(self.workers):
             material = synthesise(
                 self.spec, table, self.seed, self.threads, self.steps.step, anyway
@@ -314,6 +320,8 @@ class Run:
         make_map: Callable[[], dict[str, Any] | None] | None,
     ) -> dict[str, Any]:
         self.material = material
+        within = tuple(within_levels(one, material) for one in self.spec.scenarios)
+        self.spec = replace(self.spec, scenarios=within)
         promise = collect_promise(self.spec, material, self.threads, self.steps.step)
         scenarios, risky = [], []
         for number, scenario in enumerate(self.spec.scenarios):

@@ -23,6 +23,7 @@ from caveat.release.content_tables import (
     described_tables,
 )
 from caveat.release.data_dictionary import described_tables_of, write_dictionaries
+from caveat.release.material import planned_whole, within_levels
 from caveat.release.material_tables import TablesMaterial, synthesise_tables
 from caveat.release.run import Run, title_of
 from caveat.seeds import child_seed
@@ -69,6 +70,7 @@ class TablesRun(Run):
         }
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
         asked = check_tables(self.spec, linked)
+        self.spec = planned_whole(self.spec, asked.plan)
         material = synthesise_tables(
             self.spec, linked, asked, self.seed, self.threads, self.steps.step, anyway
         )
@@ -82,8 +84,9 @@ class TablesRun(Run):
             )
         scenarios, risky = [], []
         for number, scenario in enumerate(asked.scenarios):
-            found = self._attacked(material, scenario, number)
             view = material.views[scenario.table] if scenario.table else None
+            scenario = scenario if view is None else within_levels(scenario, view)
+            found = self._attacked(material, scenario, number)
             if scenario.attacker == "strong":
                 scenario = replace(scenario, unit=f"row of {root}")
             scenarios.append(described_scenario(scenario, view, found))

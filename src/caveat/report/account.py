@@ -152,9 +152,10 @@ def _private(evidence: Evidence, plain_trees: bool) -> Iterator[Block]:
     columns = evidence["release"].get("private_numbers", ())
     if not columns:
         return
-    yield Heading("Numbers of single people", "private")
+    yield Heading("Values of single people", "private")
     yield Text(
-        "A number that exactly one original record has leads to that person. Rounding hides it, "
+        "A number that exactly one original record has leads to that person, and so does a level "
+        "that fewer than five have. Rounding hides numbers, "
         'and so does smoothing ("density" within the leaves of a tree, "kernel" for any method).'
         + (
             ' Guarded trees (method = "guarded") draw any number of the declared range.'
@@ -163,7 +164,7 @@ def _private(evidence: Evidence, plain_trees: bool) -> Iterator[Block]:
         )
     )
     yield Grid(
-        "Values that exactly one original record has, by column",
+        "Numbers that exactly one original record has, and rare levels, by column",
         [
             Field("Column"),
             Field("Of the original", numeric=True),

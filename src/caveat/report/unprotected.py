@@ -24,6 +24,7 @@ TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
 
 def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Say what is copied or not protected; if it is nothing, that it is nothing."""
+    yield from _rare(evidence)
     found, more = list(_as_it_is(evidence)), [*_looked_up(evidence), *_undeclared(evidence)]
     yield from [*found, *more]
     if found:
@@ -45,6 +46,44 @@ def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
         f"No column{' is copied' if more else ''}. Of the released columns {drawn} are drawn "
         f"from {_source(evidence)}" + (f" ({'; '.join(told)})." if told else "."),
     )
+
+
+HOW = {
+    "pooled": "pooled into one level",
+    "commonest": "too few to be pooled, and given the commonest level",
+    "neighbour": "merged with the neighbouring level",
+    "empty": "left empty",
+    "left out": "left out with the column",
+    "kept": "released all the same",
+}
+
+
+def _rare(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say what was done to levels that few people have, and who can be proven by a level."""
+    rare = evidence["release"].get("rare_levels")
+    if rare is None:
+        return
+    below, told = rare["below"], []
+    for how, words in HOW.items():
+        of = [c for c in rare["columns"] if c["how"] == how]
+        if of:
+            which = and_list([called(evidence, c["column"]) for c in of], most=6)
+            levels = sum(c.get("levels", 0) for c in of)
+            told.append(f"{count(levels, 'level') if levels else 'levels'} of {which} {words}")
+    if rare.get("people_kept"):
+        told.append(
+            f"the membership of {count(rare['people_kept'], 'person', 'people')} is certain "
+            "by a rare level that leaves"
+        )
+    if rare.get("people_at_threshold"):
+        told.append(
+            f"{count(rare['people_at_threshold'], 'person', 'people')} have a level that exactly "
+            f"{below} have: an attacker who knows all others can prove that they took part"
+        )
+    if told:
+        yield "Rare levels", f"Fewer than {below} people have them: {'; '.join(told)}."
+    elif below == 1:
+        yield "Rare levels", "Every level leaves, however few people have it (rare_below = 1)."
 
 
 def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -75,10 +114,22 @@ def _undeclared(evidence: Evidence) -> Iterator[tuple[str, str]]:
         which = and_list([called(evidence, name) for name in names], most=4)
         yield (
             "Undeclared ranges",
-            f"{count(len(names), 'column')} ({which}). The lowest and the highest value were read "
-            "off the data, where single people have them, and are taken as public: see “Assumed "
-            "public” under how the release was made.",
+            f"{count(len(names), 'column')} ({which}). The ends were read off the data, rounded "
+            f"outwards, and are taken as public.{_ends(evidence)} See “Assumed public” under how "
+            "the release was made.",
         )
+
+
+def _ends(evidence: Evidence) -> str:
+    """Say how many people an end of a range proves."""
+    ends = evidence["release"].get("range_ends")
+    if ends is None or not ends.get("people"):
+        return ""
+    people = count(ends["people"], "person holds", "people hold")
+    return (
+        f" {people} an end alone; a released value beyond it proves {ends['proven']:,} of them "
+        "to an attacker who knows all others."
+    )
 
 
 def _source(evidence: Evidence) -> str:
@@ -121,8 +172,9 @@ def _as_it_is(evidence: Evidence) -> Iterator[tuple[str, str]]:
             [f"{called(evidence, name)} {percent(shares[name])}" for name in order], most=6
         )
         yield (
-            "Numbers of single people",
-            f"Released values that exactly one original record has: {which}. "
+            "Values of single people",
+            "Released numbers that exactly one original record has, and levels that few have: "
+            f"{which}. "
             + (
                 'Rounding, smoothing or guarded trees (method = "guarded")'
                 if has_plain_trees(evidence)

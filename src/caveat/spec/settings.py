@@ -98,8 +98,8 @@ FIXED = ("order", "drop", "keep", "rare_below", "rules", *OPTIONS)
 PUBLIC = {
     "levels": Key(
         Many(Plain(), "values", least=1),
-        "What a column can be, declared as public: rare or not, for a guarantee all of them; texts, "
-        "or whole numbers, or true and false.",
+        "What a column can be, declared as public: rare or not, for a guarantee all of them; "
+        "texts, or whole numbers, or true and false.",
         otherwise="read off the data, which no guarantee allows",
     ),
     "range": Key(

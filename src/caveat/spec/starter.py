@@ -28,7 +28,7 @@ _HEAD = """\
 # line: you know the data. Lines that begin with # are not in force. `caveat synth --spec`, `attack`
 # and `tune` read this file too.
 """
-_DROPPED = (*FINDINGS.values(), "survey-weights")
+_DROPPED = (*FINDINGS.values(), "mostly-rare", "survey-weights")
 _CLEARLY_DERIVED = ("arithmetic", "groups-of", "one-to-one")
 # What is merely fixed by another column may as well be the source of it.
 _DERIVED = (*_CLEARLY_DERIVED, "determined-by")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -140,6 +140,11 @@ class Plan:
         for name in ("columns", "rare"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    @property
+    def rare_columns(self) -> Iterator[tuple[str, RareLevels]]:
+        """The columns with rare levels, and what happens to these."""
+        yield from self.rare.items()
+
     def pooled(self, table: Table) -> Table:
         """Return a table with nothing but levels that leave, as every fit and attacker sees it."""
         return pool_table(table, self.rare)
@@ -181,15 +186,13 @@ def make_plan(
     table
         The original table.
     options
-        Any of: order, drop, keep, method, predictors, special, derived, rules, strata, weights,
-        clearing; any setting of a method for all columns; and ``columns``, a mapping of names to
-        settings of single columns.
-        The ``[synthesis]`` part of a specification has the same entries.
+        The entries of ``[synthesis]`` in a specification: order, drop, keep, method, predictors …,
+        any setting of a method for all columns, and ``columns`` with those of single columns.
         ``judged`` is what :func:`caveat.table.identifying.judge` says about the whole table, where
-        this one is a part of it. Columns that name people are left out unless ``keep`` names them
-        or they have a method of their own. ``given`` names columns that are not drawn and stand
-        before all others, ``only_for`` those of them that serve one column alone, ``exact_ends``
-        those whose range is not made wider than the data.
+        this one is a part of it, ``left_out`` the columns with too many rare levels there. Columns
+        that name people are left out unless ``keep`` or a method of their own says otherwise.
+        ``given`` columns are not drawn and stand before all others, ``only_for`` those of them that
+        serve one column alone; ranges of ``exact_ends`` are not made wider than the data.
     seed
         Of the draw of predictors for guarded trees in a wide table; at random by default.
 
@@ -203,10 +206,10 @@ def make_plan(
     group  sample (guard strong; range 0 to 1 by 1, geometric cells, assumed public)
     """
     options = dict(options or {})
-    judged: Mapping[str, Judgement] | None = options.pop("judged", None)
+    judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})
-    exact_ends = options.pop("exact_ends", ())
+    exact_ends, remarks = options.pop("exact_ends", ()), list[str]()
     refuse_unknown(options, (*TOP_LEVEL, *SETTINGS))
     weights = named(table, options.get("weights", ""), "weights")
     strata = named(table, options.get("strata", ""), "strata")
@@ -214,33 +217,42 @@ def make_plan(
     order = visit_order(table, options.get("order"), strata, weights)
     rules = tuple(parse_rule(text) for text in options.get("rules", ()))
     shared = {name: options[name] for name in SETTINGS if name in options}
-    remarks: list[str] = []
     judged = judge(table) if judged is None else judged
-    k = rare_below(options.get("rare_below"))
-    rare = {} if linked else _rare(table, options, order, shared, single, judged, k)
+    k = 1 if linked else rare_below(options.get("rare_below"))
+    rare = _rare(table, options, order, shared, single, judged, k, left_out)
     table = pool_table(table, rare)
     columns, margins = _column_plans(
         table, options, order, shared, single, judged, given_ones, only_for, rare, remarks
     )
     remarks += remarks_on_rare(rare, k)
-    check_use(shared, single, {name: entry.settings.method for name, entry in columns.items()})
-    columns = with_guards(
-        with_grids(derived_last(columns), table, single, exact_ends), table.n_rows
-    )
-    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
-    most, choice = None if linked else how_many(options, len(drawn)), None
-    if most is not None:
-        told = [name for name, entry in single.items() if "predictors" in entry]
-        columns, choice = narrowed(columns, table, most, told, rules, strata, seed)
+    check_use(shared, single, {n: entry.settings.method for n, entry in columns.items()})
+    gridded = with_grids(derived_last(columns), table, single, exact_ends)
+    columns = with_guards(gridded, table.n_rows)
+    columns, choice = _narrowed(columns, table, None if linked else options, single, rules, seed)
     check_formulas(columns, table)
     check_strata(columns, strata)
     check_margins_block(columns, margins, rules)
     check_rules(rules, columns, table, remarks)
     unit = weight_unit(columns, table, weights)
-    return Plan(
-        columns, rules, strata, weights, tuple(remarks), unit, None, margins, choice, rare,
-        1 if linked else k,
-    )  # fmt: skip
+    said = tuple(remarks)
+    return Plan(columns, rules, strata, weights, said, unit, None, margins, choice, rare, k)
+
+
+def _narrowed(
+    columns: dict[str, ColumnPlan],
+    table: Table,
+    options: Mapping[str, Any] | None,
+    single: Mapping[str, Mapping[str, Any]],
+    rules: tuple[Any, ...],
+    seed: int | None,
+) -> tuple[dict[str, ColumnPlan], Choice | None]:
+    """Choose predictors in a wide table; without options nothing is chosen."""
+    drawn = [n for n, entry in columns.items() if entry.settings.method not in WITHOUT_MODEL]
+    most = None if options is None else how_many(options, len(drawn))
+    if options is None or most is None:
+        return columns, None
+    named_ones = [name for name, entry in single.items() if "predictors" in entry]
+    return narrowed(columns, table, most, named_ones, rules, options.get("strata", ""), seed)
 
 
 def _rare(
@@ -251,6 +263,7 @@ def _rare(
     single: Mapping[str, Mapping[str, Any]],
     judged: Mapping[str, Judgement],
     k: int,
+    left_out: Collection[str] | None,
 ) -> dict[str, RareLevels]:
     """Return what happens to the rare levels of the columns that leave."""
     words = kept(options, table, single)
@@ -261,7 +274,9 @@ def _rare(
             continue
         # A method is somebody's word for a column that names people, and for no rare level.
         keep = name in options.get("keep", ()) or method == "copy" or name in judged
-        rare = find_rare(table[name], k, declared=declared_levels(options, name), keep=keep)
+        leave = None if left_out is None else name in left_out
+        rare = find_rare(table[name], k, declared=declared_levels(options, name), keep=keep,
+                         leave_out=leave)  # fmt: skip
         if rare is not None:
             found[name] = rare
     return found

@@ -19,10 +19,18 @@ from caveat.expressions.tokens import Place, tokens_of
 from caveat.table import Column, Kind, Table
 from caveat.table.column import Missing
 from caveat.table.linked import Linked
-from caveat.table.rare import K, has_open_vocabulary, level_texts, rare_levels, units_of_levels
+from caveat.table.rare import (
+    MOST,
+    K,
+    has_open_vocabulary,
+    level_texts,
+    rare_levels,
+    units_of_levels,
+)
 
 __all__ = [
     "HOWS",
+    "KEPT",
     "LEFT_OUT",
     "RareLevels",
     "declared_levels",
@@ -35,8 +43,6 @@ __all__ = [
 
 LABELS = ("other", "other (rare)", "other (pooled)")
 """What pooled levels are called, the first that the column does not have."""
-MOST = 0.5
-"""Share of the records with a value from which on a column with rare levels is left out."""
 POOLED, COMMONEST, NEIGHBOUR, EMPTY, LEFT_OUT, KEPT, NONE_RARE = HOWS = (
     "pooled", "commonest", "neighbour", "empty", "left out", "kept", "none",
 )  # fmt: skip
@@ -68,6 +74,8 @@ class RareLevels:
         The levels that stay, as texts; of a column that is left out or kept none are noted.
     into
         What the others become: a label, or one of the levels.
+    held
+        Of an order: the levels with enough people, with which others are merged.
     """
 
     how: str
@@ -77,6 +85,7 @@ class RareLevels:
     edge: int = 0
     levels: tuple[str, ...] = ()
     into: str = ""
+    held: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<RareLevels: {self.n_levels:,} {self.how}>"
@@ -91,17 +100,19 @@ class RareLevels:
             return column
         places = np.cumsum(stays) - 1
         levels, missing = column.levels[stays], column.missing
-        if self.how == NEIGHBOUR:
-            places = _nearest(np.flatnonzero(stays), len(texts))
-        elif self.how == EMPTY:
+        held = np.flatnonzero(np.isin(texts, self.held))
+        if self.how in (POOLED, COMMONEST):
+            levels, order = _with_label(levels, self.into)
+            places = np.append(order, 0)[places]
+        new = [str(level) for level in levels.tolist()]
+        if self.how == NEIGHBOUR and len(held):
+            places = np.where(stays, places, places[_nearest(held, len(texts))])
+        elif self.into and self.into in new:
+            places = np.where(stays, places, new.index(self.into))
+        else:  # also where a part of the table has no level that others become
             missing = missing if any(m.code is None for m in missing) else (*missing, Missing())
             empty = next(i for i, m in enumerate(missing) if m.code is None)
             places = np.where(stays, places, len(levels) + empty)
-        else:
-            levels, order = _with_label(levels, self.into)
-            into = int(np.flatnonzero(level_texts(replace(column, levels=levels, codes=NONE))
-                                      == self.into)[0])  # fmt: skip
-            places = np.where(stays, order[places], into)
         ways = len(levels) + np.arange(len(column.missing))
         codes = np.concatenate([places, ways])[column.codes]
         gone = {level for level, stay in zip(column.levels.tolist(), stays, strict=True)
@@ -116,28 +127,30 @@ class RareLevels:
             "counts": [self.n_levels, self.records, self.people, self.edge],
             "levels": list(self.levels),
             "into": self.into,
+            "held": list(self.held),
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> RareLevels:
         """Return the rare levels from a file, or raise ValueError if it holds none."""
         counts, levels, into = state["counts"], state["levels"], state["into"]
+        held = state.get("held", [])
         if state["how"] not in HOWS or len(counts) != 4:
             raise ValueError("no rare levels")
         if not all(type(n) is int and n >= 0 for n in counts):
             raise ValueError("no counts")
-        if not all(isinstance(text, str) for text in (*levels, into)):
+        if not all(isinstance(text, str) for text in (*levels, *held, into)):
             raise ValueError("no levels")
-        return cls(state["how"], *counts, tuple(levels), into)
-
-
-NONE = np.zeros(0, np.uint8)
+        n, records, people, edge = counts
+        if state["how"] == NEIGHBOUR and not held:
+            raise ValueError("no level to merge with")
+        return cls(state["how"], n, records, people, edge, tuple(levels), into, tuple(held))
 
 
 def _nearest(stays: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return for each level the place of the nearest that stays; of two the lower one."""
+    """Return for each level the nearest one that stays; of two the lower one."""
     distance = np.abs(np.arange(n)[:, None] - stays[None, :])
-    return np.asarray(distance.argmin(axis=1))
+    return np.asarray(stays[distance.argmin(axis=1)])
 
 
 def _with_label(levels: NDArray[Any], label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -197,6 +210,7 @@ def find_rare(
     declared: Collection[Any] = (),
     keep: bool = False,
     units: NDArray[Any] | None = None,
+    leave_out: bool | None = None,
 ) -> RareLevels | None:
     """Return what happens to the rare levels of a column; None if nothing does.
 
@@ -212,6 +226,9 @@ def find_rare(
         Whether somebody wants the column as it is.
     units
         The unit of each row; every row is one by default.
+    leave_out
+        Whether the column is left out, where that was decided on a larger table; by default it is
+        if more than half of the records with a value have a rare level.
     """
     if not has_open_vocabulary(column) or k <= 1:
         return None
@@ -226,12 +243,13 @@ def find_rare(
     of = int(rare.sum()), records, people, 0 if keep else _holders(column, edge, units)
     if keep or not rare.any():
         return RareLevels(KEPT if keep else NONE_RARE, *of)
-    if records > MOST * counts.sum():
+    if records > MOST * counts.sum() if leave_out is None else leave_out:
         return RareLevels(LEFT_OUT, *of[:3])
     stays = tuple(level_texts(column)[~rare].tolist())
-    if column.kind is Kind.ORDERED:
-        return RareLevels(NEIGHBOUR, *of, stays)
-    if people < k:
+    held = tuple(level_texts(column)[~rare & (counts > 0)].tolist())
+    if column.kind is Kind.ORDERED and held:
+        return RareLevels(NEIGHBOUR, *of, stays, held=held)
+    if people < k and held:
         commonest = int(np.where(rare, -1, counts).argmax())
         return RareLevels(COMMONEST, *of, stays, str(level_texts(column)[commonest]))
     if column.levels.dtype != object:
@@ -265,14 +283,14 @@ def pool_linked(linked: Linked, rare: Mapping[str, Mapping[str, RareLevels]]) ->
     return linked if same else replace(linked, tables=tables)
 
 
-def remarks_on_rare(rare: Mapping[str, RareLevels], k: int) -> list[str]:
+def remarks_on_rare(rare: Mapping[str, RareLevels], k: int, units: str = "people") -> list[str]:
     """Return what has to be said about the rare levels of each column, without a level."""
     said = []
     for name, of in rare.items():
         if not of.n_levels:
             continue
         which = (
-            f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {k} people)"
+            f"{of.n_levels:,} rare level{'' if of.n_levels == 1 else 's'} (fewer than {k} {units})"
         )
         if of.how == LEFT_OUT:
             said.append(
@@ -280,7 +298,9 @@ def remarks_on_rare(rare: Mapping[str, RareLevels], k: int) -> list[str]:
                 f'keep = ["{name}"] would release it, levels = […] declares public ones'
             )
         elif of.how == KEPT:
-            said.append(f"{name} leaves with {which}: {of.people:,} people can be recognised by it")
+            said.append(
+                f"{name} leaves with {which}: {of.people:,} {units} can be recognised by it"
+            )
         else:
             words = WORDS[of.how].format(into=of.into)
             said.append(f"{name}: {which} in {of.records:,} records, {words}")

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable
 
 __all__ = [
+    "may_say_name",
     "may_say_place",
     "says_birth",
     "says_birthday",
     "says_id",
+    "says_name",
     "says_number",
     "says_person",
     "says_place",
@@ -43,9 +45,18 @@ _WHOSE = re.compile(
     r"home|work|private|privat|business|partner|spouse|parent|doctor|of|the|no|nr|number|nummer|"
     r"numero|numéro|num|house|haus|hausnr|line|and|und"
 )
+# Part of a name that is nothing else, whatever stands before, behind or in front of it.
+_PART_OF_NAME = re.compile(
+    r"surname|lastname|firstname|forename|givenname|middlename|maidenname|fullname|familyname|"
+    r"nachname|vorname|familienname|geburtsname|rufname|zuname|prenom|prénom|apellido|cognome|"
+    r"sobrenome|achternaam|voornaam|familienaam|fornavn|etternavn|efternavn|förnamn|fornamn|"
+    r"efternamn|nazwisko|příjmení|prijmeni|etunimi|sukunimi"
+)
+_SHORT_NAME = re.compile(r"[fls]name|[fl]nm|fn|ln|imie|imię|nname|vname|nachn|vorn|mname")
+# Said of names, and of much else: the first visit, the last job.
+_FIRST_OR_LAST = re.compile(r"first|last|given|middle|maiden|family|sur|fore|christian|nick")
 _PERSON = re.compile(
-    r"surname|lastname|firstname|forename|fullname|nachname|vorname|prenom|prénom|apellido|"
-    r"apellidos|cognome|mail|email|emails|phone|telephone|tel|telefon|telefono|téléphone|"
+    r"apellidos|mail|email|emails|phone|telephone|tel|telefon|telefono|téléphone|"
     r"mobile|handy|fax|address|adresse|addr|anschrift|direccion|indirizzo|street|strasse|"
     r"straße|rue|calle|url|website|login|username|nickname|iban|passport"
 )
@@ -103,7 +114,36 @@ def says_person(name: str) -> bool:
     """
     words = _words(name)
     others = [word for word in words if not (_NAME.fullmatch(word) or _PERSON.fullmatch(word))]
+    if says_name(name):
+        return True
     return len(others) < len(words) and all(_WHOSE.fullmatch(word) for word in others)
+
+
+def says_name(name: str) -> bool:
+    """Whether a name says that the column holds first or last names of people.
+
+    Examples
+    --------
+    >>> [says_name(n) for n in ("pat_vorname", "LNAME_2", "MotherFirstName", "fname", "town_name")]
+    [True, True, True, True, False]
+    """
+    words = _words(name)
+    glued = any(_PART_OF_NAME.search(word) for word in (*words, "".join(words)))
+    return glued or _one(_SHORT_NAME, words)
+
+
+def may_say_name(name: str) -> bool:
+    """Whether a name may be that of names of people, as "first", "pat_last" and "name" may.
+
+    Examples
+    --------
+    >>> [may_say_name(n) for n in ("first", "pat_last", "Name", "last_wave", "name_of_town")]
+    [True, True, True, False, False]
+    """
+    words = _words(name)
+    said = [w for w in words if _FIRST_OR_LAST.fullmatch(w) or _NAME.fullmatch(w)]
+    others = [w for w in words if w not in said]
+    return bool(said) and all(_SUBJECT.fullmatch(w) or _WHOSE.fullmatch(w) for w in others)
 
 
 def says_birth(name: str) -> bool:

@@ -35,8 +35,17 @@ from caveat.table._numberings import (
     stand_together,
     unevenness,
 )
+from caveat.table._person_names import FORM, share_of_names
 from caveat.table._places import find_coordinates
-from caveat.table._telling import says_birth, says_birthday, says_id, says_number, says_person
+from caveat.table._telling import (
+    may_say_name,
+    says_birth,
+    says_birthday,
+    says_id,
+    says_name,
+    says_number,
+    says_person,
+)
 from caveat.table._values import GROUP_SHARE, HALF, LEAST_ROWS, LOOKED_AT, MANY, NEARLY_ALL, Values
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.table import Table
@@ -53,6 +62,7 @@ CODES: Mapping[str, str] = {
     "identifier": "identifiers of single records",
     "group-key": "identifiers of groups such as households or firms",
     "free-text": "free text",
+    "person-name": "names of people",
     "near-unique-text": "text that nearly every record has for itself",
     "coordinate": "coordinates of places",
     "birth-date": "dates of birth",
@@ -61,6 +71,9 @@ CODES: Mapping[str, str] = {
 
 # … but texts that all differ are names from this many on.
 LEAST_TEXTS = 10
+# Names of people: so many levels; share of levels with a common name, where the name of the column
+# may say names, and where nothing else speaks for it.
+LEAST_NAMES, SOME_NAMES, COMMON_NAMES = 3, 0.15, 0.4
 # Groups are so many if nothing but standing together speaks for them.
 MANY_GROUPS = 100
 # Records of one person in a panel, if nothing but their number speaks for it.
@@ -74,6 +87,8 @@ ADDRESSES = 0.1
 # lifetime if they are more than a year has.
 DECADES, LIFETIME, YEAR = 15 * 365, 50 * 365, 365
 HOUR, DAY = 3600, 86_400
+# Numbers of so many digits that few records have, each its own, are those of documents.
+LONG = 10**7
 # Longer numbers are names: a number keeps so many digits.
 MOST_DIGITS = 15
 
@@ -152,13 +167,30 @@ def _judge(of: Values, table: Table) -> Judgement | None:
         return None
     if of.levels.dtype == object:
         return _of_form(of) or (_of_text(of, table) if of.rows >= LEAST_TEXTS else None)
+    moments = kind in (Kind.DATE, Kind.DATETIME)
+    if of.rows < LEAST_ROWS <= table.n_rows and len(of.levels) == of.rows:
+        return _of_few(of, moments)
     if of.rows < LEAST_TEXTS:
         return None
-    if kind in (Kind.DATE, Kind.DATETIME):
+    if moments:
         return _of_moments(of, of.levels.astype("datetime64[s]").view(np.int64))
     if of.rows < LEAST_ROWS or of.n <= MANY * NEARLY_ALL or not _are_whole(of.levels):
         return None
     return _of_days_as_numbers(of, of.levels.astype(np.int64)) or _of_numbers(of, table)
+
+
+def _of_few(of: Values, moments: bool) -> Judgement | None:
+    """Judge values that differ in all of few rows: moments, and whole numbers with many digits."""
+    if moments:
+        odd = of.levels.astype("datetime64[s]").view(np.int64) % HOUR
+    elif of.rows and _are_whole(of.levels) and np.abs(of.levels).min() >= LONG:
+        odd = of.levels % 10
+    else:
+        return None
+    if not of.rows or np.count_nonzero(odd) < HALF * of.rows:
+        return None
+    few = ": moments to the minute or second" if moments else ": numbers of many digits"
+    return _said(of, "identifier", few)
 
 
 def _are_whole(levels: NDArray[Any]) -> bool:
@@ -269,6 +301,9 @@ def _of_text(of: Values, table: Table) -> Judgement | None:
     free = _free_text(of)
     if free is not None:
         return free
+    names = _of_names(of)
+    if names is not None:
+        return names
     if of.n < LEAST_TEXTS or len(of.levels) <= HALF * MANY:
         return None
     text = _stripped(of.levels)
@@ -294,6 +329,22 @@ def _of_text(of: Values, table: Table) -> Judgement | None:
         return _said(of, "near-unique-text", ", and the name says that they are of persons")
     codes = _are_codes(some)
     return _of_groups(of, table, codes, codes, says_id(of.name))
+
+
+def _of_names(of: Values) -> Judgement | None:
+    """Judge names of people: by the name of the column, by common names among them, or by both."""
+    if len(of.levels) < LEAST_NAMES:
+        return None
+    some, many = _stripped(of.some), f"{len(of.levels):,} different texts"
+    if says_name(of.name) and _share(some, FORM) >= NEARLY_ALL:
+        return Judgement("person-name", f"{many}, and the name of the column says so", of.rows)
+    share = share_of_names(some)
+    if may_say_name(of.name) and share >= SOME_NAMES:
+        more = "some of them common names, and the name of the column says so"
+        return Judgement("person-name", f"{many}, {more}", of.rows)
+    if share >= COMMON_NAMES and len(of.levels) >= LEAST_TEXTS:
+        return Judgement("person-name", f"{many}, many of them common names", of.rows)
+    return None
 
 
 def as_numbers(column: Column) -> Column | None:

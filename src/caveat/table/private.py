@@ -1,6 +1,6 @@
-"""Private numbers: values that exactly one record of the original has.
+"""Private values: numbers that exactly one record of the original has, and rare levels.
 
-Who knows such a value knows the person; a synthetic table that holds it has taken it from her.
+Who knows such a value knows the person; a synthetic table that holds it has taken it from them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from caveat.table.column import Column
 from caveat.table.identifying import as_numbers
+from caveat.table.rare import K, has_open_vocabulary, level_texts, rare_levels
 from caveat.table.table import Table
 
 __all__ = ["REMARKABLE", "PrivateNumbers", "quantities", "remark_on", "share_alone"]
@@ -26,7 +27,7 @@ def quantities(column: Column) -> Column | None:
 
 
 def share_alone(column: Column) -> float:
-    """Return the share of the records that have a number which nobody else has.
+    """Return the share of the records that have a number which nobody else has, or a rare level.
 
     Examples
     --------
@@ -34,7 +35,11 @@ def share_alone(column: Column) -> float:
     0.5
     """
     numbers = quantities(column)
-    return 0.0 if numbers is None or not len(column) else len(_alone(numbers)) / len(column)
+    if not len(column):
+        return 0.0
+    if numbers is None:
+        return float(column.counts[: len(column.levels)][_rare(column)].sum() / len(column))
+    return len(_alone(numbers)) / len(column)
 
 
 def _alone(numbers: Column) -> NDArray[np.float64]:
@@ -42,8 +47,15 @@ def _alone(numbers: Column) -> NDArray[np.float64]:
     return alone
 
 
+def _rare(column: Column) -> NDArray[np.bool_]:
+    """Return which levels of a column of texts few records have."""
+    if not has_open_vocabulary(column):
+        return np.zeros(len(column.levels), bool)
+    return rare_levels(column)
+
+
 class PrivateNumbers:
-    """Counts the released values that exactly one original record has.
+    """Counts the released values that exactly one original record has, and rare levels.
 
     Parameters
     ----------
@@ -64,7 +76,9 @@ class PrivateNumbers:
     def __init__(self, original: Table, names: Iterable[str]) -> None:
         found = {name: quantities(original[name]) for name in names if name in original}
         self.alone = {name: _alone(column) for name, column in found.items() if column is not None}
-        self.hits = dict.fromkeys(self.alone, 0)
+        rare = {n: level_texts(original[n])[_rare(original[n])] for n in found if found[n] is None}
+        self.rare = {name: texts for name, texts in rare.items() if len(texts)}
+        self.hits = dict.fromkeys((*self.alone, *self.rare), 0)
         self.rows = 0
 
     def add(self, released: Table) -> None:
@@ -76,6 +90,9 @@ class PrivateNumbers:
                 continue
             private = np.isin(column.numbers, alone)
             self.hits[name] += int(column.counts[: len(column.levels)][private].sum())
+        for name, texts in self.rare.items():
+            private = np.isin(level_texts(released[name]), texts)
+            self.hits[name] += int(released[name].counts[: len(private)][private].sum())
 
     @property
     def shares(self) -> dict[str, float]:
@@ -90,6 +107,6 @@ def remark_on(shares: Mapping[str, float]) -> str | None:
         return None
     which = ", ".join(f"{name} {100 * shares[name]:.0f} %" for name in worst)
     return (
-        f"released values that exactly one original record has: {which}; round these columns or "
-        'smooth them (smoothing = "density" or "kernel")'
+        f"released numbers that exactly one original record has, or levels that fewer than {K} "
+        f'have: {which}; round or smooth numbers (smoothing = "density" or "kernel"), pool levels'
     )

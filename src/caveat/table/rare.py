@@ -10,10 +10,22 @@ from numpy.typing import NDArray
 
 from caveat.table.column import Column, Kind
 
-__all__ = ["K", "has_open_vocabulary", "level_texts", "rare_levels", "units_of_levels"]
+__all__ = [
+    "MOST",
+    "K",
+    "has_open_vocabulary",
+    "is_mostly_rare",
+    "level_texts",
+    "rare_levels",
+    "units_of_levels",
+]
 
 K = 5
 """Units that must have a level before it may leave, unless it is declared."""
+
+
+MOST = 0.5
+"""Share of the records with a value from which on a column with rare levels is left out."""
 
 
 def units_of_levels(column: Column, units: NDArray[Any] | None = None) -> NDArray[np.int64]:
@@ -84,6 +96,21 @@ def rare_levels(
     if len(declared):
         rare &= ~np.isin(level_texts(column), [str(value) for value in declared])
     return np.asarray(rare)
+
+
+def is_mostly_rare(column: Column, units: NDArray[Any] | None = None, k: int = K) -> bool:
+    """Whether most records with a value have a rare level, so that pooling would leave little.
+
+    Examples
+    --------
+    >>> texts = np.array([f"t{i}" for i in range(9)], object)
+    >>> is_mostly_rare(Column(np.arange(9), texts, Kind.TEXT))
+    True
+    """
+    if not has_open_vocabulary(column):
+        return False
+    counts = column.counts[: len(column.levels)]
+    return bool(counts[rare_levels(column, units, k)].sum() > MOST * counts.sum())
 
 
 def level_texts(column: Column) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from caveat.cluster import Workers, workers_now
 from caveat.cluster.sharing import Kept, shared_folder
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Setting
+from caveat.generators.ours import pooled_by
 from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.risk import MEASURES as RISKS
@@ -203,7 +204,7 @@ class Workbench:
 
     def _aligned(self, copy: Copy) -> tuple[tuple[Pair, ...], list[PairGroups] | None]:
         """Return the original with a release, and who belongs together; a key is no data."""
-        ours, theirs = self.original, copy.release
+        ours, theirs = pooled_by(copy.plan, self.original), copy.release
         if not isinstance(copy.plan, GroupPlan):
             return align_copies(ours, [theirs]), None
         said = copy.plan.groups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -89,6 +89,12 @@ class LinkedPlan:
         for name in ("stages", "late", "rare"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    @property
+    def rare_columns(self) -> Iterator[tuple[str, RareLevels]]:
+        """The columns of all tables with rare levels, and what happens to these."""
+        for rare in self.rare.values():
+            yield from rare.items()
+
     def pooled(self, linked: Linked) -> Linked:
         """Return tables with nothing but levels that leave, as every fit and attacker sees them."""
         return pool_linked(linked, self.rare)
@@ -156,8 +162,7 @@ def make_linked_plan(
     linked
         The original tables.
     options
-        As for :func:`caveat.synthesis.make_plan`; what they say of a column holds in each table
-        that has it.
+        As for :func:`caveat.synthesis.make_plan`, for a column in each table that has it.
     context
         The columns of a table that say what kind of child a row is.
     late
@@ -167,16 +172,14 @@ def make_linked_plan(
     falling
         The number by which children behind the first are put in order, by table.
     """
-    options = dict(options or {})
-    options["predictors"] = all_or_named(options)
-    judged = options.pop("judged", None)
+    options = {**(options or {}), "predictors": all_or_named(options or {})}
+    judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
     k = rare_below(options.pop("rare_below", None))
-    rare = _rare(linked, options, {*dropped, *late, options.get("weights", "")}, k)
-    for of in rare.values():
-        remarks += remarks_on_rare(of, k)
-        dropped += tuple(n for n, levels in of.items() if levels.how == LEFT_OUT)
+    rare = _rare(linked, options, {*dropped, *late}, k, left_out)
+    remarks += [text for of in rare.values() for text in remarks_on_rare(of, k, "groups")]
+    dropped += tuple(n for of in rare.values() for n in of if of[n].how == LEFT_OUT)
     linked = pool_linked(linked, rare)
     some = _conditions(linked, options)
     check_order(linked, dropped, some)
@@ -190,11 +193,9 @@ def make_linked_plan(
         made[table] = replace(told, falling=by if by in told.columns else "")
     shape = shape_of(linked, made, weights)
     refuse_clashes(shape)
-    kept = complete(linked, shape)
-    remarks += _incomplete(linked, kept, shape)
+    remarks += _incomplete(linked, complete(linked, shape), shape)
     tables = unfold(linked, shape)
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
-    rules = [parse_rule(text) for text in options["rules"]]
     plans = {
         stage.name: make_plan(tables[stage.name], _stage_options(stage, shape, tables, options))
         for stage in shape
@@ -202,18 +203,21 @@ def make_linked_plan(
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
-    whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
-    return LinkedPlan(
-        shape, plans, dropped, late, tuple(remarks), whole, None, rare, k
-    )  # fmt: skip
+    rules: list[Any] = [parse_rule(text) for text in options["rules"]]
+    rules += [made[t].some for t in made if made[t].some is not None]
+    return LinkedPlan(shape, plans, dropped, late, tuple(remarks), tuple(rules), None, rare, k)
 
 
 def _rare(
-    linked: Linked, options: Mapping[str, Any], left: set[str], k: int
+    linked: Linked,
+    options: Mapping[str, Any],
+    left: set[str],
+    k: int,
+    left_out: Collection[str] | None,
 ) -> dict[str, dict[str, RareLevels]]:
     """Return what happens to the rare levels of each table, counted in rows of the topmost one."""
     found: dict[str, dict[str, RareLevels]] = {}
-    single = options.get("columns", {})
+    single, left = options.get("columns", {}), {*left, options.get("weights", "")}
     listed = {link.column: linked.tables[link.parent][linked.keys[link.parent]].levels.tolist()
               for link in linked.links if link.parent in linked.lookups}  # fmt: skip
     for name in linked.sequence:
@@ -227,8 +231,9 @@ def _rare(
                 continue
             declared = [*declared_levels(options, column), *listed.get(column, ())]
             keep = column in options.get("keep", ()) or method == "copy"
+            leave = None if left_out is None else column in left_out
             rare = find_rare(table[column], k, declared=declared, keep=keep,
-                             units=linked.owners[name])  # fmt: skip
+                             units=linked.owners[name], leave_out=leave)  # fmt: skip
             if rare is not None:
                 of[column] = rare
         if of:
@@ -415,7 +420,7 @@ def _stage_options(
     drawn = [name for name in stage.drawn if name in table]
     here = {**options, "given": stage.given, "only_for": stage.only_for, "judged": {}}
     here["order"] = [*stage.given, *drawn]
-    # A number of children, a distance and what a first child has to meet are no wider than they are.
+    # Numbers of children, distances and what a first child has to meet keep their range.
     some = stage.made.some.columns if stage.made.some is not None else ()
     exact = {*some, *map(number_of, {one.table for one in shape})}
     here["exact_ends"] = [n for n, own in stage.drawn.items() if n != own or n in exact]

@@ -149,7 +149,7 @@ def linked_model(
         for text in _texts(state["rules"])
     )
     late = {name: Expression(text).text for name, text in state["late"].items()}
-    told = (_texts(state["dropped"]), late, _texts(state["remarks"]), rules, seed)
+    said = (_texts(state["dropped"]), late, _texts(state["remarks"]), rules, seed)
     plans = {name: model.plan for name, model in stages.items()}
     keys = {
         name: _fresh(outline.tables[name], outline.keys[name], given)
@@ -167,13 +167,13 @@ def linked_model(
         for table, entries in state.get("rare", {}).items()
     }
     need(set(rare) <= set(outline.sequence), "rare levels of other tables")
-    pools = {"rare": rare, "rare_below": rare_below(state.get("rare_below", 1))}
-    plan = LinkedPlan(shape, plans, *told, **pools)
+    told = (*said, rare, rare_below(state.get("rare_below", 1)))
+    plan = LinkedPlan(shape, plans, *told)
     if given is not None:
         key, constant, order, role = given["groups"]
         _texts([key, order, role])
         groups = Groups(key, _texts(constant), order, role)
-        plan = GroupPlan(shape, plans, *told, **pools, groups=groups)
+        plan = GroupPlan(shape, plans, *told, groups=groups)
     model = LinkedModel(plan, stages, outline, keys, rows, seed, dictionaries)
     return model if given is None else _group_model(given, model)
 

@@ -83,7 +83,8 @@ def plan_private(
     table = Table(columns)
     promise = Promise.of(options, {name: declared[name] for name in drawn})
     kept = {n: {k: v for k, v in e.items() if k not in DECLARED} for n, e in single.items()}
-    rest = {n: v for n, v in options.items() if n not in (*OPTIONS, "drop", "columns", "judged")}
+    apart = (*OPTIONS, "drop", "columns", "judged", "left_out")
+    rest = {n: v for n, v in options.items() if n not in apart}
     margins = _margins(options, promise, drawn, measured)
     asked = {**rest, "method": MARGINS, "margins": margins, "columns": kept, "judged": {},
              "order": _order(table, options), "rare_below": 1}  # fmt: skip

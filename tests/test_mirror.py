@@ -13,7 +13,7 @@ SEVERAL = {
     "app": "browser ways",
     "attack": "calibration",
     "attack/ordinary": "copy_and_fresh every_attack",
-    "cli": "outputs start starter terminal whole_specification wrong_file",
+    "cli": "exits outputs start starter terminal whole_specification wrong_file",
     "expressions": "hostile",
     "findings": "survey_files wide",
     "release": "pairs weights_and_wrong_files guarded whole_groups",

@@ -138,11 +138,11 @@ def test_charts_of_results(made):
 def test_dir_and_signatures_tell_what_there_is():
     assert dir(caveat) == sorted(caveat.__all__)
     given = set(inspect.signature(caveat.Synthesizer).parameters)
-    plan = {"seed", "threads", "anyway", "groups", "budget", "epsilon", "delta", "poisson"}
+    plan = {"seed", "key", "threads", "anyway", "groups", "budget", "epsilon", "delta", "poisson"}
     assert given == {*plan, *TOP_LEVEL, *SETTINGS}
     synthesizer = caveat.Synthesizer(seed=3, minbucket=7, method="cart")
     assert synthesizer.options == {"minbucket": 7, "method": "cart"}
-    assert repr(synthesizer) == "<Synthesizer: seed 3, method, minbucket>"
+    assert repr(synthesizer) == "<Synthesizer: trial with seed 3, method, minbucket>"
     with pytest.raises(TypeError, match="minbuckets"):
         caveat.Synthesizer(minbuckets=7)  # type: ignore[call-arg]
     with pytest.raises(CaveatError, match="did you mean 'minbucket'"):

@@ -16,6 +16,7 @@ from tests.report.sample import SAMPLE, small
 from caveat.evidence import read_decision, write
 from caveat.release.folder import write_manifest
 from caveat.release.review import releases_in
+from caveat.table.provenance import Output
 
 PLACE = "study/release"
 MADE = {
@@ -206,7 +207,7 @@ def test_a_broken_decision_does_not_hide_the_evidence(folder):
 def test_a_decision_is_printed_in_the_reports(folder):
     place = folder / PLACE
     (place / "report.html").write_text("before")
-    write_manifest(place, {"evidence.json": True, "report.html": True})
+    write_manifest(place, [Output("evidence.json"), Output("report.html")])
     found = client(folder)
     told = hidden(shown(found).text)
     answer = post(found, "/review/decision", **told, **MADE)

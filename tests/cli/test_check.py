@@ -14,6 +14,7 @@ from caveat.errors import CaveatError
 from caveat.outputs.sacro import schema
 from caveat.privacy.ledger import Ledger
 from caveat.release.folder import write_manifest
+from caveat.table.provenance import Output
 
 LEDGER = ("--ledger", "ledger.jsonl", "--dataset", "survey")
 
@@ -92,7 +93,7 @@ def test_results_for_the_viewer(here: Path) -> None:
 def test_the_folder_of_another_command_is_not_replaced(here: Path) -> None:
     Path("run").mkdir()
     Path("run/evidence.json").write_text("{}")
-    write_manifest(Path("run"), {"evidence.json": True})
+    write_manifest(Path("run"), [Output("evidence.json")])
     with pytest.raises(CaveatError, match="no results of a check"):
         check("all.csv", "--results", "run", "--force")
     assert sorted(path.name for path in Path("run").iterdir()) == ["evidence.json", "manifest.json"]

@@ -19,7 +19,8 @@ from caveat.cli.attack import OUTPUTS, STRONG_FILES
 from caveat.cli.commands import COMMANDS
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
-from caveat.studies.study import Output
+from caveat.studies.study import Output as Written
+from caveat.table.provenance import Output
 
 SPEC = """
 [data]
@@ -222,7 +223,7 @@ def test_a_release_replaces_no_folder_with_an_input(here: Path, sort: str) -> No
     else:
         os.link("named.csv", release / "synthetic-1.csv")
     names = [path.name for path in release.iterdir() if path.is_file()]
-    write_manifest(release, dict.fromkeys(names, True))
+    write_manifest(release, map(Output, names))
     before = sorted(release.rglob("*"))
     Path("link").symlink_to("release")
     for folder in ("release", "link"):
@@ -234,7 +235,7 @@ def test_a_study_replaces_none_of_its_data(tmp_path: Path) -> None:
     (tmp_path / "sd2011.csv").write_text("x")
     (tmp_path / "a.svg").symlink_to(tmp_path / "sd2011.csv")
     with pytest.raises(CaveatError, match="reads"):
-        Output(tmp_path, force=True, read=tmp_path).check(["a"])
+        Written(tmp_path, force=True, read=tmp_path).check(["a"])
 
 
 def test_only_kept_columns_are_removed_after_a_fit(tmp_path: Path, monkeypatch) -> None:

@@ -113,7 +113,7 @@ def test_a_resumed_fit_ends_with_the_same_model(folder: Path) -> None:
         (["survey.csv", "-o", "no/x.csv"], "no: there is no such folder"),
         (["survey.csv", "-o", "x.docx"], "x.docx: the extension is not known"),
         (["survey.csv", "-o", "x.csv", "--resume"], "--resume needs a place to keep columns"),
-        (["survey.csv", "-o", "x.csv", "--resume", "--model", "m"], "--resume needs the seed"),
+        (["survey.csv", "-o", "x.csv", "--resume", "--model", "m"], "--resume needs the key"),
         (["survey.csv", "-o", "x.csv", "--spec", "no.toml"], "no.toml: there is no such file"),
         (["survey.csv", "-o", "x.csv", "--copies", "0"], "Invalid value for '--copies'"),
     ],

@@ -17,6 +17,7 @@ from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
 from caveat.seeds import TRIAL
+from caveat.table.provenance import Output
 
 SPEC = """
 [data]
@@ -185,7 +186,7 @@ def test_nothing_but_earlier_tables_is_replaced(here: Path) -> None:
     (here / "out/notes.csv").unlink()
     # The folder of another command, which has a list of its files as well.
     (here / "out/evidence.json").write_text("{}")
-    write_manifest(here / "out", dict.fromkeys([*FILES - {"manifest.json"}, "evidence.json"], True))
+    write_manifest(here / "out", map(Output, [*FILES - {"manifest.json"}, "evidence.json"]))
     before = {path.name: path.read_bytes() for path in (here / "out").iterdir()}
     with pytest.raises(CaveatError, match=r"something that is no table: evidence\.json"):
         call("--force")

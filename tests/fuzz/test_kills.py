@@ -25,6 +25,7 @@ from caveat.datasets import survey
 from caveat.release.folder import write_manifest
 from caveat.table import Table, read, write
 from caveat.table.database import tables_of
+from caveat.table.provenance import Output
 
 pytest.importorskip("duckdb")
 pytestmark = pytest.mark.skipif(
@@ -153,7 +154,7 @@ class Bench:
             (self.folder / name).write_bytes(EARLIER)
         if (self.folder / "release").exists():
             names = [Path(name).name for name in command.outputs if "manifest" not in name]
-            write_manifest(self.folder / "release", dict.fromkeys(names, True))
+            write_manifest(self.folder / "release", map(Output, names))
 
     def outputs(self, command: Command) -> dict[str, bytes]:
         return {name: content(self.folder / name) for name in command.outputs}

@@ -17,6 +17,7 @@ from caveat.outputs.own import few_behind
 from caveat.outputs.statbarns import Rules, Verdict
 from caveat.release.folder import write_manifest
 from caveat.report import markdown, render
+from caveat.table.provenance import Origin, Output
 
 
 def few() -> dict[str, Any]:
@@ -80,12 +81,15 @@ def test_reports(write: Any, ending: str, tmp_path: Path) -> None:
     assert rules_of(first) == {"confidential": Verdict.REFUSE}
     assert rules_of(second) == {"evidence": Verdict.REVIEW}  # which evidence is not known
     (tmp_path / "evidence.json").write_text(text_of(small()))
-    names = [path.name for path in tmp_path.iterdir()]
-    write_manifest(tmp_path, dict.fromkeys(names, True))
+    outputs = [
+        Output(path.name, outside="a test" if path == outside else "")
+        for path in tmp_path.iterdir()
+    ]
+    write_manifest(tmp_path, outputs)
     assert check_files([outside])[0].verdict is Verdict.SAFE
     (tmp_path / "evidence.json").write_text(text_of(few()))
     assert rules_of(check_files([outside])[0]) == {"evidence": Verdict.REVIEW}  # another one
-    write_manifest(tmp_path, dict.fromkeys(names, True))
+    write_manifest(tmp_path, outputs)
     assert check_files([outside])[0].verdict is Verdict.SAFE  # the number was withheld
     assert rules_of(check_files([outside], Rules(threshold=300))[0]) == {
         "threshold": Verdict.REFUSE
@@ -97,9 +101,10 @@ def test_the_folder_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "release.toml").write_text("[data]\n")
     (tmp_path / "synthetic-1.csv").write_text("n,sex\n1,f\n1,f\n")  # no table of counts
     (tmp_path / "notes.pdf").write_text("x")
-    secret = {"evidence.json": True, "release.toml": True, "synthetic-1.csv": False,
-              "notes.pdf": False}  # fmt: skip
-    write_manifest(tmp_path, secret)
+    outputs = [Output("evidence.json"), Output("release.toml"),
+               Output("synthetic-1.csv", {"n": Origin.COMPUTED, "sex": Origin.DRAWN}),
+               Output("notes.pdf", outside="a test")]  # fmt: skip
+    write_manifest(tmp_path, outputs)
     found = {one.name: (one.form, one.verdict) for one in check_files([tmp_path])}
     assert found == {
         "evidence.json": ("evidence", Verdict.REFUSE),

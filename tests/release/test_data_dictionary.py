@@ -89,11 +89,7 @@ def test_only_what_is_released_is_described() -> None:
 def test_every_format_says_the_same(tmp_path: Path) -> None:
     files = [{"name": "synthetic-1.csv"}, {"name": "synthetic-2.csv"}]
     written = write_dictionaries(variables(), tmp_path, "Survey <1>", files)
-    assert written == {
-        "dictionary.csv": False,
-        "dictionary.html": False,
-        "dictionary.xml": False,
-    }
+    assert written == ["dictionary.csv", "dictionary.html", "dictionary.xml"]
     for name in written:
         assert "SECRET" not in (tmp_path / name).read_text("utf-8")
     table = read(tmp_path / "dictionary.csv")

@@ -13,6 +13,7 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.release.folder import release_folder, write_manifest
+from caveat.table.provenance import Output
 
 # A run that stops at a step and says so; where asked it stops after the tables were written.
 STOPPING = """
@@ -47,7 +48,7 @@ def make_release(folder: Path, text: str = "old") -> dict[str, bytes]:
     """Write a release by hand."""
     folder.mkdir()
     (folder / "evidence.json").write_text(text)
-    write_manifest(folder, {"evidence.json": True})
+    write_manifest(folder, [Output("evidence.json")])
     return contents(folder)
 
 
@@ -74,7 +75,7 @@ def test_a_killed_run_leaves_the_previous_release_and_the_next_clears_up(specifi
         assert remarks == ["what an interrupted run had left was removed"]
         assert hidden(spec.parent) == [draft.parent.name]
         (draft / "evidence.json").write_text("new")
-        write_manifest(draft, {"evidence.json": True})
+        write_manifest(draft, [Output("evidence.json")])
     assert (target / "evidence.json").read_text() == "new"
     assert hidden(spec.parent) == []
 
@@ -193,7 +194,7 @@ def test_an_empty_folder_may_be_filled(tmp_path):
     (tmp_path / "release").mkdir()
     with release_folder(tmp_path / "release") as (draft, _):
         (draft / "a").write_text("a")
-        write_manifest(draft, {"a": False})
+        write_manifest(draft, [Output("a")])
     content = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert [entry["name"] for entry in content["files"]] == ["a"]
 
@@ -206,7 +207,7 @@ def test_a_folder_in_the_release_is_replaced_with_it_unless_it_holds_something_f
         with release_folder(target, force=True) as (draft, _):
             (draft / "margins").mkdir()
             (draft / "margins" / "01.csv").write_text(text)
-            write_manifest(draft, {"margins/01.csv": False})
+            write_manifest(draft, [Output("margins/01.csv")])
         assert (target / "margins" / "01.csv").read_text() == text
     (target / "margins" / "mine.txt").write_text("mine")
     with (
@@ -224,7 +225,7 @@ def test_a_decision_stays_when_the_release_is_made_again(tmp_path):
     (target / "decision.json").write_text("what the board has said")
     with release_folder(target, force=True) as (draft, _):
         (draft / "evidence.json").write_text("new")
-        write_manifest(draft, {"evidence.json": True})
+        write_manifest(draft, [Output("evidence.json")])
     assert (target / "evidence.json").read_text() == "new"
     assert (target / "decision.json").read_text() == "what the board has said"
     (target / "notes.txt").write_text("mine")

@@ -16,6 +16,7 @@ from caveat.release.review import decide, print_again, releases_in, review_of, s
 from caveat.report.board import headline
 from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
+from caveat.table.provenance import Output
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def printed(folder):
     names = ("report.html", "report.md", "report-external.html")
     for name in names:
         (folder / name).write_text("before")
-    write_manifest(folder, {"evidence.json": True, **dict.fromkeys(names, True)})
+    write_manifest(folder, map(Output, ["evidence.json", *names]))
 
 
 def test_a_decision_is_printed_in_the_reports_of_the_run(release):
@@ -139,7 +140,7 @@ def test_nothing_is_written_to_where_a_link_leads(release, tmp_path, there):
 def test_reports_and_manifest_that_are_links_are_not_written(release, tmp_path):
     secret = tmp_path / "secret"
     (release / "report.html").write_text("x")
-    write_manifest(release, {"report.html": True})
+    write_manifest(release, [Output("report.html")])
     secret.write_text("mine")
     decide(release, made(release))
     os.utime(release / "report.html", (1, 1))

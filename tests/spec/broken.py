@@ -327,7 +327,7 @@ BROKEN = {
         "misssing = [-8]",
         13,
         "there is no key 'misssing' in [columns.income]; perhaps missing (allowed: kind, "
-        "missing, format, levels, label, value_labels, recode)",
+        "missing, format, levels, label, value_labels, recode, public)",
     ),
     "unknown kind": (
         "missing = [-8]",

@@ -36,6 +36,7 @@ from caveat.spec.draft_spec import draft_files, with_plan
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table
 from caveat.table.identifying import Judgement
+from caveat.table.provenance import Output
 
 __all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "read_trial"]
 
@@ -43,6 +44,7 @@ TRIAL = "trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
+MEASURED = "it describes a fit to the original records"
 _AMOUNT = {"type": "number", "minimum": 0}
 _COSTS = {"cpu": _AMOUNT, "wall": _AMOUNT, "megabytes": {"type": ["number", "null"]}}
 _COST = {
@@ -205,8 +207,12 @@ def carry_out(
             "cost": None if found.cost is None else asdict(found.cost),
         }
         (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        written = (path.name for path in sorted(draft.iterdir()) if path.name != MANIFEST)
-        write_manifest(draft, {name: not name.startswith("synthetic-") for name in written})
+        outputs = {TRIAL: Output(TRIAL, inside=MEASURED)}
+        outputs |= {output.name: output for output in trial.outputs}
+        files = [path.relative_to(draft) for path in draft.rglob("*") if path.is_file()]
+        # What a trial that failed has left has no origin, and stays inside.
+        names = sorted(path.as_posix() for path in files if path.name != MANIFEST)
+        write_manifest(draft, [outputs.get(name, Output(name)) for name in names], trial.notice)
     return replace(found, folder=folder.name)
 
 
@@ -223,6 +229,8 @@ class _Trial:
     commands: Sequence[str]
     threads: int | None
     progress: Progress | None
+    outputs: Sequence[Output] = ()  # what the run has written
+    notice: str = ""
 
     def run(self) -> Trial:
         generator = None
@@ -285,4 +293,5 @@ class _Trial:
             warnings.simplefilter("always", CaveatWarning)
             content = run.measure(material, self.split.judged, remarks)
             run.write(content, caught, "")
+        self.outputs, self.notice = run.outputs, run.notice
         return content

@@ -133,6 +133,7 @@ def _write(
 ) -> None:
     from caveat.outputs.sacro import RESULTS, write_results
     from caveat.release.folder import release_folder, write_manifest
+    from caveat.table.provenance import Output
 
     # The folder of a run has a manifest too, and is not ours to replace.
     if folder.is_dir() and any(folder.iterdir()) and not (folder / RESULTS).exists():
@@ -143,7 +144,8 @@ def _write(
         )
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
         names = write_results(draft, files, checked, datetime.now().astimezone())
-        write_manifest(draft, dict.fromkeys(names, True))
+        why = "it describes outputs that were handed in to be checked"
+        write_manifest(draft, [Output(name, inside=why) for name in names])
     for remark in remarks:
         console.remark(f"note: {remark}")
 

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,7 +16,20 @@ from rich.segment import Segment
 
 from caveat.errors import CaveatWarning, commands_in
 
-__all__ = ["announce", "document", "error", "notes", "out", "progress", "remark", "set_quiet"]
+if TYPE_CHECKING:
+    from caveat.table.provenance import Clearance
+
+__all__ = [
+    "announce",
+    "document",
+    "error",
+    "notes",
+    "out",
+    "progress",
+    "remark",
+    "set_quiet",
+    "verdict",
+]
 
 
 EVERY = 10.0  # seconds between two lines where no bar is shown
@@ -54,6 +68,14 @@ def announce(message: str) -> None:
     """Say what is about to be done on behalf of a file, even when quiet."""
     with suppress(OSError):
         _Discreet(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
+
+
+def verdict(what: str, found: Clearance) -> None:
+    """Say that an output must stay inside and why, and what else the data holder should know."""
+    for note in found.notes:
+        remark(f"note: {note}")
+    if found.confidential:
+        remark(f"CONFIDENTIAL: {what} is not for release: {'; '.join(found.reasons)}")
 
 
 def error(message: str) -> None:

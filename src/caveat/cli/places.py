@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as text_format
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +14,13 @@ from rich.table import Table as Sheet
 from caveat.cli import console
 from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
 from caveat.cli.reading import Reader
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, hint
 from caveat.seeds import ReleaseKey
+from caveat.table import Table
 from caveat.table.atomic import check_outputs, write_text
 from caveat.table.files import check_target, write
+from caveat.table.identifying import CODES, judge
+from caveat.table.provenance import Origin, Output, clear, copied_records
 
 if TYPE_CHECKING:
     from caveat.table.coordinates import Floats
@@ -67,6 +71,12 @@ def places(
     together: Annotated[
         str | None,
         typer.Option(help="With --move: a column; records with the same value move alike."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --move: a column that identifies people and is written. Repeat it."
+        ),
     ] = None,
     seed: SeedOption = None,
     key: KeyOption = None,
@@ -126,7 +136,7 @@ def places(
         check_target(out, force=force)
     reader = Reader.of(schema)
     check_outputs([out, json_path], force=force, inputs=reader.inputs)
-    _check_together(moved, move, out, target, zone, cell)
+    _check_together(moved, move, out, keep, target, zone, cell)
     before = reader.original(original)
     from caveat.protect import Area, donut
     from caveat.utility.places import measure_places
@@ -150,7 +160,8 @@ def places(
     )  # fmt: skip
     content = text_format.dumps(found.to_dict(k), indent=2, ensure_ascii=False, allow_nan=False)
     if out is not None:
-        write(after, out, force=force)
+        trial = seed is not None and key is None
+        _write_moved(after, out, reader, before, (x, y), keep or (), trial=trial, force=force)
     if json_path is not None:
         write_text(json_path, content + "\n", confidential=True, force=force)
     if json == "-":
@@ -166,10 +177,37 @@ def places(
             console.remark(f"written: {path}")
 
 
+def _write_moved(
+    table: Table, out: Path, reader: Reader, before: Table, moved: Sequence[str],
+    keep: Sequence[str], *, trial: bool, force: bool,
+) -> None:  # fmt: skip
+    """Write moved records without what identifies people, unless it is kept; say what may leave."""
+    for name in keep:
+        if name not in table:
+            raise CaveatError(
+                f"there is no column {name!r} in the data",
+                where="--keep",
+                do=hint(name, table.names),
+            )
+    judged, public = judge(before), reader.schema.public
+    left = [name for name in judged if name not in (*keep, *moved, *public)]
+    released = table.drop(left)
+    origins = copied_records(released.names, judged, dict.fromkeys(moved, Origin.DRAWN))
+    cleared = clear(Output(str(out), origins, public, judged))
+    write(released, out, force=force, confidential=cleared.confidential or trial)
+    for name in left:
+        console.remark(
+            f"note: {name} is left out: it looks like {CODES[judged[name].code]} "
+            f"({judged[name].reason}); --keep {name} would write it"
+        )
+    console.verdict(str(out), cleared)
+
+
 def _check_together(
     moved: Path | None,
     move: tuple[float, float] | None,
     out: Path | None,
+    keep: list[str] | None,
     target: str | None,
     zone: str | None,
     cell: float | None,
@@ -181,6 +219,8 @@ def _check_together(
             where="MOVED, --move",
             do="give one of them",
         )
+    if keep and move is None:
+        raise CaveatError("nothing is written", where="--keep", do="leave it out, or add --move")
     if (move is None) != (out is None):
         raise CaveatError(
             "moving places and a file for them belong together",

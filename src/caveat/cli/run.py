@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption
 from caveat.cli.reading import check_file
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
+from caveat.evidence.manifest import listed
 from caveat.seeds import TRIAL
 from caveat.units import SIGNS, printed
 
@@ -113,7 +114,18 @@ def _print(outcome: Outcome) -> None:
         console.out.print(f"{TRIAL}\nto make a release, add --key FILE or remove the seed",
                           markup=False, soft_wrap=True)  # fmt: skip
         return
+    for what, reasons in _held(listed(outcome.folder), content):
+        console.out.print(f"CONFIDENTIAL: {what} is not for release: {'; '.join(reasons)}",
+                          markup=False, soft_wrap=True)  # fmt: skip
     console.out.print("what may leave the building is marked in manifest.json", markup=False)
+
+
+def _held(entries: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Return the synthetic tables that must stay inside, with the reasons."""
+    for file in content["release"]["files"]:
+        entry = entries.get(file["name"], {})
+        if entry.get("confidential"):
+            yield file["name"], entry.get("reasons", ())
 
 
 def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:

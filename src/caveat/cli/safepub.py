@@ -11,8 +11,10 @@ import typer
 
 from caveat.cli import console
 from caveat.cli.reading import Reader
+from caveat.table import Kind
 from caveat.table.atomic import check_outputs
 from caveat.table.files import check_target, write
+from caveat.table.provenance import Clearance, Origin, Output, clear
 
 if TYPE_CHECKING:
     from caveat.protect import Protected
@@ -54,15 +56,34 @@ def safepub(
     if told.budget is not None:
         # Both may be there already; they must not be one file, not even one still to be made.
         check_outputs([out, Path(told.budget.ledger)], force=True)
+    cleared = _cleared(told)
     table = reader.original(file)
     with _spending(told), reader.document.at("safepub"):
         done = release(table, told.levels, told.response, **told.options)
     # Only after the spending is entered: who has the file has its entry.
-    write(done.table, out, force=force, escape_formulas=escape_formulas)
+    write(
+        done.table, out, force=force, escape_formulas=escape_formulas,
+        confidential=cleared.confidential,
+    )  # fmt: skip
     _show(done, told)
     if told.budget is None:
         console.remark("note: in no ledger; add [privacy] to count what all releases spend")
+    console.verdict(str(out), cleared)
     console.remark(f"written: {out}")
+
+
+def _cleared(told: SafepubSpec) -> Clearance:
+    """Decide whether the released records may leave, before a record is read.
+
+    Values are generalised to declared levels, the response has a class of k records at least, and
+    a decision that looked at the data would not be covered by the promise. So what is declared
+    decides.
+    """
+    origins = dict.fromkeys((*told.levels, told.response), Origin.COMPUTED)
+    declared = told.document.content["columns"]
+    origins |= {name: Origin.IDENTIFYING for name in origins if declared[name]["kind"] == Kind.ID}
+    public = [name for name, entry in declared.items() if entry.get("public")]
+    return clear(Output("safepub", origins, public))
 
 
 def _spending(told: SafepubSpec) -> AbstractContextManager[None]:

@@ -26,11 +26,13 @@ from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
 from caveat.seeds import is_guessable
 from caveat.stopping import going_on_from
-from caveat.table import Kind, Table
+from caveat.table import Kind, Table, provenance
 from caveat.table.atomic import check_outputs, make_folder
 from caveat.table.code_files import CodeFiles
 from caveat.table.grouping import Groups
+from caveat.table.identifying import judge
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.provenance import clear
 from caveat.table.source import shown
 from caveat.table.workplace import workplace
 
@@ -150,6 +152,8 @@ def synth(
 
     store = None if place is None else Store(place)
     fitted = _fit(table, Synthesizer(**options, **reader.synthesis), model, resume, store)
+    released = _origins(fitted, reader, table)
+    written = written.cleared(released, fitted.seed)
     say_ranges(fitted.plan)
     if model is not None:
         save(fitted, model, force=force)
@@ -157,14 +161,29 @@ def synth(
     if isinstance(fitted, GroupModel):
         write_groups(fitted, table, targets, wanted, threads, written)
         write_description(fitted, targets, reader, dictionary, written)
+        console.verdict("what was written", clear(released))
         return
-    write_source(fitted, folder, escape_formulas, force=force, inputs=inputs)
+    write_source(fitted, folder, released, escape_formulas, force=force, inputs=inputs)
     n = _number(fitted, table, wanted)
     here = store if cluster is None else None
     _write_copies(fitted, table, output, n, here, inputs, written)
     write_description(fitted, targets, reader, dictionary, written)
     console.remark(f"{copies} x {n:,} rows: {', '.join(map(shown, targets))}")
     remark_on_draws(fitted.seed)
+    console.verdict("what was written", clear(released))
+
+
+def _origins(fitted: Model | GroupModel, reader: Reader, table: Table) -> provenance.Output:
+    """Return where the columns of the copies, and of what describes them, come from."""
+    from caveat.synthesis.leaving_out import release_output
+    from caveat.synthesis.linked import GroupModel
+    from caveat.synthesis.margins.promise import is_private
+
+    # What a guarantee is for has declared levels, and keys of groups are fresh.
+    judged = {} if is_private(reader.synthesis) else judge(table)
+    if isinstance(fitted, GroupModel):
+        judged.pop(fitted.groups.key, None)
+    return release_output(fitted.plan.columns, fitted.names, judged, reader.schema.public)
 
 
 def _released(dictionary: Path | None, output: Output) -> tuple[Released, ...]:

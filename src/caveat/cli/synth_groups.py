@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,15 +11,20 @@ from caveat.cli import console
 from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
+from caveat.seeds import TRIAL, is_guessable
 from caveat.table import Table, write
 from caveat.table.file_form import TextForm
+from caveat.table.identifying import judge
 from caveat.table.linked import Linked
+from caveat.table.members import without_keys
 from caveat.table.private import PrivateNumbers, remark_on
+from caveat.table.provenance import Origin, Output, clear, joined
 from caveat.table.several import write_several
-from caveat.table.source import shown, source_of
+from caveat.table.source import file_of, shown, source_of
 
 if TYPE_CHECKING:
     from caveat.release.data_dictionary import Released
+    from caveat.spec.tables import TableSpec
     from caveat.synthesis import Model, Plan
     from caveat.synthesis.linked import GroupModel, LinkedModel, LinkedPlan
 
@@ -42,11 +47,16 @@ class Written:
     form: TextForm | None = None
     as_read: bool = False
     released: tuple[Released, ...] = ()
+    confidential: bool = True
 
     def note(self, copy: int, block: Table) -> None:
         """Note what occurs in a block of a copy, if its columns are to be described."""
         if self.released:
             self.released[copy].add(block)
+
+    def cleared(self, output: Output, seed: int) -> Written:
+        """Return how tables are written of which it is clear where their columns come from."""
+        return replace(self, confidential=clear(output).confidential or is_guessable(seed))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -54,6 +64,7 @@ class Written:
         return {
             "escape_formulas": self.escape_formulas,
             "force": self.force,
+            "confidential": self.confidential,
             "form": self.form,
         }
 
@@ -116,7 +127,10 @@ def write_description(
         done[reader.groups.key] = "key"
     variables = described(releases, done)
     files = {"": [target.name for target in targets]}
-    write_dictionary(variables, path, title=targets[0].name, files=files, force=written.force)
+    write_dictionary(
+        variables, path, title=targets[0].name, files=files, force=written.force,
+        confidential=written.confidential,
+    )  # fmt: skip
     console.remark(f"written: {path}")
 
 
@@ -164,6 +178,7 @@ def synth_tables(
         steps = sum(len(stage.columns) for stage in plan.stages.values())
         task = bar.add_task("fitting", total=steps)
         fitted = synthesizer.fit(linked, done=lambda *_: bar.advance(task))
+    outputs = {one.name: _output(one, linked, fitted) for one in reader.tables}
     say_ranges(fitted.plan)
     private = {
         name: PrivateNumbers(
@@ -174,12 +189,28 @@ def synth_tables(
     for drawn, target in zip(
         fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
     ):
-        _write_folder(reader, drawn, target, written)
+        notice = TRIAL if is_guessable(fitted.seed) else ""
+        _write_folder(reader, drawn, target, written, outputs, notice)
         for name, count in private.items():
             count.add(drawn.tables[name])
     for name, count in private.items():
         _say_private(count, f"{name}: ")
     _report(fitted, linked, targets)
+    console.verdict("what was written", clear(joined("release", outputs.values())))
+
+
+def _output(table: TableSpec, linked: Linked, fitted: LinkedModel) -> Output:
+    """Return where the columns of a drawn table come from; lookups are public lists."""
+    from caveat.synthesis.leaving_out import release_output
+
+    original, name = linked.tables[table.name], table.name
+    if name in linked.lookups:
+        return Output("release", dict.fromkeys(original.names, Origin.LOOKED_UP))
+    plan = fitted.plan.columns
+    data = {*without_keys(linked, name)} - {linked.order.get(name, "").removeprefix("-")}
+    judged = {n: one for n, one in judge(original).items() if n in data}
+    released = [n for n in original if n not in plan or plan[n].settings.method != "drop"]
+    return release_output(plan, released, judged, table.schema.public)
 
 
 def _rows(
@@ -202,7 +233,14 @@ def _rows(
     return {tops[0]: rows}
 
 
-def _write_folder(reader: Reader, drawn: Linked, target: Path, written: Written) -> None:
+def _write_folder(
+    reader: Reader,
+    drawn: Linked,
+    target: Path,
+    written: Written,
+    outputs: Mapping[str, Output],
+    notice: str,
+) -> None:
     from caveat.release.folder import release_folder, write_manifest
     from caveat.spec.tables import forms_of
 
@@ -213,7 +251,13 @@ def _write_folder(reader: Reader, drawn: Linked, target: Path, written: Written)
         tables = {one.file_name: drawn.tables[one.name].compact() for one in reader.tables}
         forms = forms_of(reader.tables, reader.form) if written.as_read else {}
         files = write_several(tables, draft, escape_formulas=written.escape_formulas, forms=forms)
-        write_manifest(draft, dict.fromkeys(files, False))
+        held = {
+            file: [
+                outputs[one.name] for one in reader.tables if str(file_of(one.file_name)) == file
+            ]
+            for file in files
+        }
+        write_manifest(draft, [joined(file, these) for file, these in held.items()], notice)
     for remark in left:
         console.remark(f"note: {remark}")
 

@@ -10,6 +10,7 @@ from caveat.cli import console
 
 if TYPE_CHECKING:
     from caveat.synthesis import Model
+    from caveat.table.provenance import Output
 
 __all__ = ["tables_folder", "write_source"]
 
@@ -37,6 +38,7 @@ def tables_folder(
 def write_source(
     fitted: Model,
     folder: Path | None,
+    released: Output,
     escape_formulas: bool,
     *,
     force: bool,
@@ -51,8 +53,8 @@ def write_source(
 
     tables = source_of(fitted)
     with console.notes(), release_folder(folder, force=force, inputs=inputs) as (draft, left):
-        names = write_tables(tables, draft, escape_formulas=escape_formulas)
-        write_manifest(draft, dict.fromkeys(names, False))
+        outputs = write_tables(tables, draft, released, escape_formulas=escape_formulas)
+        write_manifest(draft, outputs)
     for remark in left:
         console.remark(f"note: {remark}")
     kind = "cleared" if fitted.cleared else "noisy"

@@ -12,6 +12,7 @@ from caveat.cli import console
 from caveat.cli.synth_groups import targets_of
 from caveat.table import Table
 from caveat.table.atomic import check_outputs
+from caveat.table.drafts import make_private
 from caveat.table.files import check_target, write_blocks
 from caveat.table.partitions import write_parts
 from caveat.table.source import without_password
@@ -80,5 +81,7 @@ class Output:
 
         with release_folder(target, force=self.force, inputs=inputs) as (draft, left):
             write_parts(blocks(draft), draft)
+            for path in (*draft.iterdir(), draft):
+                make_private(path, path, confidential=how["confidential"])
         for remark in left:
             console.remark(f"note: {remark}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +13,11 @@ from caveat.cli import console
 from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
+from caveat.seeds import TRIAL
 from caveat.table import Table
 from caveat.table.atomic import check_outputs, make_folder, write_text
 from caveat.table.files import write
+from caveat.table.provenance import Output, clear, joined
 
 if TYPE_CHECKING:
     from caveat.outputs.publication import Inner, Publication
@@ -58,6 +62,7 @@ def tables(
     _check(folder, force, inputs)
     table = reader.original(told.path)
     told.check_columns(table.names)
+    outputs = told.outputs(table, reader.schema.public)
     inner = _laid_out(told, table)
     shown, why = _protected(told, inner)
     if not shown:
@@ -65,7 +70,9 @@ def tables(
         return
     make_folder(folder.parent, confidential=False)
     _check(folder, force, inputs)
-    _write(folder, dict(zip(names, shown, strict=True)), why, excel, force, inputs)
+    notice = TRIAL if told.is_trial else ""
+    written = dict(zip(names, shown, strict=True))
+    _write(folder, written, outputs, notice, why, excel, force, inputs)
 
 
 def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
@@ -89,6 +96,8 @@ def _check(folder: Path, force: bool, inputs: list[Path]) -> None:
 def _write(
     folder: Path,
     tables: dict[str, Shown],
+    outputs: Mapping[str, Output],
+    notice: str,
     why: dict[str, list[Any]] | None,
     excel: bool,
     force: bool,
@@ -105,13 +114,15 @@ def _write(
         write_text(draft / PAGE, page([*tables.values()]), confidential=False)
         if excel:
             write_workbook(draft / BOOK, [*tables.values()])
-        names = [*tables, PAGE, *([BOOK] if excel else [])]
-        write_manifest(draft, dict.fromkeys(names, False))
+        of_all = joined(PAGE, outputs.values())
+        books = [replace(of_all, name=BOOK)] if excel else []
+        write_manifest(draft, [*outputs.values(), of_all, *books], notice)
         if why is not None:
             told = Table.from_frame(why)
             write(told, _why(folder), force=force, escape_formulas=True, confidential=True)
     for remark in remarks:
         console.remark(f"note: {remark}")
+    console.verdict(str(folder), clear(of_all))
     if why is not None:
         console.remark(f"CONFIDENTIAL: why cells are hidden is in {_why(folder)}; not for release")
     console.remark(f"written: {folder}")

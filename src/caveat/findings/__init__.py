@@ -61,8 +61,8 @@ def look(data: Any) -> Profile:
     --------
     >>> profile = look({"income": [800, -8, 1500, -8, 950], "children": [0, 1, 2, 0, 1]})
     >>> for finding in profile.findings:
-    ...     print(finding)
-    income: -8 stands in 2 rows (40.0 %), the only negative value.
+    ...     print(finding.message)
+    -8 stands in 2 rows (40.0 %), the only negative value.
     """
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.findings.profile import Strength, shown
+from caveat.findings.profile import Strength, marked, shown
 
 __all__ = ["CodeCandidate", "find_codes", "is_code_like"]
 
@@ -190,5 +190,5 @@ def _zero_code(levels: Numbers, counts: Counts) -> list[CodeCandidate]:
     step = float(np.median(np.diff(levels[1 : ZERO_LEVELS + 1])))
     if levels[1] < max(ZERO_APART * median, ZERO_HOLE * step):
         return []
-    why = f"no other value is below {shown(levels[1])}"
+    why = f"no other value is below {marked(shown(levels[1]), int(counts[1]))}"
     return [CodeCandidate(0, Strength.POSSIBLE, why)]

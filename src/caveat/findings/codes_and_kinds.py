@@ -11,7 +11,16 @@ import numpy as np
 
 from caveat.errors import CaveatError
 from caveat.findings.codes import CodeCandidate, find_codes, is_code_like
-from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
+from caveat.findings.profile import (
+    Finding,
+    Strength,
+    listed,
+    marked,
+    percent,
+    plain,
+    plural,
+    shown_level,
+)
 from caveat.table._local import LOCAL_DATES, number_form
 from caveat.table.column import Column, Kind
 from caveat.table.schema import ColumnSchema, Schema
@@ -129,11 +138,11 @@ def _numeric(column: Column, name: str, known: frozenset[float]) -> list[Finding
 def _code_findings(column: Column, name: str, candidates: Sequence[CodeCandidate]) -> list[Finding]:
     found = []
     for candidate in candidates:
-        value = plain(column, candidate.position)
         rows = int(column.counts[candidate.position])
         share = rows / len(column)
         message = (
-            f"{shown(value)} stands in {plural(rows, 'row')} ({percent(share)}), {candidate.why}."
+            f"{shown_level(column, candidate.position)} stands in {plural(rows, 'row')} "
+            f"({percent(share)}), {candidate.why}."
         )
         found.append(
             Finding(
@@ -143,7 +152,7 @@ def _code_findings(column: Column, name: str, candidates: Sequence[CodeCandidate
                 candidate.strength,
                 rows,
                 share,
-                {"missing": [value]},
+                {"missing": [plain(column, candidate.position)]},
                 _code_action(column, candidate),
             )
         )
@@ -207,11 +216,11 @@ def _spellings(column: Column, name: str) -> list[Finding]:
         # The commonest spelling is what is meant, of those without blanks around them.
         padded = {i: str(column.levels[i]) != str(column.levels[i]).strip() for i in positions}
         best = max(positions, key=lambda i: (not padded[i], column.counts[i]))
-        texts = [column.levels[i] for i in positions]
         rows = int(column.counts[positions].sum())
         recode = {column.levels[i]: column.levels[best] for i in positions if i != best}
-        what = listed([f"{shown(text)!r}" for text in texts])
-        line = ", ".join(f"{toml_text(old)} = {toml_text(new)}" for old, new in recode.items())
+        what = listed([shown_level(column, i, quoted=True) for i in positions])
+        texts = {i: marked(toml_text(column.levels[i]), int(column.counts[i])) for i in positions}
+        line = ", ".join(f"{texts[i]} = {texts[best]}" for i in positions if i != best)
         message = (
             f"{what} differ in case or blanks only, in {plural(rows, 'row')}; in release.toml: "
             f"recode = {{ {line} }}."
@@ -270,7 +279,7 @@ def _token_finding(
 ) -> Finding:
     rows = int(column.counts[list(positions)].sum())
     tokens = [column.levels[i] for i in positions]
-    what = listed([f"{shown(token)!r}" for token in tokens])
+    what = listed([shown_level(column, i, quoted=True) for i in positions])
     stand = "stands" if len(tokens) == 1 else "stand"
     share = rows / len(column)
     message = f"{what} {stand} in {plural(rows, 'row')} ({percent(share)}){why}."

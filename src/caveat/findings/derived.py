@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.findings.profile import Finding, Strength, plain, plural, shown
+from caveat.findings.profile import Finding, Strength, plain, plural, shown, shown_level
 from caveat.table.column import Column
 from caveat.table.table import Table
 
@@ -298,10 +298,17 @@ def _fixed(table: Table, d: Dependency) -> Finding:
     note = f"; missing in {plural(lost, 'row')} although {d.source} is known" if lost else ""
     if d.cuts is not None:
         intervals = _intervals(a, b, d.cuts)
-        what = ", ".join(f"{shown(group)} = {low} to {high}" for group, low, high in intervals[:8])
+        what = ", ".join(
+            f"{shown_level(b, group)} = {shown_level(a, low)} to {shown_level(a, high)}"
+            for group, low, high in intervals[:8]
+        )
         more = f" and {len(intervals) - 8} more" if len(intervals) > 8 else ""
         message = f"groups of {d.source}{_but(d.exceptions)}: {what}{more}{note}."
-        suggestion = {"from": d.source, "groups": [list(i) for i in intervals]}
+        groups = [
+            [plain(b, group), shown(plain(a, low)), shown(plain(a, high))]
+            for group, low, high in intervals
+        ]
+        suggestion = {"from": d.source, "groups": groups}
         code = "groups-of"
     else:
         levels = f"{len(a.levels):,} levels into {len(b.levels):,}"
@@ -316,16 +323,15 @@ def _fixed(table: Table, d: Dependency) -> Finding:
     )
 
 
-def _intervals(a: Column, b: Column, cuts: Sequence[int]) -> list[tuple[object, str, str]]:
-    """Return each group with the smallest and the largest value of the source in it."""
+def _intervals(a: Column, b: Column, cuts: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return the codes of each group and of the smallest and largest value of the source in it."""
     n_a, n_b = len(a.levels), len(b.levels)
     both = (a.codes < n_a) & (b.codes < n_b)
     which = np.searchsorted(cuts, a.codes[both])
     out = []
     used = np.flatnonzero(a.counts[:n_a])
     for k in range(len(cuts) + 1):
-        group = np.bincount(b.codes[both][which == k], minlength=n_b).argmax()
+        group = int(np.bincount(b.codes[both][which == k], minlength=n_b).argmax())
         inside = used[np.searchsorted(cuts, used) == k]
-        low, high = (shown(plain(a, inside[i])) for i in (0, -1))
-        out.append((plain(b, group), low, high))
+        out.append((group, int(inside[0]), int(inside[-1])))
     return out

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,8 @@ from caveat.discreet import without_values
 from caveat.findings.catalogue import CATALOGUE, TOPICS
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.table.column import Column, Kind
+from caveat.table.rare import K
 from caveat.table.table import Table
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "ColumnProfile",
@@ -24,15 +23,21 @@ __all__ = [
     "Profile",
     "Strength",
     "listed",
+    "marked",
     "percent",
     "plain",
     "plural",
     "profile_column",
     "shown",
+    "shown_level",
 ]
 
 # How many of the commonest levels a column profile holds.
 TOP_LEVELS = 5
+# Around a value in a message that few records hold: private characters, which no file has.
+BEGIN, END = "\ue000", "\ue001"
+MARKED = re.compile(f"{BEGIN}[^{END}]*{END}")
+HIDDEN = "…"
 
 
 class Strength(StrEnum):
@@ -54,7 +59,8 @@ class Finding:
     columns
         The columns concerned, the one to act upon first.
     message
-        What was found, in one sentence.
+        What was found, in one sentence. Values that :func:`marked` has marked are in the message,
+        and neither in ``discreet`` nor in what is printed.
     action
         What can be done about it, in one sentence.
     strength
@@ -75,9 +81,14 @@ class Finding:
     share: float = 0.0
     suggestion: Mapping[str, Any] = field(default_factory=dict)
     action: str = ""
+    discreet: str = field(default="", init=False)
+
+    __repr__ = without_values
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "action", self.action or CATALOGUE[self.code].action)
+        object.__setattr__(self, "discreet", MARKED.sub(HIDDEN, self.message))
+        object.__setattr__(self, "message", _unmarked(self.message))
 
     @property
     def topic(self) -> str:
@@ -85,7 +96,7 @@ class Finding:
         return CATALOGUE[self.code].topic
 
     def __str__(self) -> str:
-        return f"{', '.join(self.columns)}: {self.message}" if self.columns else self.message
+        return f"{', '.join(self.columns)}: {self.discreet}" if self.columns else self.discreet
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values."""
@@ -172,7 +183,7 @@ class Profile:
     def _summary(self) -> Summary:
         sizes = (self.rows, "row"), (len(self.columns), "column"), (len(self.findings), "finding")
         found = [
-            (f.topic, ", ".join(f.columns), f.message, f.action, f.code)
+            (f.topic, ", ".join(f.columns), f.discreet, f.action, f.code)
             for topic in TOPICS
             for f in self.findings
             if f.topic == topic
@@ -275,6 +286,32 @@ def shown(value: Any) -> str:
         return f"{number:.8g}"
     text = str(value)
     return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def shown_level(column: Column, code: int | np.integer[Any], *, quoted: bool = False) -> str:
+    """Return a level as a message shows it, marked if few records hold it.
+
+    Examples
+    --------
+    >>> column = Table.from_frame({"town": ["A"] * 6 + ["B"] * 2})["town"]
+    >>> both = f"{shown_level(column, 0)} and {shown_level(column, 1)}"
+    >>> found = Finding("rare-levels", ("town",), f"{both}.")
+    >>> print(found)
+    town: A and ….
+    >>> found.message
+    'A and B.'
+    """
+    text = shown(plain(column, code))
+    return marked(repr(text) if quoted else text, int(column.counts[code]))
+
+
+def marked(text: str, rows: int) -> str:
+    """Return the text of a value, marked if fewer records hold it than may share it unseen."""
+    return f"{BEGIN}{_unmarked(text)}{END}" if rows < K else _unmarked(text)
+
+
+def _unmarked(text: str) -> str:
+    return text.replace(BEGIN, "").replace(END, "")
 
 
 def plural(n: int, noun: str) -> str:

@@ -24,7 +24,7 @@ from caveat.findings.derived import (
     sample_columns,
     sample_rows,
 )
-from caveat.findings.profile import Finding, Strength, listed, plain, plural, shown
+from caveat.findings.profile import Finding, Strength, listed, plain, plural, shown_level
 from caveat.table.column import Column, Kind
 from caveat.table.table import Table
 
@@ -171,11 +171,11 @@ def _threshold(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
     if rows < SUPPORT or rows * (1 - pattern.rows / len(column)) < CHANCE_ROWS:
         return None
     if below >= above:
-        side, sign, codes, value = "most", "<=", used[:low], plain(column, used[low - 1])
+        side, sign, codes, end = "most", "<=", used[:low], used[low - 1]
     else:
-        side, sign, codes, value = "least", ">=", used[high:], plain(column, used[high])
-    words = f"is at {side} {shown(value)}"
-    condition = f"{named(name)} {sign} {literal(value)}"
+        side, sign, codes, end = "least", ">=", used[high:], used[high]
+    words = f"is at {side} {shown_level(column, end)}"
+    condition = f"{named(name)} {sign} {literal(plain(column, end))}"
     return _Reason(name, words, condition, tuple(codes), rows == pattern.rows, rows)
 
 
@@ -189,7 +189,7 @@ def _levels(column: Column, name: str, pattern: _Pattern) -> _Reason | None:
     rows, exceptions = int(missing[full].sum()), int(known[full].sum())
     if not len(full) or rows * by_chance < CHANCE_ROWS:
         return None
-    what = " or ".join(shown(plain(column, i)) for i in full[:4])
+    what = " or ".join(shown_level(column, i) for i in full[:4])
     what = f"is {what}" if len(full) <= 4 else f"has one of {len(full)} levels"
     condition = is_one_of(name, [plain(column, i) for i in full])
     exact = rows == pattern.rows and not exceptions
@@ -339,7 +339,7 @@ def _reversed(
 def _implication(
     table: Table, a: str, b: str, levels: list[int], j: int, both_ways: bool
 ) -> Finding:
-    what = " or ".join(shown(plain(table[a], i)) for i in levels[:4])
+    what = " or ".join(shown_level(table[a], i) for i in levels[:4])
     what = what if len(levels) <= 4 else f"one of {len(levels)} levels"
     beside = np.isin(table[a].codes, levels) & ~table[b].is_missing
     rows = int(beside.sum())
@@ -347,7 +347,7 @@ def _implication(
     known = ~table[a].is_missing & ~table[b].is_missing
     share = float((table[b].codes[known] == j).mean())
     arrow = "<=>" if both_ways else "=>"
-    rule = f"{a} is {what} {arrow} {b} is {shown(plain(table[b], j))}"
+    rule = f"{a} is {what} {arrow} {b} is {shown_level(table[b], j)}"
     where = f"all {rows:,} rows" if not exceptions else f"all but {exceptions} of {rows:,} rows"
     return Finding(
         "implication",

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.findings.codes_and_kinds import LONG_FACTOR
-from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
+from caveat.findings.profile import (
+    Finding,
+    Strength,
+    listed,
+    percent,
+    plain,
+    plural,
+    shown_level,
+)
 from caveat.table.column import Column, Kind
 from caveat.table.identifying import Judgement
 from caveat.table.private import quantities, share_alone
@@ -105,11 +113,11 @@ def _nearly_constant(column: Column, name: str) -> list[Finding]:
     rows = int(column.counts[commonest])
     share = rows / len(column)
     if n == 1 and not column.is_missing.any():
-        message = f"every row holds {shown(plain(column, 0))}."
+        message = f"every row holds {shown_level(column, 0)}."
         return [Finding("constant", (name,), message, rows=rows, share=1.0)]
     if n == 1:
         held = plural(int(column.counts[0]), "row")
-        message = f"{shown(plain(column, 0))} in {held}, missing elsewhere."
+        message = f"{shown_level(column, 0)} in {held}, missing elsewhere."
         return [Finding("nearly-constant", (name,), message, rows=rows, share=share)]
     measured_zero = (
         is_measured(column) and commonest < n and plain(column, commonest) == 0
@@ -117,7 +125,7 @@ def _nearly_constant(column: Column, name: str) -> list[Finding]:
     if share < NEARLY_ALL or measured_zero or len(column) < LEAST_ROWS:
         return []
     what = (
-        shown(plain(column, commonest))
+        shown_level(column, commonest)
         if commonest < n
         else f"missing ({column.missing[commonest - n]})"
     )
@@ -203,6 +211,6 @@ def _rare_levels(column: Column, name: str) -> list[Finding]:
         return []
     order = rare[np.argsort(counts[rare], kind="stable")]
     rows = int(counts[rare].sum())
-    which = listed([f"{shown(plain(column, i))} ({counts[i]})" for i in order], 3)
+    which = listed([f"{shown_level(column, i)} ({counts[i]})" for i in order], 3)
     message = f"{plural(len(rare), 'level')} with fewer than {int(np.ceil(limit))} rows: {which}."
     return [Finding("rare-levels", (name,), message, rows=rows, share=rows / len(column))]

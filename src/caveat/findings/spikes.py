@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.findings.codes_and_kinds import LONG_FACTOR
-from caveat.findings.profile import Finding, Strength, listed, percent, plain, plural, shown
+from caveat.findings.profile import (
+    Finding,
+    Strength,
+    listed,
+    percent,
+    plain,
+    plural,
+    shown,
+    shown_level,
+)
 from caveat.table.column import Column, Kind
 
 __all__ = ["decimals_of", "find_spikes"]
@@ -90,14 +99,14 @@ def _outliers(column: Column, name: str) -> list[Finding]:
         if not n:
             continue
         where = slice(0, n) if low else slice(len(numbers) - n, None)
-        near = plain(column, n if low else len(numbers) - n - 1)
-        values = [shown(plain(column, i)) for i in range(len(numbers))[where]]
+        near = shown_level(column, n if low else len(numbers) - n - 1)
+        values = [shown_level(column, i) for i in range(len(numbers))[where]]
         rows = int(counts[where].sum())
         size = "smallest" if low else "largest"
         stand = "stands" if n == 1 else "stand"
         message = (
             f"{listed(values)} ({plural(rows, 'row')}) {stand} alone; "
-            f"the next {size} value is {shown(near)}."
+            f"the next {size} value is {near}."
         )
         found.append(
             Finding("outlier", (name,), message, Strength.LIKELY, rows, rows / len(column))
@@ -141,7 +150,7 @@ def _pile_at_end(column: Column, name: str) -> list[Finding]:
     if rows < END_ROWS or rows <= before:
         return []
     message = (
-        f"the largest value, {shown(plain(column, len(counts) - 1))}, stands in "
+        f"the largest value, {shown_level(column, len(counts) - 1)}, stands in "
         f"{plural(rows, 'row')}, the three values below it in {before}."
     )
     return [Finding("top-code", (name,), message, Strength.POSSIBLE, rows, rows / len(column))]
@@ -217,7 +226,7 @@ def _heap_finding(
     counts = _counts(column)
     on = np.flatnonzero((grid % heap.base == 0) & (grid != 0))
     most = np.sort(on[np.argsort(-counts[on], kind="stable")][:8])
-    spikes = ", ".join(f"{shown(plain(column, i))} ({counts[i]:,})" for i in most)
+    spikes = ", ".join(f"{shown_level(column, i)} ({counts[i]:,})" for i in most)
     multiple = shown(float(f"{heap.base * unit:.6g}"))
     message = (
         f"{percent(heap.share)} of the rows hold a multiple of {multiple}, "
@@ -248,7 +257,7 @@ def _single_spikes(column: Column, name: str) -> list[Finding]:
     if not candidates:
         return []
     order = sorted(candidates, key=lambda i: -counts[i])
-    which = listed([f"{shown(plain(column, i))} ({counts[i]:,} rows)" for i in order], 5)
+    which = listed([f"{shown_level(column, i)} ({counts[i]:,} rows)" for i in order], 5)
     message = f"{which}; values near them have at most a fifth of the rows."
     held = int(counts[candidates].sum())
     return [Finding("spike", (name,), message, Strength.LIKELY, held, held / len(column))]

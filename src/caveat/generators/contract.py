@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from caveat.synthesis import Model
 from caveat.table import Table
+from caveat.table.provenance import Origin
 
 __all__ = ["Exact", "Fitted", "Generator", "exact_model"]
 
@@ -39,6 +40,11 @@ class Generator(Protocol):
     @property
     def is_seeded(self) -> bool:
         """Whether the same seed gives the same tables."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """Where the values of its tables come from: drawn, or copied from original records."""
         ...
 
     def fit(self, table: Table, seed: int) -> Fitted:

@@ -14,6 +14,7 @@ from caveat.errors import CaveatError
 from caveat.seeds import child_seed
 from caveat.synthesis.drafts import DraftPlan, draft
 from caveat.table import Table
+from caveat.table.provenance import Origin
 
 __all__ = ["OUTPUTS", "Drafted", "FittedDraft", "drafted"]
 
@@ -49,6 +50,11 @@ class Drafted:
     def is_seeded(self) -> bool:
         """Whether the same seed gives the same tables: always."""
         return True
+
+    @property
+    def origin(self) -> Origin:
+        """Where the values come from: drawn from published numbers."""
+        return Origin.DRAWN
 
     def fit(self, table: Table, seed: int) -> FittedDraft:
         """Take the number of rows from a table, and nothing else."""

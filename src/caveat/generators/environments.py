@@ -95,6 +95,7 @@ def process_of(
         recipe.is_seeded,
         limits or Limits(),
         places,
+        recipe.origin,
     )
 
 

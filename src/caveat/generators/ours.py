@@ -22,6 +22,7 @@ from caveat.synthesis.plan import DIAL, PLAIN, WITHOUT_MODEL, is_idle, why_idle
 from caveat.synthesis.public import has_guard
 from caveat.synthesis.smoothing import SMOOTHINGS
 from caveat.table import Table
+from caveat.table.provenance import Origin
 
 __all__ = ["Copy", "FittedSetting", "Setting", "pooled_by", "refuse_second_source", "settings_of"]
 
@@ -108,6 +109,11 @@ class Setting:
     def is_seeded(self) -> bool:
         """Whether the same seed gives the same tables: always."""
         return True
+
+    @property
+    def origin(self) -> Origin:
+        """Where the values come from; the plan of a fit says it column by column."""
+        return Origin.DRAWN
 
     def fit(
         self,

@@ -25,6 +25,7 @@ from caveat.generators.child import Ended, Limits, Usage, run
 from caveat.generators.home import home
 from caveat.generators.request import outputs, write_request
 from caveat.table import Table
+from caveat.table.provenance import Origin
 from caveat.table.workplace import workplace
 
 __all__ = ["FittedProcess", "GeneratorError", "ProcessGenerator"]
@@ -90,6 +91,9 @@ class ProcessGenerator:
         Of time, memory and cores.
     environment
         Further variables of its environment.
+    origin
+        Where the values of its tables come from, by the declaration of its recipe. Of a command
+        without one nothing is certain: its tables count as copied.
     """
 
     name: str
@@ -98,6 +102,7 @@ class ProcessGenerator:
     is_seeded: bool = True
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
+    origin: Origin = Origin.COPIED
 
     def fit(self, table: Table, seed: int) -> FittedProcess:
         """Keep the table: a process has no memory, so it fits and samples in one go."""

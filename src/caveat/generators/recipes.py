@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from caveat.table.provenance import Origin
+
 __all__ = ["DRIVERS", "RECIPES", "Recipe", "Source", "sources"]
 
 DRIVERS = Path(__file__).with_name("drivers")
@@ -65,6 +67,8 @@ class Recipe:
         Whether the same seed gives the same tables.
     settings
         Settings that make it this generator and no other.
+    origin
+        Where the values of its tables come from; a recipe declares it.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Recipe:
     driver: str
     is_seeded: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin = Origin.DRAWN
 
     @property
     def script(self) -> Path:

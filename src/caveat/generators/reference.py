@@ -19,6 +19,7 @@ from caveat.errors import CaveatError, hint
 from caveat.generators.cells import column_like
 from caveat.seeds import rng_of
 from caveat.table import Column, Kind, Table
+from caveat.table.provenance import Origin
 
 __all__ = ["REFERENCES", "FittedReference", "Reference", "reference"]
 
@@ -43,12 +44,15 @@ class Reference:
         Makes one table of so many rows.
     settings
         Its settings.
+    origin
+        Where the values come from: records that are released as they are make a table confidential.
     """
 
     name: str
     says: str
     draw: Draw
     settings: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin = Origin.DRAWN
 
     @property
     def is_seeded(self) -> bool:
@@ -159,12 +163,13 @@ def _in_range(column: Column, n: int, rng: np.random.Generator) -> NDArray[Any]:
 REFERENCES: Mapping[str, Reference] = {
     entry.name: entry
     for entry in (
-        Reference("copy", "the records themselves, in another order", _copy),
-        Reference("sample", "40 % of the records, as they are", _sample),
+        Reference("copy", "the records themselves, in another order", _copy,
+                  origin=Origin.COPIED),
+        Reference("sample", "40 % of the records, as they are", _sample, origin=Origin.COPIED),
         Reference("margins", "each column drawn alone, from its own shares", _margins),
         Reference("uniform", "every level equally likely, numbers over their range", _uniform),
     )
-}
+}  # fmt: skip
 
 
 def reference(name: str, settings: Mapping[str, Any] | None = None) -> Reference:
@@ -194,4 +199,4 @@ def reference(name: str, settings: Mapping[str, Any] | None = None) -> Reference
             where=f"generator {name}",
             do="write share = 0.4",
         )
-    return Reference(name, entry.says, entry.draw, given)
+    return replace(entry, settings=given)

@@ -17,6 +17,7 @@ from caveat.generators.reference import REFERENCES, reference
 from caveat.protect.pipeline import check_steps
 from caveat.synthesis.methods import METHODS
 from caveat.table import Table
+from caveat.table.provenance import Origin
 
 __all__ = ["generator_names", "generator_of", "seed_by_seed"]
 
@@ -52,7 +53,9 @@ def generator_of(
     settings
         Its settings: for ours the options of a synthesis, and ``protect`` with the steps after it;
         for a command of your own ``command``, a list of words, ``is_seeded`` (true unless you say
-        otherwise), and whatever it understands itself; for ``outputs`` its ``plan``.
+        otherwise), ``copies_records`` (false declares that it draws its tables; they count as
+        copied otherwise, and are confidential), and whatever it understands itself; for
+        ``outputs`` its ``plan``.
     limits
         Of a generator in another process.
     allow_command
@@ -114,6 +117,7 @@ def _command(
             do="read the command, and use allow_command=True (--allow-command) if you trust it",
         )
     words, is_seeded = given.pop("command"), given.pop("is_seeded", True)
+    origin = Origin.DRAWN if given.pop("copies_records", True) is False else Origin.COPIED
     is_list = isinstance(words, list | tuple) and all(isinstance(word, str) for word in words)
     if not is_list or not words or not words[0]:
         raise CaveatError(
@@ -121,7 +125,9 @@ def _command(
             where=f"generator {name}",
             do='write command = ["python3", "/path/of/my_generator.py"]',
         )
-    return ProcessGenerator(name, tuple(words), given, bool(is_seeded), limits or Limits())
+    return ProcessGenerator(
+        name, tuple(words), given, bool(is_seeded), limits or Limits(), origin=origin
+    )
 
 
 def seed_by_seed(generator: Generator, table: Table) -> Callable[[int], Fitted]:

@@ -19,6 +19,7 @@ from caveat.outputs.output_table import Described, OutputTable
 from caveat.outputs.own import (
     check_evidence,
     evidence_findings,
+    held_inside,
     part_of_run,
     report_findings,
     version_of,
@@ -34,6 +35,7 @@ from caveat.outputs.survival import is_survival, survival_barns, survival_findin
 from caveat.outputs.table_rules import table_findings
 from caveat.table import Table, read
 from caveat.table.formats import is_text, readable
+from caveat.table.identifying import CODES, judge_labels
 
 __all__ = ["check_files", "check_model", "check_table", "files_in"]
 
@@ -63,7 +65,7 @@ def check_files(
     """
     rules = rules or Rules()
     known = described or {}
-    found = [_check(path, rules, known.get(path.name)) for path in files_in(paths)]
+    found = [_with_manifest(path, rules, known.get(path.name)) for path in files_in(paths)]
     others: list[Counts] = list(earlier)
     out = []
     for one in found:
@@ -144,6 +146,15 @@ def check_model(result: Any, rules: Rules | None = None, *, name: str = "model")
         result = Regression.from_statsmodels(result)
     findings = tuple(regression_findings(result, rules or Rules()))
     return Checked(name, "regression", (MODELS.name,), findings)
+
+
+def _with_manifest(path: Path, rules: Rules, described: Described | None) -> Checked:
+    """Check a file; one that a manifest keeps inside is refused, whatever it holds."""
+    done = _check(path, rules, described)
+    held = held_inside(path)
+    if held is None or done.verdict is Verdict.REFUSE:
+        return done
+    return replace(done, findings=(*done.findings, held))
 
 
 def _check(path: Path, rules: Rules, described: Described | None) -> Checked:
@@ -262,6 +273,23 @@ def _of_page(path: Path, rules: Rules) -> Checked:
     return Checked(path.name, "report", ("frequencies",), findings)
 
 
+def _identifying(table: Table) -> Iterator[Finding]:
+    """Refuse labels whose form leads to single people: no rule on counts hides them."""
+    labels = {
+        name: column.compact().levels.tolist()
+        for name, column in table.columns.items()
+        if column.levels.dtype == object
+    }
+    for name, texts in (*labels.items(), ("the header", table.names)):
+        judged = judge_labels(map(str, texts))
+        if judged is not None:
+            yield Finding(
+                "identifying", Verdict.REFUSE,
+                f"labels of {name} look like {CODES[judged.code]}: {judged.reason}",
+                "leave the column out, or group its values",
+            )  # fmt: skip
+
+
 def _of_table(
     name: str,
     table: Table,
@@ -279,14 +307,16 @@ def _of_table(
         return Checked(name, "survival table", survival_barns(table), findings, table.names)
     told = described or Described()
     table, notes = without_notes(table, rules.totals)
+    named = [*_identifying(table)]
     output = OutputTable.of(table, replace(told, decimal=told.decimal or decimal), rules.totals)
     if output is None:
         reason = "no column is a statistic that is known, and nothing about it was checked"
-        return replace(_custom(name, reason), columns=table.names)
+        custom = _custom(name, reason)
+        return replace(custom, columns=table.names, findings=(*named, *custom.findings))
     barns = {one.barn.name: None for one in output.statistics.values()}
     if output.counts is not None:
         barns = {"frequencies": None} | barns
-    found = [*notes, *table_findings(output, rules)]
+    found = [*named, *notes, *table_findings(output, rules)]
     if output.largest:
         found.append(
             Finding("largest", Verdict.REVIEW, "largest contributions are single persons' values",

@@ -17,6 +17,7 @@ __all__ = [
     "check_evidence",
     "evidence_findings",
     "few_behind",
+    "held_inside",
     "part_of_run",
     "report_findings",
     "version_of",
@@ -112,6 +113,25 @@ def _belongs(report: Path, evidence: Path) -> bool:
     return all(is_listed(file, entries) for file in (report, evidence))
 
 
+def held_inside(path: Path) -> Finding | None:
+    """Return that the manifest beside a file, or in the folder above, keeps it inside."""
+    for folder, name in (
+        (path.parent, path.name),
+        (path.parent.parent, f"{path.parent.name}/{path.name}"),
+    ):
+        entries = listed(folder)
+        if name in entries and is_listed(path, {path.name: entries[name]}):
+            if entries[name].get("confidential") is False:
+                return None
+            return Finding(
+                "confidential",
+                Verdict.REFUSE,
+                "the manifest of its folder keeps it inside",
+                "publish what manifest.json does not call confidential; the reasons are there",
+            )
+    return None
+
+
 def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
     """Return what a file of a run is that is neither evidence nor a report; None for others.
 
@@ -132,13 +152,9 @@ def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
         )
     if "evidence.json" not in entries or not is_listed(path, entries):
         return None
-    if entries[path.name].get("confidential") is not False:
-        return "file of a run", Finding(
-            "confidential",
-            Verdict.REFUSE,
-            "the manifest of the run keeps it inside",
-            "publish what manifest.json does not call confidential",
-        )
+    held = held_inside(path)
+    if held is not None:
+        return "file of a run", held
     if not is_table:
         return None
     return "synthetic table", Finding(

@@ -43,6 +43,7 @@ LISTED = (Kind.CATEGORY, Kind.ORDERED, Kind.BOOLEAN)
 DONE = {
     "derived": "computed from other columns",
     "lookup": "looked up by other columns",
+    "copy": "copied from the original records",
     "key": "fresh numbers",
     "public": "kept as it is: a public list of codes",
     "": "synthesised",
@@ -226,6 +227,7 @@ def write_dictionary(
     title: str,
     files: Mapping[str, Sequence[str]] | None = None,
     force: bool = False,
+    confidential: bool = False,
 ) -> None:
     """Write a data dictionary; the extension decides the format.
 
@@ -241,14 +243,18 @@ def write_dictionary(
         The files of each table.
     force
         Whether a file that exists may be replaced.
+    confidential
+        Whether it is for this user alone: it lists levels that were released.
     """
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        write(Table.from_frame(_rows(variables)), path, force=force, escape_formulas=True)
+        rows = Table.from_frame(_rows(variables))
+        write(rows, path, force=force, confidential=confidential, escape_formulas=True)
     elif suffix == ".html":
-        write_text(path, _html(variables, title), confidential=False, force=force)
+        write_text(path, _html(variables, title), confidential=confidential, force=force)
     elif suffix == ".xml":
-        write_text(path, _ddi(variables, title, files or {}), confidential=False, force=force)
+        text = _ddi(variables, title, files or {})
+        write_text(path, text, confidential=confidential, force=force)
     else:
         raise CaveatError(
             "a data dictionary has another extension",
@@ -259,8 +265,8 @@ def write_dictionary(
 
 def write_dictionaries(
     variables: Sequence[Variable], folder: Path, title: str, files: Sequence[Mapping[str, Any]]
-) -> dict[str, bool]:
-    """Write a data dictionary in every format into a release; return that none is confidential.
+) -> list[str]:
+    """Write a data dictionary in every format into a release; return the names of the files.
 
     The files are listed as in the evidence: each with its name, and its table if there are several.
     """
@@ -270,7 +276,7 @@ def write_dictionaries(
     names = [f"dictionary{suffix}" for suffix in FORMATS]
     for name in names:
         write_dictionary(variables, folder / name, title=title, files=by_table)
-    return dict.fromkeys(names, False)
+    return names
 
 
 def protections_of(

@@ -15,8 +15,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from caveat.documents import path_below
@@ -27,6 +28,7 @@ from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
 from caveat.table.partitions import PART, parts_of
+from caveat.table.provenance import Output, clear
 from caveat.table.source import file_of
 
 __all__ = ["MANIFEST", "release_folder", "sha256_of", "write_manifest"]
@@ -41,8 +43,8 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, confidential: Mapping[str, bool], notice: str = "") -> None:
-    """Write the list of the files of a folder: checksum, size, and whether it may leave.
+def write_manifest(folder: Path, outputs: Iterable[Output], notice: str = "") -> None:
+    """Write the list of the files of a folder: checksum, size, whether it may leave, why not.
 
     What may not leave is from here on for this user alone, as is the folder that holds it.
 
@@ -50,24 +52,26 @@ def write_manifest(folder: Path, confidential: Mapping[str, bool], notice: str =
     ----------
     folder
         The folder.
-    confidential
-        Its files, each with whether it must stay.
+    outputs
+        Its files, each with where its columns come from.
     notice
-        What holds for all of them, such as that they are a trial.
+        Why none of them may leave, such as that they are a trial; "" if there is no such reason.
     """
     files = []
-    for name, secret in confidential.items():
-        path = folder / name
-        drafts.make_private(path, path, confidential=secret)
+    for output in outputs:
+        path = folder / output.name
+        found = clear(replace(output, inside=notice) if notice else output)
+        drafts.make_private(path, path, confidential=found.confidential)
         files.append(
             {
-                "name": name,
+                "name": output.name,
                 "sha256": sha256_of(path),
                 "bytes": path.stat().st_size,
-                "confidential": secret,
+                "confidential": found.confidential,
+                **({"reasons": list(found.reasons)} if found.reasons else {}),
             }
         )
-    drafts.make_private(folder, folder, confidential=any(confidential.values()))
+    drafts.make_private(folder, folder, confidential=any(one["confidential"] for one in files))
     document = {"format": 1, **({"notice": notice} if notice else {}), "files": files}
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")

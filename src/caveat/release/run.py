@@ -51,11 +51,14 @@ from caveat.release.steps import Steps
 from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
+from caveat.synthesis.leaving_out import release_output
 from caveat.synthesis.margins.noisy import write_source
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.grouping import Groups, found_groups
 from caveat.table.identifying import Judgement, judge
+from caveat.table.provenance import Output, copied_records
+from caveat.table.rare import has_open_vocabulary, level_texts, rare_levels
 from caveat.table.source import file_of
 from caveat.table.workplace import workplace
 
@@ -67,6 +70,10 @@ ELSEWHERE = (
     "whom the synthesis left out is not known: no measure has a control, and control in [release] "
     "is not used",
 )
+
+DESCRIBES = "it describes the original records"
+SPEC = "it may name levels of the original"
+PUBLISHED = "it holds what may be published of the evidence"
 
 
 @dataclass(frozen=True)
@@ -226,6 +233,8 @@ class Run:
         self.judged: dict[str, Judgement] = {}
         self.workers: Workers | None = None
         self.kept: Path | None = None  # a folder for the table; in memory without one
+        self.outputs: list[Output] = []  # the files that were written
+        self.notice = ""  # why none of them may leave
 
     def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
@@ -371,38 +380,75 @@ class Run:
     ) -> None:
         """Fill the draft folder."""
         self.steps.step("write")
-        confidential = {} if self.files else self.write_tables()
+        outputs = [] if self.files else self.write_tables()
         warned = {str(w.message) for w in caught if issubclass(w.category, CaveatWarning)}
         known = content["synthesis"]["remarks"] if content["synthesis"] else []
         content["remarks"] += sorted(warned - set(known))  # threads may warn in any order
         self._text("evidence.json", evidence.text_of(content))
         (self.draft / "release.toml").write_bytes(self.spec.text)
-        confidential |= {"evidence.json": True, "release.toml": True}
+        outputs += [Output("evidence.json", inside=DESCRIBES), Output("release.toml", inside=SPEC)]
         for name, text, secret in reports(content, self.spec.output.reports, date):
             self._text(name, text)
-            confidential[name] = secret
-        if content["trial"]:
-            confidential = dict.fromkeys(confidential, True)
-        write_manifest(self.draft, confidential, TRIAL if content["trial"] else "")
+            inside, outside = (DESCRIBES, "") if secret else ("", PUBLISHED)
+            outputs.append(Output(name, inside=inside, outside=outside))
+        self.outputs, self.notice = outputs, TRIAL if content["trial"] else ""
+        write_manifest(self.draft, self.outputs, self.notice)
 
-    def write_tables(self) -> dict[str, bool]:
-        """Write the tables that were made here; return their names, none of them confidential."""
+    def write_tables(self) -> list[Output]:
+        """Write the tables that were made here; return where their columns come from."""
         escape, kept = self.spec.output.escape_formulas, self.spec.text_form
-        confidential, title = {}, self.spec.release.title
+        outputs, title = [], self.spec.release.title
+        whole = self._output()
         for copy, table in enumerate(self.material.releases, 1):
             for form in self.spec.output.formats:
                 name = f"synthetic-{copy}.{form}"
                 # A level that only the dictionary knows would tell that somebody has it.
                 write(table.compact(), self.draft / name, escape_formulas=escape, form=kept)
                 self.list_file(self.draft / name, name, copy, table)
-                confidential[name] = False
-        tables = write_source(self.material.model, self.draft, escape_formulas=escape)
+                outputs.append(replace(whole, name=name))
+        model = self.material.model
+        tables = write_source(model, self.draft, whole, escape_formulas=escape)
         described = described_columns(self.material)
-        confidential |= write_dictionaries(described, self.draft, title, self.files)
-        return confidential | dict.fromkeys(tables, False)
+        # A dictionary lists the levels that were released, of every column.
+        names = write_dictionaries(described, self.draft, title, self.files)
+        outputs += [replace(whole, name=name) for name in names]
+        return [*outputs, *tables]
+
+    def _output(self) -> Output:
+        """Return where the columns of the released tables come from."""
+        material, public = self.material, self.spec.schema.public
+        names = material.releases[0].names
+        if material.model is None:
+            assert material.generator is not None  # tables of others are not written
+            made_by = {name: material.generator.origin for name in names if name not in self.judged}
+            origins = copied_records(names, self.judged, made_by)
+            rare = rare_released(material.original, material.releases)
+            return Output("release", origins, public, self.judged, rare)
+        # What a guarantee is for has declared levels, and keys of groups are fresh.
+        judged = {n: one for n, one in self.judged.items() if n != material.key}
+        judged = {} if is_private(self.spec.synthesis) else judged
+        return release_output(material.model.plan.columns, names, judged, public)
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def rare_released(original: Table, releases: Sequence[Table]) -> dict[str, int]:
+    """Return for columns how many rare levels of the original were released.
+
+    Our own synthesis pools them before; of what others have drawn nothing is certain.
+    """
+    found = {}
+    for name in (name for name in original if has_open_vocabulary(original[name])):
+        rare = level_texts(original[name])[rare_levels(original[name])]
+        shown = {
+            str(level)
+            for table in releases
+            if name in table
+            for level in level_texts(table[name].compact())
+        }
+        found[name] = sum(text in shown for text in rare)
+    return {name: n for name, n in found.items() if n}
 
 
 def _root(key: ReleaseKey | None, seed: int | None) -> int:

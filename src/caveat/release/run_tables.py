@@ -29,12 +29,14 @@ from caveat.release.run import Run, title_of
 from caveat.seeds import child_seed
 from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
-from caveat.spec.tables import forms_of
+from caveat.spec.tables import TableSpec, forms_of
+from caveat.synthesis.leaving_out import release_output
 from caveat.table.file_form import TextForm
 from caveat.table.files import check_target
 from caveat.table.identifying import Judgement, judge
 from caveat.table.linked import Linked
 from caveat.table.members import without_keys
+from caveat.table.provenance import Origin, Output, joined
 from caveat.table.several import write_several
 from caveat.table.source import file_of, name_of
 
@@ -72,7 +74,7 @@ class TablesRun(Run):
         material = synthesise_tables(
             self.spec, linked, asked, self.seed, self.threads, self.steps.step, anyway
         )
-        self.tables, root = material, material.joined.root
+        self.tables, self.by_table, root = material, by_table, material.joined.root
         remarks = []
         if material.control is not None:
             n, m = material.control.tables[root].n_rows, linked.tables[root].n_rows
@@ -190,9 +192,10 @@ class TablesRun(Run):
                     )
                 seen.add(name)
 
-    def write_tables(self) -> dict[str, bool]:
+    def write_tables(self) -> list[Output]:
         """Write a folder for each copy, with files of the names that the original ones have."""
-        confidential = {}
+        outputs = []
+        by_table = {one.name: self._output_of(one) for one in self.spec.tables}
         for copy, linked in enumerate(self.tables.releases, 1):
             folder = f"synthetic-{copy}"
             tables = {one.name: linked.tables[one.name].compact() for one in self.spec.tables}
@@ -202,12 +205,28 @@ class TablesRun(Run):
                 named, self.draft / folder, escape_formulas=escape, forms=self._forms()
             )
             for file in written:
-                confidential[f"{folder}/{file}"] = False
+                held = [
+                    by_table[name]
+                    for name in tables
+                    if file in (str(file_of(each)) for each in self._files(name))
+                ]
+                outputs.append(joined(f"{folder}/{file}", held))
             for name, table in tables.items():
                 for file in self._files(name):
                     path = file_of(f"{folder}/{file}")
                     self.list_file(self.draft / path, str(path), copy, table)
                     self.files[-1]["table"] = name
         variables, title = described_tables_of(self.tables), self.spec.release.title
-        confidential |= write_dictionaries(variables, self.draft, title, self.files)
-        return confidential
+        names = write_dictionaries(variables, self.draft, title, self.files)
+        return outputs + [joined(name, list(by_table.values())) for name in names]
+
+    def _output_of(self, table: TableSpec) -> Output:
+        """Return where the columns of a released table come from; lookups are public lists."""
+        names = self.tables.releases[0].tables[table.name].names
+        if table.lookup:
+            return Output("release", dict.fromkeys(names, Origin.LOOKED_UP))
+        judged = self.by_table.get(table.name, {})
+        # Children stand by their order, which stays.
+        data = {name: one for name, one in judged.items() if name in self.judged}
+        columns = self.tables.model.plan.columns
+        return release_output(columns, names, data, table.schema.public)

@@ -89,6 +89,8 @@ COLUMN = Group(
         "recode": Key(Named(Plain(), "values with what they are read as"), "Values that are read "
                       "as another: spellings that mean the same, as in { \"M\" = \"m\" }.",
                       otherwise="none"),
+        "public": Key(Flag(), "Whether its values are public: copies of them may then leave, and "
+                      "they may be labels of a published table.", False),
     },
 )  # fmt: skip
 

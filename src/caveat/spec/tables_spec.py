@@ -19,13 +19,18 @@ from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
 from caveat.outputs.shown import STATUS, free_name
 from caveat.outputs.tables import Layout, check_published
-from caveat.seeds import key_of
+from caveat.seeds import is_guessable, key_of
 from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
 from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
 from caveat.spec.lines import Entry
 from caveat.spec.tables import refuse_password
+from caveat.spec.toml import toml_key
+from caveat.table import Kind, Table
 from caveat.table.files import read_into
+from caveat.table.identifying import judge
+from caveat.table.provenance import Origin, Output, clear
+from caveat.table.rare import K, rare_levels
 from caveat.table.source import seen_in
 
 __all__ = ["METHODS", "TablesSpec"]
@@ -200,6 +205,53 @@ class TablesSpec:
         seed = self.options.get("seed")
         key = key_of(self.document.path, seed)
         return int(seed or 0) if key is None else key.root(seed or 0)
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether cells are drawn by a seed that can be guessed."""
+        draws = self.options.get("method", "suppress") not in ("suppress", "controlled rounding")
+        return draws and is_guessable(self.seed)
+
+    def outputs(self, table: Table, public: Sequence[str]) -> dict[str, Output]:
+        """Return the new tables by file, with the origin of their columns.
+
+        Labels that identify people are refused: rules hide cells, and no rule hides a label.
+
+        Parameters
+        ----------
+        table
+            The confidential table.
+        public
+            Columns whose values are public; codes of a hierarchy are declared, too.
+        """
+        declared, judged, found = (*public, *self.parents), judge(table), {}
+        who = self.options.get("contributor")
+        units = None if who is None else table[who].codes
+        # A cell that the rules show has a label that they show.
+        k = min(K, self.rules.least or 1) if self.suppresses else K
+        for i, layout in enumerate(self.layouts):
+            named = [name for name in layout.by if name in judged and name not in declared]
+            output = Output(
+                layout.file,
+                {n: Origin.IDENTIFYING if n in named else Origin.COMPUTED for n in layout.by},
+                declared,
+                judged,
+                {
+                    n: int(rare_levels(table[n], units, k).sum())
+                    for n in layout.by
+                    if table[n].kind is not Kind.BOOLEAN
+                },
+            )
+            if named:
+                self.document.fail(
+                    ("table", i, "by"),
+                    f"labels of the table identify people: {clear(output).reasons[0]}",
+                    f"leave {named[0]} out; if its values are public, declare its codes in "
+                    f"[hierarchies], or write public = true in [columns.{toml_key(named[0])}]",
+                )
+            if i not in self.published:
+                found[layout.file] = output
+        return found
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns that the data do not have."""

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from caveat.errors import CaveatError
+from caveat.expressions import Expression
 from caveat.table.identifying import CODES, Judgement
+from caveat.table.provenance import Origin, Output
 
-__all__ = ["left_out", "refuse_both", "refuse_strata", "released", "said_about"]
+if TYPE_CHECKING:
+    from caveat.synthesis.plan import ColumnPlan
+
+__all__ = [
+    "left_out",
+    "origins_of",
+    "refuse_both",
+    "refuse_strata",
+    "release_output",
+    "released",
+    "said_about",
+]
+
+ORIGINS = {"copy": Origin.COPIED, "lookup": Origin.LOOKED_UP, "derived": Origin.COMPUTED}
+"""Where the values of a method come from; all others draw them."""
 
 
 def left_out(name: str, judged: Judgement) -> str:
@@ -24,7 +40,8 @@ def released(name: str, judged: Judgement) -> str:
     """Return the remark about a column that somebody wants all the same."""
     return (
         f"{name} is kept, and real values of it leave with the release: it looks like "
-        f"{CODES[judged.code]} ({judged.reason})"
+        f"{CODES[judged.code]} ({judged.reason}); the release is confidential unless "
+        f"[columns] declares public = true of it"
     )
 
 
@@ -60,3 +77,53 @@ def said_about(
         given["method"] = "drop"
         return [left_out(name, judged)]
     return [] if given.get("method") in ("drop", "derived") else [released(name, judged)]
+
+
+def origins_of(
+    columns: Mapping[str, ColumnPlan],
+    names: Sequence[str],
+    judged: Collection[str],
+    public: Collection[str] = (),
+) -> dict[str, Origin]:
+    """Return where each released column of a plan comes from.
+
+    What follows from a copied or an identifying column by a formula or a lookup is as close to the
+    original record as that column.
+
+    Parameters
+    ----------
+    columns
+        The plan of each column.
+    names
+        The released columns; one without a plan is a fresh key.
+    judged
+        Columns that identify people.
+    public
+        Columns whose values are public, so that what follows from them is.
+    """
+    found: dict[str, Origin] = {}
+    for name, entry in columns.items():  # what a column follows from comes before it
+        origin = ORIGINS.get(entry.settings.method, Origin.DRAWN)
+        if origin is not Origin.COMPUTED and name in judged:
+            origin = Origin.IDENTIFYING
+        if origin in (Origin.COMPUTED, Origin.LOOKED_UP):
+            close = [source for source in _sources(entry) if source not in public]
+            sources = (found[source] for source in close if source in found)
+            origin = next((one for one in sources if not one.may_leave), origin)
+        found[name] = origin
+    return {name: found.get(name, Origin.DRAWN) for name in names}
+
+
+def _sources(entry: ColumnPlan) -> Sequence[str]:
+    formula = entry.settings.formula
+    return sorted(Expression(formula).columns) if formula else entry.predictors
+
+
+def release_output(
+    columns: Mapping[str, ColumnPlan],
+    names: Sequence[str],
+    judged: Mapping[str, Judgement],
+    public: Collection[str] = (),
+) -> Output:
+    """Return what a release holds, for :func:`caveat.table.provenance.clear` to decide on."""
+    return Output("release", origins_of(columns, names, judged, public), public, judged)

@@ -272,6 +272,7 @@ def write_blocks(
     path: str | Path,
     *,
     force: bool = False,
+    confidential: bool = False,
     escape_formulas: bool = False,
     form: TextForm | None = None,
 ) -> None:
@@ -286,7 +287,7 @@ def write_blocks(
         database.
     force
         Whether a file that exists may be replaced.
-    escape_formulas, form
+    confidential, escape_formulas, form
         As in :func:`write`.
     """
     path = without_password(path)
@@ -300,20 +301,21 @@ def write_blocks(
             break
     else:
         whole = concat(held).compact()
-        write(whole, path, force=force, escape_formulas=escape_formulas, form=form)
+        how = {"confidential": confidential, "escape_formulas": escape_formulas}
+        write(whole, path, force=force, form=form, **how)
         return
     streamed = (block.compact() for block in chain(held, rest))
     if suffix == ".parquet":
         from caveat.table._columnar import write_parquet_blocks
 
-        with atomic_output(path, confidential=False, force=force) as draft:
+        with atomic_output(path, confidential=confidential, force=force) as draft:
             write_parquet_blocks(chain(held, rest), draft)
     elif source is not None and source.is_database and source.part:
         from caveat.table.database import write_database
 
         write_database(source, chain(held, rest), force=force)
     elif suffix not in FORMATS:
-        _write_text(streamed, path, suffix, force, False, escape_formulas, form)
+        _write_text(streamed, path, suffix, force, confidential, escape_formulas, form)
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",

@@ -7,7 +7,7 @@ to it. Every criterion is a named constant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 else:
     pl = Late("polars")
 
-__all__ = ["CODES", "Judgement", "as_numbers", "judge"]
+__all__ = ["CODES", "Judgement", "as_numbers", "judge", "judge_labels"]
 
 CODES: Mapping[str, str] = {
     "identifier": "identifiers of single records",
@@ -137,6 +137,22 @@ def judge(table: Table) -> dict[str, Judgement]:
         if judgement is not None:
             found[name] = judgement
     return {name: found[name] for name in table if name in found}
+
+
+def judge_labels(labels: Iterable[str]) -> Judgement | None:
+    """Judge the labels of a published table by their form alone; each stands for some people.
+
+    Examples
+    --------
+    >>> judge_labels(["ann@example.org", "Total"]).code
+    'identifier'
+    >>> judge_labels(["North", "South", "Total"]) is None
+    True
+    """
+    texts = np.array(sorted(set(labels)), object)
+    if not len(texts):
+        return None
+    return _of_form(Values(Column(np.arange(len(texts)), texts, Kind.TEXT), ""))
 
 
 def _said(of: Values, code: str, more: str) -> Judgement:

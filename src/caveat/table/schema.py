@@ -50,6 +50,8 @@ class ColumnSchema:
         Descriptions of single values.
     recode
         Values that are read as another one: spellings that mean the same.
+    public
+        Whether the data holder has declared that the values may leave as they are.
     """
 
     kind: Kind | None = None
@@ -59,11 +61,12 @@ class ColumnSchema:
     label: str = ""
     value_labels: Mapping[Any, str] = field(default_factory=dict)
     recode: Mapping[Any, Any] = field(default_factory=dict)
+    public: bool = False
 
     @classmethod
     def from_mapping(cls, entry: Mapping[str, Any], name: str) -> ColumnSchema:
         """Read one ``[columns.NAME]`` block of a TOML file."""
-        known = {"kind", "missing", "format", "levels", "label", "value_labels", "recode"}
+        known = {"kind", "missing", "format", "levels", "label", "value_labels", "recode", "public"}
         unknown = sorted(set(entry) - known)
         if unknown:
             raise CaveatError(
@@ -82,6 +85,7 @@ class ColumnSchema:
             label=str(entry.get("label", "")),
             value_labels=dict(entry.get("value_labels", {})),
             recode=dict(entry.get("recode", {})),
+            public=entry.get("public", False) is True,
         )
 
 
@@ -138,6 +142,11 @@ class Schema:
         """Return the declarations about the named columns."""
         wanted = set(names)
         return Schema({name: entry for name, entry in self.columns.items() if name in wanted})
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The columns whose values may leave as they are, by the data holder's declaration."""
+        return tuple(name for name, entry in self.columns.items() if entry.public)
 
     def apply(self, table: Table) -> Table:
         """Return the table with the declarations carried out."""

@@ -13,6 +13,7 @@ from caveat.synthesis.margins.private import Measured
 from caveat.synthesis.margins.published import write_tables
 from caveat.synthesis.plan import Plan
 from caveat.table import read
+from caveat.table.provenance import Output
 
 COLUMNS = {"sex": {"levels": ["f", "m"]}, "age": {"range": [0, 99, 1], "bins": 2}}
 SIZES = {"sex": 3, "age": 3}
@@ -52,8 +53,13 @@ def test_before_anything_is_measured_there_is_nothing() -> None:
 
 
 def test_the_manifest_has_the_noise(gaussian: Plan, tmp_path: Path) -> None:
-    names = write_tables(noisy_tables(gaussian), tmp_path)
-    assert names == ["01-sex.csv", "02-age.csv", "03-sex-age.csv", "manifest.csv"]
+    outputs = write_tables(noisy_tables(gaussian), tmp_path, Output("release"))
+    assert [output.name for output in outputs] == [
+        "01-sex.csv",
+        "02-age.csv",
+        "03-sex-age.csv",
+        "manifest.csv",
+    ]
     manifest = read(tmp_path / "manifest.csv")
     assert manifest.names == (
         "file", "columns", "cells", "listed", "total", "noise", "sha256",
@@ -70,5 +76,5 @@ def test_poisson_counts_say_what_was_added() -> None:
 
 
 def test_other_models_have_no_such_source(tmp_path: Path) -> None:
-    assert write_source(None, tmp_path) == []
+    assert write_source(None, tmp_path, Output("release")) == []
     assert not any(tmp_path.iterdir())

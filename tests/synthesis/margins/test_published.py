@@ -12,6 +12,7 @@ import pytest
 
 from caveat.synthesis import Synthesizer
 from caveat.synthesis.margins.published import MANIFEST, Published, write_tables
+from caveat.table.provenance import Origin, Output, clear
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning"),
@@ -71,7 +72,9 @@ def test_a_table_is_a_frame_and_a_column_called_count_is_no_trouble():
 
 def test_the_manifest_can_be_checked_by_hand(tmp_path: Path):
     tables = cleared(margins=MARGINS)
-    names = write_tables(tables, tmp_path)
+    outputs = write_tables(tables, tmp_path, Output("release", {"sex": Origin.DRAWN}))
+    names = [output.name for output in outputs]
+    assert not any(clear(output).confidential for output in outputs)
     assert names == ["01-sex-age.csv", "02-age-born.csv", "03-sex-income.csv", MANIFEST]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     with (tmp_path / MANIFEST).open(encoding="utf-8", newline="") as file:
@@ -92,8 +95,8 @@ def test_the_manifest_can_be_checked_by_hand(tmp_path: Path):
 
 def test_names_of_columns_cannot_lead_out_of_the_folder(tmp_path: Path):
     odd = Published(("../a/b", "x" * 300), (("1", "2"),), (5,), 5, 0, 0)
-    names = write_tables([odd], tmp_path)
-    assert names[0] == f"01-_a_b-{'x' * 55}.csv"
+    outputs = write_tables([odd], tmp_path, Output("release"))
+    assert outputs[0].name == f"01-_a_b-{'x' * 55}.csv"
 
 
 def test_a_file_that_holds_no_table_is_refused():

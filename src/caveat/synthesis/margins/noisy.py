@@ -6,7 +6,7 @@ They are what the guarantee covers, so that whoever has the release may have the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from caveat.synthesis.margins.published import Published, counted_table, words_o
 from caveat.synthesis.model import Model
 from caveat.synthesis.plan import Plan
 from caveat.table import Table
+from caveat.table.provenance import Output
 
 __all__ = ["NoisyTable", "noisy_tables", "source_of", "write_source"]
 
@@ -87,8 +88,10 @@ def source_of(model: Model) -> Sequence[Published | NoisyTable]:
     return model.cleared or noisy_tables(model.plan)
 
 
-def write_source(model: Any, folder: Path, *, escape_formulas: bool = False) -> list[str]:
-    """Write the only source of a release into a folder in a folder; return names of files in it.
+def write_source(
+    model: Any, folder: Path, released: Output, *, escape_formulas: bool = False
+) -> list[Output]:
+    """Write the only source of a release into a folder in a folder; return the files in it.
 
     Nothing is written for any other model.
     """
@@ -96,5 +99,5 @@ def write_source(model: Any, folder: Path, *, escape_formulas: bool = False) -> 
     if not tables:
         return []
     (folder / MARGINS).mkdir()
-    names = write_tables(tables, folder / MARGINS, escape_formulas=escape_formulas)
-    return [f"{MARGINS}/{name}" for name in names]
+    outputs = write_tables(tables, folder / MARGINS, released, escape_formulas=escape_formulas)
+    return [replace(output, name=f"{MARGINS}/{output.name}") for output in outputs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from caveat.synthesis.margins.clearing import ClearedTable
 from caveat.synthesis.margins.plan import MarginsPlan
 from caveat.table import Table, write
 from caveat.table.column import Column
+from caveat.table.provenance import Origin, Output
 
 __all__ = [
     "MANIFEST",
@@ -182,14 +183,29 @@ def _spelled(column: Column, numbers: Any) -> list[str]:
 
 
 def write_tables(
-    tables: Sequence[Source], folder: Path, *, escape_formulas: bool = False
-) -> list[str]:
-    """Write each table into a folder, and a manifest; return the names of the files."""
+    tables: Sequence[Source], folder: Path, released: Output, *, escape_formulas: bool = False
+) -> list[Output]:
+    """Write each table into a folder, and a list of them; return where their columns come from.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    folder
+        The folder.
+    released
+        The release of which they are the source: their labels are levels of its columns.
+    escape_formulas
+        As in :func:`caveat.table.write`.
+    """
     lines: list[dict[str, Any]] = []
+    outputs = []
     for number, source in enumerate(tables, 1):
         words = "-".join(re.sub(r"\W+", "_", name) for name in source.columns)
         name = f"{number:02d}-{words[:LONGEST]}.csv"
         write(source.table, folder / name, escape_formulas=escape_formulas)
+        labels = {n: released.columns.get(n, Origin.COMPUTED) for n in source.columns}
+        outputs.append(replace(released, name=name, columns={**labels, "count": Origin.COMPUTED}))
         lines.append(
             {
                 "file": name,
@@ -200,4 +216,4 @@ def write_tables(
         )
     manifest = {word: [line[word] for line in lines] for word in lines[0]}
     write(Table.from_frame(manifest), folder / MANIFEST)
-    return [*(line["file"] for line in lines), MANIFEST]
+    return [*outputs, Output(MANIFEST, outside="it lists published tables")]

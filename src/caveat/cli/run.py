@@ -15,6 +15,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption
 from caveat.cli.reading import check_file
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
+from caveat.evidence.manifest import PUBLIC
 from caveat.seeds import TRIAL
 from caveat.units import SIGNS, printed
 
@@ -113,7 +114,11 @@ def _print(outcome: Outcome) -> None:
         console.out.print(f"{TRIAL}\nto make a release, add --key FILE or remove the seed",
                           markup=False, soft_wrap=True)  # fmt: skip
         return
-    console.out.print("what may leave the building is marked in manifest.json", markup=False)
+    console.out.print(
+        f"what may leave lies in {outcome.folder / PUBLIC}, and nowhere else",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _by_attacker(few: list[str], content: Mapping[str, Any]) -> list[str]:

@@ -38,7 +38,7 @@ from caveat.release.content import (
 )
 from caveat.release.data_dictionary import described_columns, write_dictionaries
 from caveat.release.earlier import TOGETHER, check_ledger, entered
-from caveat.release.folder import release_folder, sha256_of, write_manifest
+from caveat.release.folder import arrange, release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, read_original, synthesise
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
@@ -375,6 +375,7 @@ class Run:
             confidential[name] = secret
         if content["trial"]:
             confidential = dict.fromkeys(confidential, True)
+        confidential = arrange(self.draft, confidential)
         write_manifest(self.draft, confidential, TRIAL if content["trial"] else "")
 
     def write_tables(self) -> dict[str, bool]:

@@ -134,7 +134,8 @@ def test_no_marker_leaves_by_synth(folder: Path, tmp_path: Path, form: str) -> N
 def release(folder: Path, tmp_path: Path, synthesis: str = "", columns: str = "") -> str:
     spec = folder / "release.toml"
     spec.write_text(SPEC.format(synthesis=synthesis, columns=columns), "utf-8")
-    return caveat(folder, "run", "release.toml", "--folder", str(tmp_path / "release"))
+    made = ("--folder", str(tmp_path / "release"), "--key", str(tmp_path / "release.key"))
+    return caveat(folder, "run", "release.toml", *made)
 
 
 def leaving(folder: Path) -> list[Path]:

@@ -33,7 +33,7 @@ def main() -> None:
                 raise SystemExit(done.output)
         shutil.copy("map.svg", IMG / "gallery-map.svg")
         _compared()
-        _photographed(Path("first/report.html").resolve())
+        _photographed(Path("first/inside/report.html").resolve())
         os.chdir(DOCS)
 
 
@@ -49,7 +49,7 @@ def _compared() -> None:
     """Draw the release beside the original, as `caveat compare --charts` does."""
     schema = caveat.Schema.from_mapping({"income": {"missing": [-8]}, "friends": {"missing": [-8]}})
     original = caveat.read("survey.csv", schema=schema)
-    release = caveat.read("first/synthetic-1.csv", schema=schema)
+    release = caveat.read("first/inside/synthetic-1.csv", schema=schema)
     found = caveat.compare(original, release, models=["income ~ age + sex"])
     shown = ["age", "income", "education", "satisfied"]
     drawn = {

@@ -113,7 +113,7 @@ def main() -> None:
     survey_release()
     out.rule("Reports to open")
     for folder in ("unique-synthpop", "unique-tuned", "survey"):
-        out.print(f"{FOLDER.name}/{folder}/report.html")
+        out.print(f"{FOLDER.name}/{folder}/inside/report.html")
     out.print(f"in the browser: {Path(sys.executable).parent / 'caveat'} app {FOLDER}")
     out.print(f"done in {time.monotonic() - began:.0f} seconds")
 

@@ -267,7 +267,7 @@ def test_the_tutorial_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
         elif kind == "text":
             lines = {line.rstrip() for line in printed.splitlines()}
             assert [line for line in body.splitlines() if line not in lines] == []
-    assert Path("first/report.html").exists()
+    assert Path("first/inside/report.html").exists()
     assert Path("for-students.html").exists()
 
 

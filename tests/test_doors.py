@@ -129,17 +129,18 @@ def named(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def both_reports(release: Path) -> list[str]:
-    return [(release / name).read_text("utf-8") for name in ("report.md", "report-external.md")]
+    names = ("report.md", "report-external.md")
+    return [(release / "inside" / name).read_text("utf-8") for name in names]
 
 
 def test_a_measure_of_risk(folder: Path, release: Path) -> None:
-    evidence = read_evidence(release / "evidence.json")
+    evidence = read_evidence(release / "inside/evidence.json")
     (found,) = evidence["scenarios"][0]["measurements"]
     assert (found["measure"], found["target"]) == ("commonTarget", "sex")
-    made = Table.from_frame(json_rows(release / "synthetic-1.jsonl"))
+    made = Table.from_frame(json_rows(release / "inside/synthetic-1.jsonl"))
     audited = caveat(
-        folder, "audit", "survey.csv", "release/synthetic-1.csv", "--keys", "age", "--target",
-        "sex", "--measure", "commonTarget", "--json", "-",
+        folder, "audit", "survey.csv", "release/inside/synthetic-1.csv", "--keys", "age",
+        "--target", "sex", "--measure", "commonTarget", "--json", "-",
     )  # fmt: skip
     mode = max(set(made["sex"].values), key=list(made["sex"].values).count)
     expected = rate(int(np.sum(PEOPLE["sex"].values == mode)), 120).value
@@ -157,7 +158,7 @@ def json_rows(path: Path) -> dict[str, list[Any]]:
 
 
 def test_a_measure_of_utility(folder: Path, release: Path) -> None:
-    evidence = read_evidence(release / "evidence.json")
+    evidence = read_evidence(release / "inside/evidence.json")
     (found,) = evidence["utility"]["measurements"]
     assert (found["measure"], found["value"]) == ("row gap", 0)
     for text in both_reports(release):
@@ -165,7 +166,7 @@ def test_a_measure_of_utility(folder: Path, release: Path) -> None:
 
 
 def test_a_method_and_a_protection(release: Path) -> None:
-    evidence = read_evidence(release / "evidence.json")
+    evidence = read_evidence(release / "inside/evidence.json")
     made = {column["name"]: column["method"] for column in evidence["synthesis"]["columns"]}
     assert made == {"sex": "uniform", "age": "guarded", "region": "guarded"}
     (step,) = evidence["protection"]
@@ -179,7 +180,7 @@ def test_a_method_and_a_protection(release: Path) -> None:
 
 
 def test_a_file_format(folder: Path, release: Path) -> None:
-    text = Table.from_frame(json_rows(release / "synthetic-1.jsonl"))
+    text = Table.from_frame(json_rows(release / "inside/synthetic-1.jsonl"))
     assert text.n_rows == 120
     assert "120" in caveat(folder, "look", "survey.jsonl")
     caveat(folder, "synth", "survey.jsonl", "-o", "made.jsonl", "--seed", "1")
@@ -192,7 +193,7 @@ def test_a_chart(folder: Path, release: Path) -> None:
     names = named(folder, "chart")
     assert on_page(names["methods"]({"cart": 2}))["mark"]["type"] == "bar"
     for name in ("report.html", "report-external.html"):
-        page = (release / name).read_text("utf-8")
+        page = (release / "inside" / name).read_text("utf-8")
         assert "How many columns each method made." in page
         assert '"methods-1"' in page
     for text in both_reports(release):
@@ -218,7 +219,7 @@ def test_a_generator(folder: Path) -> None:
     (folder / "audit.toml").write_text(text.split("[map]")[0] + '[output]\nfolder = "audited"\n')
     told = ("--only", "audit", "--synthetic", "boot.csv")
     caveat(folder, "run", "audit.toml", *told, code=3)
-    evidence = read_evidence(folder / "audited" / "evidence.json")
+    evidence = read_evidence(folder / "audited" / "inside/evidence.json")
     assert evidence["release"]["synthesised_by"] == "elsewhere"
 
 

@@ -20,6 +20,7 @@ import pyreadstat
 import pytest
 
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import place_in
 from caveat.synthesis import Synthesizer
 from caveat.table import read
 
@@ -133,11 +134,8 @@ def test_no_marker_leaves_by_synth(folder: Path, tmp_path: Path, form: str) -> N
 def release(folder: Path, tmp_path: Path, synthesis: str = "", columns: str = "") -> str:
     spec = folder / "release.toml"
     spec.write_text(SPEC.format(synthesis=synthesis, columns=columns), "utf-8")
-    key = (
-        "--key",
-        str(tmp_path / "release.key"),
-    )  # a seed alone makes a trial, of which nothing leaves
-    return caveat(folder, "run", "release.toml", "--folder", str(tmp_path / "release"), *key)
+    made = ("--folder", str(tmp_path / "release"), "--key", str(tmp_path / "release.key"))
+    return caveat(folder, "run", "release.toml", *made)
 
 
 def leaving(folder: Path) -> list[Path]:
@@ -155,10 +153,10 @@ def test_no_marker_leaves_by_run(folder: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     assert [file.name for file in files if not clean(file)] == []
     assert MARK not in without_names(printed)
-    external = (tmp_path / "release" / "report-external.md").read_text("utf-8")
+    external = place_in(tmp_path / "release", "report-external.md").read_text("utf-8")
     assert external.startswith("# Synthetic data\n")
     assert "Numbers of single people" in external
-    evidence = json.loads((tmp_path / "release" / "evidence.json").read_text("utf-8"))
+    evidence = json.loads((tmp_path / "release" / "inside/evidence.json").read_text("utf-8"))
     assert evidence["release"]["identifying"] == []
     # The whole table was judged: of the records that were fitted, a fifth of the numbers is gone.
     assert evidence["release"]["not_released"] == ["pid", "mail", "remark", "name"]
@@ -172,11 +170,11 @@ def test_what_is_kept_is_announced_first(folder: Path, tmp_path: Path) -> None:
     for name in ("pid", "mail"):
         assert f"note: {name} is kept, and real values of it leave with the release" in printed
     assert "note: remark is left out" in printed
-    evidence = json.loads((tmp_path / "release" / "evidence.json").read_text("utf-8"))
+    evidence = json.loads((tmp_path / "release" / "inside/evidence.json").read_text("utf-8"))
     kept = {found["column"]: found["code"] for found in evidence["release"]["identifying"]}
     assert kept == {"pid": "identifier", "mail": "identifier"}
     for name in ("report.md", "report-external.md", "report.html", "report-external.html"):
-        text = (tmp_path / "release" / name).read_text("utf-8")
+        text = place_in(tmp_path / "release", name).read_text("utf-8")
         if name.endswith("html"):
             text = text[text.index("<main") :]
         places = [text.index(line) for line in ("Real identifying values leave", "Copied columns",

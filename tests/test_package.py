@@ -28,8 +28,8 @@ def test_the_example_of_the_readme_runs(capsys, tmp_path: Path, monkeypatch) -> 
     printed = capsys.readouterr().out
     assert "DiSCO" in printed
     assert "<Posterior of record 0, exact" in printed
-    assert (tmp_path / "release" / "report.html").exists()
-    starter = (tmp_path / "release" / "release.toml").read_text("utf-8")
+    assert (tmp_path / "release" / "inside/report.html").exists()
+    starter = (tmp_path / "release" / "inside/release.toml").read_text("utf-8")
     assert 'bmi = "weight / (height / 100) ** 2"' in starter
 
 
@@ -51,8 +51,8 @@ def test_the_demo_leaves_a_report(tmp_path: Path) -> None:
     demo = tmp_path / "demo"
     worst = {}
     for folder in ("unique-synthpop", "unique-tuned", "survey"):
-        assert (demo / folder / "report.html").exists()
-        content = evidence.read(demo / folder / "evidence.json")
+        assert (demo / folder / "inside/report.html").exists()
+        content = evidence.read(demo / folder / "inside/evidence.json")
         found = [m for scenario in content["scenarios"] for m in scenario["measurements"]]
         worst[folder] = {m["measure"]: m["value"] for m in found}
     assert worst["unique-synthpop"]["strongWorst"] == 1

@@ -52,8 +52,8 @@ def test_every_step_is_in_the_specification(way, folder):
     content = tomllib.loads(text)
     assert content["release"]["title"] == "A survey that never took place"
     assert content["synthesis"]["rules"] == ["if age >= 67 then occupation = missing"]
-    assert (folder / "survey" / "release" / "release.toml").read_text() == text
-    assert (folder / "survey" / "release" / "report.html").is_file()
+    assert (folder / "survey" / "release" / "inside/release.toml").read_text() == text
+    assert (folder / "survey" / "release" / "inside/report.html").is_file()
 
 
 def test_nothing_is_asked_of_another_machine_and_nothing_goes_wrong(way, here):

@@ -37,11 +37,11 @@ CHANGES = [
 @pytest.fixture
 def project(tmp_path):
     found = tmp_path / "study"
-    (found / "release").mkdir(parents=True)
+    (found / "release" / "inside").mkdir(parents=True)
     (found / "release.toml").write_text(SPEC)
-    (found / "release" / "release.toml").write_text(SPEC)
+    (found / "release" / "inside/release.toml").write_text(SPEC)
     (found / "release" / "manifest.json").write_text('{"files": []}')
-    write(found / "release" / "evidence.json", small())
+    write(found / "release" / "inside/evidence.json", small())
     return found
 
 
@@ -105,7 +105,7 @@ def test_a_point_shows_its_numbers_and_a_second_one_is_compared(project):
 def test_a_setting_is_chosen_by_writing_its_entries(project, asked):
     assert choose(project, setting="0").headers["location"] == f"{PAGE}?said=saved"
     assert (project / "release.toml").read_text() == SPEC.replace("20", "5")
-    assert asked == [("settings", str(project / "release" / "release.toml"))]
+    assert asked == [("settings", str(project / "release" / "inside/release.toml"))]
 
 
 def test_what_a_run_has_left_need_not_be_found_out_again(project, asked):
@@ -117,7 +117,7 @@ def test_what_a_run_has_left_need_not_be_found_out_again(project, asked):
     assert choose(project, setting="0").status_code == 303
     assert (project / "release.toml").read_text() == SPEC.replace("20", "7")
     assert asked == []
-    (project / "release" / "release.toml").write_text("# another run")
+    (project / "release" / "inside/release.toml").write_text("# another run")
     assert choose(project, setting="0").status_code == 303
     assert (project / "release.toml").read_text() == SPEC.replace("20", "5")
 

@@ -134,8 +134,10 @@ def test_html_in_names_is_text(folder):
 def test_a_folder_that_is_a_project_itself_is_shown_and_its_releases_are_not(folder):
     (folder / "release.toml").write_text('[output]\nfolder = "made"\n')
     (folder / "made").mkdir()
-    for name in ("release.toml", "manifest.json"):
+    (folder / "made" / "inside").mkdir()
+    for name in ("inside/release.toml", "manifest.json"):
         (folder / "made" / name).write_text("")
+    assert projects_in(folder / "made") == []
     assert [project.url() for project in projects_in(folder)] == ["/p/%40/"]
     found = client(folder)
     assert ">work</a>" in found.get("/").text
@@ -150,7 +152,8 @@ def test_a_release_outside_of_its_project_is_not_shown(folder, named):
     (folder / "one" / "link").symlink_to(folder.parent)
     (folder / "one" / "release.toml").write_text(f'[output]\nfolder = "{named}"\n')
     for place in (folder, folder.parent, folder.parent / "other"):
-        for file in ("manifest.json", "report.html"):
+        (place / "inside").mkdir()
+        for file in ("manifest.json", "inside/report.html"):
             (place / file).write_text("secret")
     found = client(folder)
     assert "There is no release yet" in found.get("/p/one/report").text

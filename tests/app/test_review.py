@@ -31,15 +31,15 @@ MADE = {
 @pytest.fixture
 def folder(tmp_path):
     found = tmp_path / "work"
-    (found / PLACE).mkdir(parents=True)
-    shutil.copy(SAMPLE, found / PLACE / "evidence.json")
+    (found / PLACE / "inside").mkdir(parents=True)
+    shutil.copy(SAMPLE, found / PLACE / "inside/evidence.json")
     content = small()
     content["release"]["title"] = "Later <b>"
     content["scenarios"][0]["measurements"][0]["value"] = 0.0123
-    (found / "later").mkdir()
-    write(found / "later" / "evidence.json", content)
-    (tmp_path / "outside").mkdir()
-    shutil.copy(SAMPLE, tmp_path / "outside" / "evidence.json")
+    (found / "later" / "inside").mkdir(parents=True)
+    write(found / "later" / "inside/evidence.json", content)
+    (tmp_path / "outside" / "inside").mkdir(parents=True)
+    shutil.copy(SAMPLE, tmp_path / "outside" / "inside/evidence.json")
     return found
 
 
@@ -53,10 +53,12 @@ def hidden(text):
 
 def test_releases_are_found_where_evidence_is(folder):
     (folder / "link").symlink_to(folder.parent / "outside")
-    (folder / ".hidden").mkdir()
-    shutil.copy(SAMPLE, folder / ".hidden" / "evidence.json")
-    (folder / "linked").mkdir()
-    (folder / "linked" / "evidence.json").symlink_to(folder.parent / "outside" / "evidence.json")
+    (folder / ".hidden" / "inside").mkdir(parents=True)
+    shutil.copy(SAMPLE, folder / ".hidden" / "inside/evidence.json")
+    (folder / "linked" / "inside").mkdir(parents=True)
+    (folder / "linked" / "inside/evidence.json").symlink_to(
+        folder.parent / "outside" / "inside/evidence.json"
+    )
     assert releases_in(folder) == {"later": folder / "later", PLACE: folder / PLACE}
     text = client(folder).get("/review").text
     assert "/review/release?at=study/release" in text
@@ -77,7 +79,7 @@ def test_no_address_leaves_the_folder(folder, at):
     asked = {"before": PLACE, "after": at}
     assert found.get("/review/changes", params=asked).status_code == 404
     assert post(found, "/review/decision", at=at, **MADE).status_code == 404
-    assert not (folder.parent / "outside" / "decision.json").exists()
+    assert not (folder.parent / "outside" / "inside/decision.json").exists()
 
 
 def test_the_page_says_what_the_report_says(folder):
@@ -116,7 +118,7 @@ def test_html_in_titles_is_text(folder):
 
 
 def test_evidence_that_is_none_is_a_mistake(folder):
-    (folder / "later" / "evidence.json").write_text("{}")
+    (folder / "later" / "inside/evidence.json").write_text("{}")
     answer = shown(client(folder), "later")
     assert answer.status_code == 400
     assert "no evidence of a release" in answer.text
@@ -137,7 +139,7 @@ def test_a_decision_is_written_with_the_hash_of_the_evidence(folder):
     answer = post(found, "/review/decision", **hidden(shown(found).text), **MADE)
     assert answer.status_code == 303
     assert answer.headers["location"] == "/review/release?at=study%2Frelease&said=decided"
-    made = read_decision(folder / PLACE / "decision.json")
+    made = read_decision(folder / PLACE / "inside/decision.json")
     assert made.evidence_sha256 == hashlib.sha256(SAMPLE.read_bytes()).hexdigest()
     assert (made.decision, made.names, made.conditions) == (
         "release", ("A. Reviewer", "B. Reviewer"), ("on site only",),
@@ -152,7 +154,7 @@ def test_a_decision_is_written_with_the_hash_of_the_evidence(folder):
 def test_a_decision_is_replaced_only_after_saying_so(folder):
     found = client(folder)
     post(found, "/review/decision", **hidden(shown(found).text), **MADE)
-    file = folder / PLACE / "decision.json"
+    file = folder / PLACE / "inside/decision.json"
     before, fields = file.read_bytes(), hidden(shown(found).text)
     other = {**MADE, "decision": "refuse", "next_review": ""}
     answer = post(found, "/review/decision", **fields, **other)
@@ -177,11 +179,11 @@ def test_two_tabs_do_not_overwrite_each_other(folder):
 def test_a_decision_is_made_on_the_evidence_that_was_shown(folder):
     found = client(folder)
     fields = hidden(shown(found).text)
-    shutil.copy(folder / "later" / "evidence.json", folder / PLACE / "evidence.json")
+    shutil.copy(folder / "later" / "inside/evidence.json", folder / PLACE / "inside/evidence.json")
     answer = post(found, "/review/decision", **fields, **MADE)
     assert answer.status_code == 400
     assert "the evidence has become another one" in answer.text
-    assert not (folder / PLACE / "decision.json").exists()
+    assert not (folder / PLACE / "inside/decision.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -193,11 +195,11 @@ def test_what_is_wrong_in_a_decision_is_said_and_the_rest_is_kept(folder, wrong)
     assert answer.status_code == 400
     assert f"{next(iter(wrong))} is not as it should be" in answer.text
     assert "on site only" in answer.text
-    assert not (folder / PLACE / "decision.json").exists()
+    assert not (folder / PLACE / "inside/decision.json").exists()
 
 
 def test_a_broken_decision_does_not_hide_the_evidence(folder):
-    (folder / PLACE / "decision.json").write_text("{")
+    (folder / PLACE / "inside/decision.json").write_text("{")
     answer = shown(client(folder))
     assert answer.status_code == 200
     assert "decision.json" in answer.text
@@ -206,26 +208,26 @@ def test_a_broken_decision_does_not_hide_the_evidence(folder):
 
 def test_a_decision_is_printed_in_the_reports(folder):
     place = folder / PLACE
-    (place / "report.html").write_text("before")
-    write_manifest(place, [Output("evidence.json"), Output("report.html")])
+    (place / "inside/report.html").write_text("before")
+    write_manifest(place, map(Output, ["inside/evidence.json", "inside/report.html"]))
     found = client(folder)
     told = hidden(shown(found).text)
     answer = post(found, "/review/decision", **told, **MADE)
-    later = (place / "decision.json").stat().st_mtime_ns + 10**9
-    os.utime(place / "decision.json", ns=(later, later))
+    later = (place / "inside/decision.json").stat().st_mtime_ns + 10**9
+    os.utime(place / "inside/decision.json", ns=(later, later))
     text = found.get(answer.headers["location"]).text
     assert 'hx-post="/review/reports"' in text  # by itself, after the decision
     assert 'hx-trigger="load"' in text
     assert 'hx-trigger="load"' not in shown(found).text  # and when asked, later
     assert post(found, "/review/reports", at="../outside").status_code == 404
     assert found.post("/review/reports", data={"at": PLACE}).status_code == 403
-    assert (place / "report.html").read_text() == "before"
+    assert (place / "inside/report.html").read_text() == "before"
     answer = post(found, "/review/reports", at=PLACE)
     assert (answer.status_code, answer.headers["location"]) == (
         303, "/review/release?at=study%2Frelease"
     )  # fmt: skip
-    assert "B. Reviewer" in (place / "report.html").read_text()
-    os.utime(place / "report.html", ns=(later + 1, later + 1))
+    assert "B. Reviewer" in (place / "inside/report.html").read_text()
+    os.utime(place / "inside/report.html", ns=(later + 1, later + 1))
     assert "if there are any, print it too" in shown(found).text
 
 

@@ -14,7 +14,8 @@ from caveat.app.pages import Project, sha256
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     found = Project("p", tmp_path / "p")
-    (found.path / "release").mkdir(parents=True)
+    for part in ("inside", "public"):
+        (found.path / "release" / part).mkdir(parents=True)
     found.spec.write_text('[data]\npath = "x.csv"\n')
     monkeypatch.setattr(jobs, "start", lambda *_, **__: None)
     return found
@@ -22,12 +23,13 @@ def project(tmp_path, monkeypatch):
 
 def release(project, *versions):
     folder = project.path / "release"
-    (folder / "release.toml").write_bytes(project.spec.read_bytes())
-    files = [{"name": "synthetic-1.csv", "confidential": False}]
-    files += [{"name": "evidence.json", "confidential": True}]
+    (folder / "inside/release.toml").write_bytes(project.spec.read_bytes())
+    files = [{"name": "public/synthetic-1.csv", "confidential": False}]
+    files += [{"name": "inside/evidence.json", "confidential": True}]
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "files": files}))
     for name in versions:
-        (folder / name).write_text(f"<title>{name}</title><script>1</script>")
+        part = "public" if "external" in name else "inside"
+        (folder / part / name).write_text(f"<title>{name}</title><script>1</script>")
 
 
 def test_without_a_release_the_page_says_so(project):
@@ -42,6 +44,7 @@ def test_the_report_is_in_a_sandbox_that_reaches_nothing(project):
     text = here.get(project.url("report")).text
     assert '<iframe sandbox="allow-scripts" src="/p/p/report/page?version=internal"' in text
     assert "may leave" in text
+    assert "Copy <code>public/</code> and nothing else" in text
     answer = here.get(project.url("report/page"), params={"version": "external"})
     assert answer.text.startswith("<title>report-external.html")
     policy = answer.headers["content-security-policy"]
@@ -63,9 +66,10 @@ def test_a_report_that_is_a_link_elsewhere_is_not_given_out(project):
     release(project)
     secret = project.path.parent / "secret.html"
     secret.write_text("secret")
-    (project.path / "release" / "report.html").symlink_to(secret)
+    (project.path / "release" / "inside/report.html").symlink_to(secret)
     answer = client(project.path.parent).get(project.url("report/page") + "?version=internal")
-    assert answer.status_code == 404
+    assert answer.status_code == 400
+    assert "symbolic link" in answer.text
 
 
 def test_a_release_of_another_specification_says_so(project):

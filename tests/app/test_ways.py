@@ -14,6 +14,7 @@ from tests.app.files import homes, messy
 from tests.report.browser import why_not
 from tests.report.test_browser import CONTRAST
 
+from caveat.evidence.manifest import place_in
 from caveat.table import read
 
 pytestmark = [
@@ -93,7 +94,7 @@ def test_a_messy_file_becomes_a_release(of_messy, way, pictures):
     assert "leer" in content["synthesis"]["drop"]
     assert content["synthesis"]["guard"] == "strong"
     assert content["scenario"][0]["limits"] == {"repU": 20}
-    made = read(of_messy / "release" / "synthetic-1.csv")
+    made = read(place_in(of_messy / "release", "synthetic-1.csv"))
     assert made.n_rows == 900
     assert "Lfd Nr" not in made
     assert "leer" not in made
@@ -162,7 +163,7 @@ def test_two_linked_tables_become_a_release(of_homes, way, pictures):
     run(way)
     content = tomllib.loads((of_homes / "release.toml").read_text())
     assert content["tables"]["households"]["columns"] == {"hhsize": {"kind": "ordered"}}
-    made = {name: read(of_homes / "release" / "synthetic-1" / f"{name}.csv") for name in
+    made = {name: read(place_in(of_homes / "release", f"synthetic-1/{name}.csv")) for name in
             ("households", "persons")}  # fmt: skip
     assert made["households"].n_rows == 400
     assert "weight" not in made["households"]
@@ -246,16 +247,16 @@ def test_a_reviewer_decides_and_the_report_says_so(of_messy, of_homes, way, here
     said = way.wait("The reports in the folder of this release, if there are any, print it too", 60)
     assert "Change, and put before the board again" in said
     seen(way, pictures, "review")
-    decision = json.loads((of_messy / "release" / "decision.json").read_text())
+    decision = json.loads((of_messy / "release" / "inside/decision.json").read_text())
     assert (decision["decision"], decision["names"]) == ("change", ["A. Reviewer"])
     for name in ("report.html", "report.md"):
-        assert "A. Reviewer" in (of_messy / "release" / name).read_text()
+        assert "A. Reviewer" in (of_messy / "release" / "inside" / name).read_text()
     way.go(f"{here}/p/messy/report")
     way.driver.switch_to.frame(way.find("iframe"))
     assert "show the <b>map</b> too" in way.wait("A. Reviewer", 30)
     way.driver.switch_to.default_content()
     listed = json.loads((of_messy / "release" / "manifest.json").read_text())["files"]
-    assert "decision.json" not in [file["name"] for file in listed]
+    assert "inside/decision.json" not in [file["name"] for file in listed]
 
 
 def test_a_decision_stays_when_the_release_is_made_again(of_messy, way, here):
@@ -264,7 +265,7 @@ def test_a_decision_stays_when_the_release_is_made_again(of_messy, way, here):
     way.wait("It fits the data", 60)
     way.press("Make the release")
     way.wait("The last run is done")
-    assert (of_messy / "release" / "decision.json").is_file()
+    assert (of_messy / "release" / "inside/decision.json").is_file()
     way.go(f"{here}/review/release?at=messy/release")
     assert "There is a decision, but it was made on another evidence file" in way.wait(
         "A. Reviewer"

@@ -83,7 +83,7 @@ def test_a_new_attack_has_a_command_with_help(folder: Path) -> None:
 
 def test_a_new_attack_goes_from_a_specification_to_the_reports(folder: Path) -> None:
     caveat(folder, "run", "release.toml", code=3)  # the limit is broken
-    evidence = json.loads((folder / "release" / "evidence.json").read_text("utf-8"))
+    evidence = json.loads((folder / "release" / "inside/evidence.json").read_text("utf-8"))
     (scenario,) = evidence["scenarios"]
     assert scenario["circumstances"]["luck"] == 9
     (found,) = scenario["measurements"]
@@ -91,7 +91,7 @@ def test_a_new_attack_goes_from_a_specification_to_the_reports(folder: Path) -> 
     assert found["excess"] == pytest.approx(0.8)
     assert evidence["measures"]["lucky"]["blind_spot"] == "Everything."
     for name in ("report.md", "report-external.md"):
-        text = (folder / "release" / name).read_text("utf-8")
+        text = (folder / "release" / "inside" / name).read_text("utf-8")
         assert "lucky (luck 9)" in text
         assert "guesses that are right" in text
 

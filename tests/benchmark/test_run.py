@@ -29,7 +29,7 @@ def test_all_get_the_same_records_and_a_failure_is_a_row(spec: Path) -> None:
     content = found.content
     assert (content["fitted_rows"], content["control_rows"]) == (160, 40)
     # A copy reads every unique key and every target that its keys determine, by definition.
-    copied = evidence.read(found.folder / "copy-1" / "evidence.json")
+    copied = evidence.read(found.folder / "copy-1" / "inside/evidence.json")
     unique = {m["measure"]: m["value"] for m in copied["scenarios"][0]["measurements"]}
     assert values(content, "copy")["repU"] == unique["repU"] > 0
     assert values(content, "copy")["S_pMSE two-way"] == 0
@@ -50,10 +50,10 @@ def test_the_same_seed_gives_the_same_tables(spec: Path, tmp_path: Path) -> None
     one = benchmark.run(tmp_path / "one", threads=1)
     other = benchmark.run(tmp_path / "other", threads=2)
     for name in ("copy-1", "copy-2", "margins-1"):
-        tables = [(at.folder / name / "synthetic-1.csv").read_bytes() for at in (one, other)]
+        tables = [(at.folder / name / "inside/synthetic-1.csv").read_bytes() for at in (one, other)]
         assert tables[0] == tables[1]
-    assert (one.folder / "margins-1" / "synthetic-1.csv").read_bytes() != (
-        one.folder / "margins-2" / "synthetic-1.csv"
+    assert (one.folder / "margins-1" / "inside/synthetic-1.csv").read_bytes() != (
+        one.folder / "margins-2" / "inside/synthetic-1.csv"
     ).read_bytes()
 
 
@@ -71,7 +71,7 @@ def test_workers_carry_out_the_same_trials(spec: Path, tmp_path: Path) -> None:
             assert (costs[0] is None) == (costs[1] is None)
         assert one == other
     for name in ("copy-1", "margins-2"):
-        for file in ("synthetic-1.csv", "evidence.json"):
+        for file in ("inside/synthetic-1.csv", "inside/evidence.json"):
             paths = [at.folder / name / file for at in (alone, shared)]
             assert paths[0].read_bytes() == paths[1].read_bytes()
     with threads(1) as nobody:  # what is there is not done again

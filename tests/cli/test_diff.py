@@ -21,8 +21,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         content["release"]["title"] = name
         if name == "two":
             content["scenarios"][0]["measurements"][0]["value"] = 0.5
-        Path(name).mkdir()
-        Path(name, "evidence.json").write_text(json.dumps(content))
+        Path(name, "inside").mkdir(parents=True)
+        Path(name, "inside/evidence.json").write_text(json.dumps(content))
     return tmp_path
 
 

@@ -204,25 +204,26 @@ def test_two_outputs_are_two_files(here: Path) -> None:
 @pytest.mark.parametrize("sort", ["spec", "data", "made elsewhere", "below", "hard link"])
 def test_a_release_replaces_no_folder_with_an_input(here: Path, sort: str) -> None:
     release = here / "release"
-    release.mkdir()
-    (release / "evidence.json").write_text("old")
+    (release / "inside").mkdir(parents=True)
+    (release / "inside/evidence.json").write_text("old")
     arguments = ["run", "release.toml", "--only", "audit", "--force"]
     if sort == "spec":
-        (release / "release.toml").write_text(SPEC)
-        arguments[1] = "release/release.toml"
+        (release / "inside/release.toml").write_text(SPEC)
+        arguments[1] = "release/inside/release.toml"
     elif sort == "data":
         (release / "named.csv").write_text("old")
         Path("release.toml").write_text(SPEC.replace("named.csv", "release/named.csv"))
     elif sort == "made elsewhere":
-        (release / "synthetic-1.csv").write_text("old")
-        arguments += ["--synthetic", "release/synthetic-1.csv"]
+        (release / "inside/synthetic-1.csv").write_text("old")
+        arguments += ["--synthetic", "release/inside/synthetic-1.csv"]
     elif sort == "below":
         (release / "x").mkdir()
         (release / "x" / "y.csv").write_text("old")
         arguments += ["--synthetic", "release/x/y.csv"]
     else:
-        os.link("named.csv", release / "synthetic-1.csv")
-    names = [path.name for path in release.iterdir() if path.is_file()]
+        os.link("named.csv", release / "inside/synthetic-1.csv")
+    files = [path for folder in (release, release / "inside") for path in folder.glob("*.*")]
+    names = [path.relative_to(release).as_posix() for path in files]
     write_manifest(release, map(Output, names))
     before = sorted(release.rglob("*"))
     Path("link").symlink_to("release")

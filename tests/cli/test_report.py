@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from hashlib import sha256
-
 import pytest
 from tests.report.sample import SAMPLE
 from typer.testing import CliRunner
@@ -12,7 +9,9 @@ from typer.testing import CliRunner
 from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION, Decision, evidence_sha256, read, write_decision
-from caveat.evidence.manifest import MANIFEST, is_listed
+from caveat.evidence.manifest import EVIDENCE, is_listed
+from caveat.release.folder import arrange, write_manifest
+from caveat.table.provenance import Output
 
 run = CliRunner().invoke
 
@@ -57,16 +56,14 @@ def test_what_is_no_evidence_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == [other]
 
 
-def folder_of_a_release(tmp_path):
-    """A folder as a run leaves it: the evidence, a report, and the list of both."""
-    for name, content in (("evidence.json", SAMPLE.read_bytes()), ("report.html", b"of the run")):
-        (tmp_path / name).write_bytes(content)
-    files = [
-        {"name": name, "sha256": sha256((tmp_path / name).read_bytes()).hexdigest(), "bytes": 0,
-         "confidential": True}
-        for name in ("evidence.json", "report.html")
-    ]  # fmt: skip
-    (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "files": files}))
+def folder_of_a_release(tmp_path, *, trial=False):
+    """A folder as a run leaves it: the evidence, two reports, and the list of all."""
+    leaves = Output("report-external.html", outside="" if trial else "a test")
+    outputs = [Output("evidence.json"), Output("report.html"), leaves]
+    for output in outputs:
+        (tmp_path / output.name).write_text("of the run")
+    (tmp_path / "evidence.json").write_bytes(SAMPLE.read_bytes())
+    write_manifest(tmp_path, arrange(tmp_path, outputs))
     return tmp_path
 
 
@@ -74,37 +71,50 @@ def test_the_folder_of_a_release_is_enough(tmp_path):
     here = folder_of_a_release(tmp_path)
     result = run(app, ["report", str(here)])
     assert result.exit_code == 0, result.output
-    assert (here / "report.html").read_text("utf-8").startswith("<!doctype html>")
-    assert is_listed(here / "report.html")
+    assert (here / "inside/report.html").read_text("utf-8").startswith("<!doctype html>")
+    assert is_listed(here / "inside/report.html")
     # Written again and again: nothing is lost.
     assert run(app, ["report", str(here)]).exit_code == 0
     assert run(app, ["report", str(here), "--markdown"]).exit_code == 0
 
 
+@pytest.mark.parametrize(("trial", "part"), [(False, "public"), (True, "inside")])
+def test_the_external_report_lies_with_what_may_leave(tmp_path, trial, part):
+    here = folder_of_a_release(tmp_path, trial=trial)
+    for options, name in (([], "report-external.html"), (["--markdown"], "report-external.md")):
+        result = run(app, ["report", str(here), "--external", *options])
+        assert result.exit_code == 0, result.output
+        assert f"{part}/{name}" in result.output.replace("\n", "")
+        assert "Survey" in (here / part / name).read_text("utf-8")
+    assert is_listed(here / part / "report-external.html")
+    assert (here / "public").exists() == (not trial)
+    assert (here / "inside/report.html").read_text() == "of the run"
+
+
 def test_a_report_that_somebody_has_changed_is_kept(tmp_path):
     here = folder_of_a_release(tmp_path)
-    (here / "report.html").write_text("my remarks")
+    (here / "inside/report.html").write_text("my remarks")
     result = run(app, ["report", str(here)])
     assert isinstance(result.exception, CaveatError)
-    assert (here / "report.html").read_text() == "my remarks"
+    assert (here / "inside/report.html").read_text() == "my remarks"
     assert run(app, ["report", str(here), "--force"]).exit_code == 0
 
 
 def test_a_folder_without_evidence_is_refused(tmp_path):
     result = run(app, ["report", str(tmp_path)])
     assert isinstance(result.exception, CaveatError)
-    assert "the folder has no evidence.json" in str(result.exception)
+    assert "the folder has no inside/evidence.json" in str(result.exception)
 
 
 def test_the_decision_beside_the_evidence_is_printed(tmp_path):
     here = folder_of_a_release(tmp_path)
-    sha = evidence_sha256(read(here / "evidence.json"))
-    write_decision(here / DECISION, Decision(sha, "refuse", ["A. Chair"], "2026-11-17"))
+    sha = evidence_sha256(read(here / EVIDENCE))
+    write_decision(here / "inside" / DECISION, Decision(sha, "refuse", ["A. Chair"], "2026-11-17"))
     assert run(app, ["report", str(here), "--markdown"]).exit_code == 0
-    text = (here / "report.md").read_text("utf-8")
+    text = (here / "inside/report.md").read_text("utf-8")
     assert "☒ Refuse" in text
     assert "A. Chair" in text
-    (here / DECISION).write_text('{"decision": "perhaps"}')
+    (here / "inside" / DECISION).write_text('{"decision": "perhaps"}')
     result = run(app, ["report", str(here), "--markdown", "--force"])
     assert isinstance(result.exception, CaveatError)
     assert "format is missing" in str(result.exception)

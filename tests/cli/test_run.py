@@ -55,3 +55,11 @@ def test_tables_are_counted(
         for name, copy, table in files
     ]
     assert f"release: {what}, evidence and reports\n" in said(content, capsys)
+
+
+def test_the_last_line_names_the_folder_that_may_leave(capsys: pytest.CaptureFixture[str]) -> None:
+    content = small()
+    content["trial"] = False
+    assert "what may leave lies in release/public" in said(content, capsys)
+    content["trial"] = True
+    assert "public" not in said(content, capsys)

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from caveat.evidence.manifest import MANIFEST, is_listed, list_again, listed
+from caveat.errors import CaveatError
+from caveat.evidence.manifest import (
+    EVIDENCE,
+    MANIFEST,
+    is_listed,
+    list_again,
+    listed,
+    name_in,
+    place_in,
+    release_of,
+)
 
 
 def folder(tmp_path):
@@ -72,3 +82,56 @@ def test_a_manifest_that_is_a_link_lists_nothing(tmp_path: Path) -> None:
     (tmp_path / "other").write_text('{"files": [{"name": "a"}]}')
     (tmp_path / MANIFEST).symlink_to("other")
     assert listed(tmp_path) == {}
+
+
+def release(tmp_path: Path) -> Path:
+    """Return a release with linked tables and evidence, and its manifest."""
+    names = ("public/synthetic-1/visits.csv", "public/report-external.html", EVIDENCE)
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    files = [{"name": n, "sha256": sha256(n.encode()).hexdigest(), "bytes": len(n),
+              "confidential": n == EVIDENCE} for n in names]  # fmt: skip
+    (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "files": files}))
+    return tmp_path
+
+
+def test_a_file_belongs_to_the_release_around_its_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = release(tmp_path / "release")
+    for name in listed(here):
+        assert release_of(here / name) == here
+        assert name_in(here, here / name) == name
+        assert is_listed(here / name)
+    monkeypatch.chdir(here / "public/synthetic-1")
+    assert release_of(Path("visits.csv")) == here
+    assert is_listed(Path("visits.csv"))
+    (here / "public/synthetic-1/visits.csv").write_text("other")
+    assert not is_listed(Path("visits.csv"))
+    list_again(Path("visits.csv"))
+    assert is_listed(here / "public/synthetic-1/visits.csv")
+    assert not (here / "public/synthetic-1" / MANIFEST).exists()
+
+
+def test_a_folder_with_its_own_manifest_is_a_release_of_its_own(tmp_path: Path) -> None:
+    outer = release(tmp_path / "outer")
+    inner = release(outer / "trial")
+    assert release_of(inner / EVIDENCE) == inner
+    deep = outer / "public/a/b"
+    deep.mkdir(parents=True)
+    assert release_of(deep / "x.csv") == deep  # no part of a release is that deep
+    (tmp_path / "x.csv").write_text("x")
+    assert release_of(tmp_path / "x.csv") == tmp_path
+
+
+def test_a_file_of_a_release_is_looked_for_in_both_parts(tmp_path: Path) -> None:
+    here = release(tmp_path)
+    assert place_in(here, "report-external.html") == here / "public/report-external.html"
+    assert place_in(here, "evidence.json") == here / EVIDENCE
+    assert place_in(here, "absent.html") == here / "inside/absent.html"
+    with pytest.raises(CaveatError, match="no name of a file"):
+        place_in(here, "../evidence.json")
+    (here / "inside/report.html").symlink_to(here / EVIDENCE)
+    with pytest.raises(CaveatError, match="symbolic link"):
+        place_in(here, "report.html")

@@ -76,8 +76,8 @@ records = 20
 measures = ["S_pMSE two-way"]
 """
 EVIDENCE, DECISION, MANIFEST = (
-    "release/evidence.json",
-    "release/decision.json",
+    "release/inside/evidence.json",
+    "release/inside/decision.json",
     "release/manifest.json",
 )
 LEDGER, MARK = "ledger.jsonl", "home/generators/arfpy/environment.json"
@@ -100,14 +100,14 @@ def project(folder: Path) -> None:
     )
     (folder / "release.toml").write_text(SPEC)
     outcome = Release.from_toml(folder / "release.toml").run()
-    content = read(outcome.folder / "evidence.json")
+    content = read(outcome.folder / "inside/evidence.json")
     made = Decision(evidence_sha256(content), "release", ["A"], "2026-11-17")
     decide(outcome.folder, made)
     shutil.copytree(outcome.folder, folder / "earlier")
     state = folder / ".caveat"
     state.mkdir()
     spec = ReleaseSpec.from_toml(folder / "release.toml")
-    used = text_sha256((outcome.folder / "release.toml").read_text())
+    used = text_sha256((outcome.folder / "inside/release.toml").read_text())
     results: dict[str, Any] = {
         "look": opened(folder, [], lambda *_: None),
         "check": held_against_data(folder / "release.toml"),
@@ -251,7 +251,7 @@ def _pages(folder: Path) -> None:
     pages = ["/", "/review", f"/review/release?at={at}", *(f"{here}{step}" for step in steps)]
     pages.append(f"/review/changes?before=project/earlier&after={at}")
     answers = [(address, found.get(address)) for address in pages]
-    evidence = folder / "release" / "evidence.json"
+    evidence = folder / "release" / "inside/evidence.json"
     shown = sha256(evidence.read_bytes()).hexdigest() if evidence.is_file() else ""
     forms: dict[str, dict[str, str]] = {
         f"{here}look/decide": {"finding": "0", "choice": "ignore"},
@@ -262,7 +262,7 @@ def _pages(folder: Path) -> None:
         "/review/decision": {"at": at, "decision": "refuse", "names": "B", "date": "2026-11-18",
                              "conditions": "", "sha256": shown, "replace": "yes", "stands": ""},
     }  # fmt: skip
-    decision = folder / "release" / "decision.json"
+    decision = folder / "release" / "inside/decision.json"
     if decision.is_file():
         forms["/review/decision"]["stands"] = sha256(decision.read_bytes()).hexdigest()
     for address, form in forms.items():

@@ -103,7 +103,8 @@ COMMANDS = {
     ),
     "run": Command(
         ("run", "release.toml", "--date", "2026-01-01", "--force"),
-        ("release/evidence.json", "release/synthetic-1.csv", "release/manifest.json"),
+        ("release/inside/evidence.json", "release/inside/synthetic-1.csv",
+         "release/manifest.json"),
     ),
     "tune": Command(
         ("tune", "tune.toml", "--json", "found.json", "--force"),
@@ -147,13 +148,14 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.inputs, self.folder)
         for name in command.outputs:
-            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             if is_database(name):
                 shutil.copy(self.inputs / f"earlier{Path(name).suffix}", self.folder / name)
                 continue
             (self.folder / name).write_bytes(EARLIER)
         if (self.folder / "release").exists():
-            names = [Path(name).name for name in command.outputs if "manifest" not in name]
+            files = [name for name in command.outputs if "manifest" not in name]
+            names = [name.removeprefix("release/") for name in files]
             write_manifest(self.folder / "release", map(Output, names))
 
     def outputs(self, command: Command) -> dict[str, bytes]:

@@ -11,11 +11,12 @@ from tests.report.sample import small
 
 from caveat.errors import CaveatError
 from caveat.evidence import FEWEST, external, text_of
+from caveat.evidence.manifest import EVIDENCE
 from caveat.outputs.checking import check_files
 from caveat.outputs.finding import Checked
 from caveat.outputs.own import few_behind
 from caveat.outputs.statbarns import Rules, Verdict
-from caveat.release.folder import write_manifest
+from caveat.release.folder import arrange, write_manifest
 from caveat.report import markdown, render
 from caveat.table.provenance import Origin, Output
 
@@ -74,20 +75,22 @@ def test_damaged_evidence_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("write", "ending"), [(render, "html"), (markdown, "md")])
 def test_reports(write: Any, ending: str, tmp_path: Path) -> None:
-    inside, outside = tmp_path / f"report.{ending}", tmp_path / f"report-external.{ending}"
+    names = (f"inside/report.{ending}", f"public/report-external.{ending}", EVIDENCE)
+    inside, outside, evidence = (tmp_path / name for name in names)
+    for part in ("inside", "public"):
+        (tmp_path / part).mkdir()
     inside.write_text(write(small(), version="internal", date="2026-01-01"), encoding="utf-8")
     outside.write_text(write(small(), version="external", date="2026-01-01"), encoding="utf-8")
     first, second = check_files([inside, outside])
     assert rules_of(first) == {"confidential": Verdict.REFUSE}
     assert rules_of(second) == {"evidence": Verdict.REVIEW}  # which evidence is not known
-    (tmp_path / "evidence.json").write_text(text_of(small()))
+    evidence.write_text(text_of(small()))
     outputs = [
-        Output(path.name, outside="a test" if path == outside else "")
-        for path in tmp_path.iterdir()
+        Output(name, outside="a test" if (tmp_path / name) == outside else "") for name in names
     ]
     write_manifest(tmp_path, outputs)
     assert check_files([outside])[0].verdict is Verdict.SAFE
-    (tmp_path / "evidence.json").write_text(text_of(few()))
+    evidence.write_text(text_of(few()))
     assert rules_of(check_files([outside])[0]) == {"evidence": Verdict.REVIEW}  # another one
     write_manifest(tmp_path, outputs)
     assert check_files([outside])[0].verdict is Verdict.SAFE  # the number was withheld
@@ -96,26 +99,34 @@ def test_reports(write: Any, ending: str, tmp_path: Path) -> None:
     }
 
 
-def test_the_folder_of_a_run(tmp_path: Path) -> None:
+def test_the_folder_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "evidence.json").write_text(text_of(small()))
     (tmp_path / "release.toml").write_text("[data]\n")
     (tmp_path / "synthetic-1.csv").write_text("n,sex\n1,f\n1,f\n")  # no table of counts
+    (tmp_path / "synthetic-2").mkdir()
+    (tmp_path / "synthetic-2/visits.csv").write_text("n,sex\n1,f\n1,f\n")
     (tmp_path / "notes.pdf").write_text("x")
     outputs = [Output("evidence.json"), Output("release.toml"),
                Output("synthetic-1.csv", {"n": Origin.COMPUTED, "sex": Origin.DRAWN}),
+               Output("synthetic-2/visits.csv", {"n": Origin.COMPUTED, "sex": Origin.DRAWN}),
                Output("notes.pdf", outside="a test")]  # fmt: skip
-    write_manifest(tmp_path, outputs)
+    write_manifest(tmp_path, arrange(tmp_path, outputs))
     found = {one.name: (one.form, one.verdict) for one in check_files([tmp_path])}
     assert found == {
         "evidence.json": ("evidence", Verdict.REFUSE),
         "notes.pdf": ("custom", Verdict.REVIEW),
         "release.toml": ("file of a run", Verdict.REFUSE),
         "synthetic-1.csv": ("synthetic table", Verdict.REVIEW),
+        "visits.csv": ("synthetic table", Verdict.REVIEW),
     }
+    monkeypatch.chdir(tmp_path / "public")
+    (listed,) = check_files([Path("synthetic-1.csv")])
+    assert listed.form == "synthetic table"
     (listed,) = check_files([tmp_path / "manifest.json"])
     assert (listed.form, listed.verdict) == ("manifest", Verdict.REVIEW)
-    (tmp_path / "synthetic-1.csv").write_text("sex,n\nf,30\nm,40\n")  # another file since
-    assert check_files([tmp_path / "synthetic-1.csv"])[0].form == "table"
+    table = tmp_path / "public/synthetic-1.csv"
+    table.write_text("sex,n\nf,30\nm,40\n")  # another file since
+    assert check_files([table])[0].form == "table"
     (tmp_path / "manifest.json").write_text("{}")
     assert check_files([tmp_path / "manifest.json"])[0].form == "custom"
 

@@ -22,7 +22,7 @@ from caveat.table import read
 def test_the_same_tables_come_out(outcome: Outcome) -> None:
     spec = ReleaseSpec.from_toml(outcome.folder.parent / "release.toml")
     material = made_again(spec, outcome.folder)
-    written = read(outcome.folder / "synthetic-1.csv", schema=spec.schema, partial=True)
+    written = read(outcome.folder / "inside/synthetic-1.csv", schema=spec.schema, partial=True)
     (release,) = material.releases
     assert release.names == written.names
     assert np.array_equal(release["age"].values, written["age"].values)
@@ -30,7 +30,7 @@ def test_the_same_tables_come_out(outcome: Outcome) -> None:
 
 
 def test_without_a_release_the_specification_needs_a_seed(tmp_path: Path, outcome: Outcome) -> None:
-    text = (outcome.folder / "release.toml").read_text()
+    text = (outcome.folder / "inside/release.toml").read_text()
     (tmp_path / "survey.csv").write_bytes((outcome.folder.parent / "survey.csv").read_bytes())
     path = tmp_path / "release.toml"
     path.write_text(text)
@@ -43,16 +43,16 @@ def test_without_a_release_the_specification_needs_a_seed(tmp_path: Path, outcom
 def test_another_specification_other_data_and_other_tables_are_refused(
     tmp_path: Path, outcome: Outcome
 ) -> None:
-    text = (outcome.folder / "release.toml").read_text()
+    text = (outcome.folder / "inside/release.toml").read_text()
     data = (outcome.folder.parent / "survey.csv").read_bytes()
     (tmp_path / "survey.csv").write_bytes(data)
     path, folder = tmp_path / "release.toml", tmp_path / "release"
     path.write_text(text)
-    folder.mkdir()
-    content = json.loads((outcome.folder / "evidence.json").read_text())
+    (folder / "inside").mkdir(parents=True)
+    content = json.loads((outcome.folder / "inside/evidence.json").read_text())
 
     def refused() -> str:
-        (folder / "evidence.json").write_text(json.dumps(content))
+        (folder / "inside/evidence.json").write_text(json.dumps(content))
         with pytest.raises(CaveatError) as caught:
             made_again(ReleaseSpec.from_toml(path), folder)
         return str(caught.value)
@@ -107,7 +107,7 @@ def test_a_release_in_the_form_of_its_data_is_made_again(tmp_path: Path) -> None
     path = tmp_path / "release.toml"
     path.write_text(SMALL.format(data="people.csv") + "as_read = true\n")
     folder = Release.from_toml(path).run().folder
-    assert ",5" in (folder / "synthetic-1.csv").read_text()
+    assert ",5" in (folder / "inside/synthetic-1.csv").read_text()
     assert made_again(ReleaseSpec.from_toml(path), folder).seed == 3
 
 
@@ -133,7 +133,7 @@ def test_names_in_received_evidence_are_no_paths(
     shutil.copytree(outcome.folder, deep / "release")
     for file in ("survey.csv", "release.toml"):
         shutil.copy(outcome.folder.parent / file, deep)
-    place = deep / "release" / "evidence.json"
+    place = deep / "release" / "inside/evidence.json"
     content = json.loads(place.read_text())
     content["release"]["files"][0]["name"] = name
     place.write_text(json.dumps(content))
@@ -147,7 +147,7 @@ def test_a_copy_that_no_release_has_is_refused(tmp_path: Path, outcome: Outcome)
     shutil.copytree(outcome.folder, tmp_path / "release")
     for file in ("survey.csv", "release.toml"):
         shutil.copy(outcome.folder.parent / file, tmp_path)
-    place = tmp_path / "release" / "evidence.json"
+    place = tmp_path / "release" / "inside/evidence.json"
     content = json.loads(place.read_text())
     content["release"]["files"][0]["copy"] = 99
     place.write_text(json.dumps(content))

@@ -73,7 +73,7 @@ def private(tmp_path: Path, survey_file: Path) -> Make:
 
 def run(path: Path) -> dict[str, Any]:
     outcome = Release.from_toml(path).run(threads=1, date="2024-05-01")
-    return dict(evidence.read(outcome.folder / "evidence.json"))
+    return dict(evidence.read(outcome.folder / "inside/evidence.json"))
 
 
 def noisy(folder: Path) -> dict[tuple[str, ...], dict[tuple[str, ...], int]]:
@@ -111,7 +111,7 @@ def test_the_largest_ratio_is_that_of_the_written_tables(private: Make) -> None:
     path = private()
     content = run(path)
     sigma = {tuple(t["columns"]): t["sigma"] for t in content["promise"]["tables"]}
-    tables = noisy(path.parent / "release" / "margins")
+    tables = noisy(path.parent / "release" / "inside" / "margins")
     data = survey(rows=400)
     # Who is widowed is not declared, and counts as an empty cell.
     known = {"sex": ("female", "male"), "marital": ("divorced", "married", "single")}
@@ -152,14 +152,17 @@ def test_the_noisy_tables_may_leave_and_the_rest_may_not(private: Make) -> None:
     folder = path.parent / "release"
     listed = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
     assert {f["name"]: f["confidential"] for f in listed} == {
-        "synthetic-1.csv": False, "margins/01-sex.csv": False, "margins/02-marital.csv": False,
-        "margins/03-sex-marital.csv": False, "margins/manifest.csv": False,
-        "dictionary.csv": False, "dictionary.html": False, "dictionary.xml": False,
-        "evidence.json": True, "release.toml": True,
+        "public/synthetic-1.csv": False, "public/margins/01-sex.csv": False,
+        "public/margins/02-marital.csv": False, "public/margins/03-sex-marital.csv": False,
+        "public/margins/manifest.csv": False, "public/dictionary.csv": False,
+        "public/dictionary.html": False, "public/dictionary.xml": False,
+        "inside/evidence.json": True, "inside/release.toml": True,
     }  # fmt: skip
-    with (folder / "margins" / "manifest.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "public" / "margins" / "manifest.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         lines = list(csv.DictReader(file))
-    tables = noisy(folder / "margins")
+    tables = noisy(folder / "public" / "margins")
     assert [int(line["total"]) for line in lines] == [sum(t.values()) for t in tables.values()]
     assert [line["cells"] for line in lines] == ["3", "4", "12"]
     assert lines[0]["noise"] == "discrete Gaussian, sigma 12.2585"

@@ -34,7 +34,7 @@ def test_a_simulated_attacker_is_evidence_and_is_reported(tmp_path: Path) -> Non
     (tmp_path / "release.toml").write_text(SPEC, encoding="utf-8")
     result = CliRunner().invoke(app, ["run", str(tmp_path / "release.toml")])
     assert result.exit_code == 3, result.output  # 1111 shows in more than a fifth of the releases
-    evidence = json.loads((tmp_path / "release" / "evidence.json").read_text("utf-8"))
+    evidence = json.loads((tmp_path / "release" / "inside/evidence.json").read_text("utf-8"))
     (scenario,) = evidence["scenarios"]
     assert scenario["circumstances"] == {"most": 1, "simulations": 40}
     first = scenario["measurements"][0]
@@ -42,6 +42,6 @@ def test_a_simulated_attacker_is_evidence_and_is_reported(tmp_path: Path) -> Non
     assert 0.2 < first["value"] <= 1
     assert [m["limit"] is not None for m in scenario["measurements"]] == [True] + 6 * [False]
     for name in ("report.md", "report-external.md"):
-        text = (tmp_path / "release" / name).read_text("utf-8")
+        text = (tmp_path / "release" / "inside" / name).read_text("utf-8")
         assert "The strong attacker by simulation: runs it again" in text
         assert "finds 32 % of what the exact one finds" in text

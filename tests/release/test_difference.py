@@ -14,14 +14,17 @@ from caveat.release.outcome import Outcome
 
 
 def test_a_folder_or_its_evidence_is_read_and_no_data(outcome: Outcome, tmp_path: Path) -> None:
-    assert diff_releases(outcome.folder, outcome.folder / "evidence.json")["same"] is True
-    content = json.loads((outcome.folder / "evidence.json").read_text())
+    assert diff_releases(outcome.folder, outcome.folder / "inside/evidence.json")["same"] is True
+    content = json.loads((outcome.folder / "inside/evidence.json").read_text())
     content["scenarios"][0]["measurements"][0]["value"] = 0.987
-    (tmp_path / "evidence.json").write_text(json.dumps(content))
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/evidence.json").write_text(json.dumps(content))
     found = diff_releases(outcome.folder, tmp_path)
     assert found["spec"] is None  # one of the two has none
-    (tmp_path / "release.toml").write_text(
-        (outcome.folder / "release.toml").read_text().replace("minbucket = 20", "minbucket = 21")
+    (tmp_path / "inside/release.toml").write_text(
+        (outcome.folder / "inside/release.toml")
+        .read_text()
+        .replace("minbucket = 20", "minbucket = 21")
     )
     found = diff_releases(outcome.folder, tmp_path)
     assert found["names"] == [str(outcome.folder), str(tmp_path)]
@@ -34,4 +37,4 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CaveatError, match="there is no such file"):
         diff_releases(tmp_path, tmp_path)
     assert files_of(Path("x/evidence.json")) == (Path("x/evidence.json"), Path("x/release.toml"))
-    assert files_of(Path("x")) == (Path("x/evidence.json"), Path("x/release.toml"))
+    assert files_of(Path("x")) == (Path("x/inside/evidence.json"), Path("x/inside/release.toml"))

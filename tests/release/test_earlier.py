@@ -53,7 +53,7 @@ class House:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CaveatWarning)
             Release.from_toml(path).run(self.folder / name, date="2026-01-01")
-        return read(self.folder / name / "evidence.json")
+        return read(self.folder / name / "inside/evidence.json")
 
     @property
     def entries(self) -> list[dict[str, Any]]:
@@ -114,8 +114,8 @@ def test_entries_say_what_was_released_and_no_seed(house: House) -> None:
     assert (one["kind"], one["what"], one["exact"], one["method"]) == (
         RELEASE, "A survey", True, "guarded",
     )  # fmt: skip
-    assert one["data"] == two["data"] == read(house.folder / "first/evidence.json")["inputs"][
-        "data"]["sha256"]  # fmt: skip
+    first = read(house.folder / "first/inside/evidence.json")
+    assert one["data"] == two["data"] == first["inputs"]["data"]["sha256"]
     assert one["evidence"] != two["evidence"]
     assert two["folder"] == str(house.folder / "second")
     assert two["files"] == ["synthetic-1.csv"]
@@ -235,7 +235,7 @@ def test_tables_made_elsewhere_and_linked_tables_are_entered_only(
     house: House, tmp_path: Path
 ) -> None:
     house.release("first")
-    theirs = house.folder / "first" / "synthetic-1.csv"
+    theirs = house.folder / "first" / "inside/synthetic-1.csv"
     (house.folder / "audit.toml").write_text(SMALL + END + LEDGER)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaveatWarning)

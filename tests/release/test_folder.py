@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from caveat.errors import CaveatError
-from caveat.release.folder import release_folder, write_manifest
+from caveat.release.folder import arrange, release_folder, write_manifest
 from caveat.table.provenance import Output
 
 # A run that stops at a step and says so; where asked it stops after the tables were written.
@@ -47,13 +47,26 @@ def start(spec: Path, step: str) -> subprocess.Popen:
 def make_release(folder: Path, text: str = "old") -> dict[str, bytes]:
     """Write a release by hand."""
     folder.mkdir()
-    (folder / "evidence.json").write_text(text)
-    write_manifest(folder, [Output("evidence.json")])
+    fill(folder, {"evidence.json": True}, text)
     return contents(folder)
 
 
+def fill(draft: Path, confidential: dict[str, bool], text: str = "new") -> None:
+    """Write files as a run does: flat, then into their parts."""
+    for name in confidential:
+        (draft / name).parent.mkdir(exist_ok=True)
+        (draft / name).write_text(text)
+    outputs = [Output(name, outside="" if secret else "x") for name, secret in confidential.items()]
+    write_manifest(draft, arrange(draft, outputs))
+
+
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
 
 
 def hidden(folder: Path) -> list[str]:
@@ -74,9 +87,8 @@ def test_a_killed_run_leaves_the_previous_release_and_the_next_clears_up(specifi
     with release_folder(target, force=True) as (draft, remarks):
         assert remarks == ["what an interrupted run had left was removed"]
         assert hidden(spec.parent) == [draft.parent.name]
-        (draft / "evidence.json").write_text("new")
-        write_manifest(draft, [Output("evidence.json")])
-    assert (target / "evidence.json").read_text() == "new"
+        fill(draft, {"evidence.json": True})
+    assert (target / "inside/evidence.json").read_text() == "new"
     assert hidden(spec.parent) == []
 
 
@@ -199,38 +211,108 @@ def test_an_empty_folder_may_be_filled(tmp_path):
     assert [entry["name"] for entry in content["files"]] == ["a"]
 
 
-def test_a_folder_in_the_release_is_replaced_with_it_unless_it_holds_something_foreign(
-    tmp_path: Path,
+FILES = {
+    "synthetic-1/patients.csv": False, "synthetic-1/visits.csv": False, "margins/01.csv": False,
+    "dictionary.csv": False, "report-external.html": False, "report.html": True,
+    "evidence.json": True, "release.toml": True,
+}  # fmt: skip
+
+
+def test_what_may_leave_lies_in_public_and_the_rest_inside(tmp_path: Path) -> None:
+    fill(tmp_path, FILES)
+    entries = json.loads((tmp_path / "manifest.json").read_text())["files"]
+    assert {entry["name"]: entry["confidential"] for entry in entries} == {
+        "public/synthetic-1/patients.csv": False, "public/synthetic-1/visits.csv": False,
+        "public/margins/01.csv": False, "public/dictionary.csv": False,
+        "public/report-external.html": False, "inside/report.html": True,
+        "inside/evidence.json": True, "inside/release.toml": True,
+    }  # fmt: skip
+    assert set(contents(tmp_path)) == {"manifest.json", *(entry["name"] for entry in entries)}
+    folders = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*/")}
+    assert {name for name in folders if (tmp_path / name).is_dir()} == {
+        "inside", "public", "public/margins", "public/synthetic-1",
+    }  # fmt: skip
+
+
+def test_of_a_trial_nothing_lies_in_public(tmp_path: Path) -> None:
+    fill(tmp_path, dict.fromkeys(FILES, True))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["inside", "manifest.json"]
+    assert set(contents(tmp_path / "inside")) == set(FILES)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mask", [0o022, 0o027])
+def test_inside_is_for_this_user_alone_and_public_follows_the_umask(
+    tmp_path: Path, mask: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        for _ in range(2):  # the second one replaces the first
+            with release_folder(tmp_path / "release", force=True) as (draft, _):
+                fill(draft, FILES)
+    finally:
+        os.umask(before)
+    inside, public = tmp_path / "release" / "inside", tmp_path / "release" / "public"
+    assert mode(inside) == 0o700
+    assert {mode(path) for path in inside.iterdir()} == {0o600}
+    assert {mode(path) for path in (public, public / "synthetic-1")} == {0o777 & ~mask}
+    files = [path for path in public.rglob("*") if path.is_file()]
+    assert {mode(path) for path in files} == {0o666 & ~mask}
+
+
+@pytest.mark.parametrize(
+    "foreign", ["mine.txt", "inside/mine.txt", "public/mine.txt", "public/margins/mine.txt",
+                "inside/mine/mine.txt"],
+)  # fmt: skip
+def test_a_release_is_replaced_unless_it_holds_something_foreign(
+    tmp_path: Path, foreign: str
 ) -> None:
     target = tmp_path / "release"
     for text in ("old", "new"):
         with release_folder(target, force=True) as (draft, _):
-            (draft / "margins").mkdir()
-            (draft / "margins" / "01.csv").write_text(text)
-            write_manifest(draft, [Output("margins/01.csv")])
-        assert (target / "margins" / "01.csv").read_text() == text
-    (target / "margins" / "mine.txt").write_text("mine")
+            fill(draft, FILES, text)
+        assert {held for name, held in contents(target).items() if name != "manifest.json"} == {
+            text.encode()
+        }
+    (target / foreign).parent.mkdir(exist_ok=True)
+    (target / foreign).write_text("mine")
+    before = contents(target)
     with (
-        pytest.raises(CaveatError, match=r"no run has written: margins/mine\.txt"),
+        pytest.raises(
+            CaveatError, match=f"no run has written: {foreign.removesuffix('/mine.txt')}"
+        ),
         release_folder(target, force=True),
     ):
         pass
-    assert (target / "margins" / "mine.txt").read_text() == "mine"
+    assert contents(target) == before
     assert hidden(tmp_path) == []
 
 
-def test_a_decision_stays_when_the_release_is_made_again(tmp_path):
+@pytest.mark.parametrize("part", ["inside", "public", "public/margins"])
+def test_a_part_that_is_a_link_is_not_replaced(tmp_path: Path, part: str) -> None:
+    target = tmp_path / "release"
+    with release_folder(target) as (draft, _):
+        fill(draft, FILES)
+    (target / part).rename(tmp_path / "elsewhere")
+    (target / part).symlink_to(tmp_path / "elsewhere")
+    before = contents(tmp_path / "elsewhere")
+    with pytest.raises(CaveatError, match="no run has written"):
+        release_folder(target, force=True).__enter__()
+    assert contents(tmp_path / "elsewhere") == before
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_decision_stays_when_the_release_is_made_again(tmp_path: Path, flat: bool) -> None:
     target = tmp_path / "release"
     make_release(target)
-    (target / "decision.json").write_text("what the board has said")
-    with release_folder(target, force=True) as (draft, _):
-        (draft / "evidence.json").write_text("new")
-        write_manifest(draft, [Output("evidence.json")])
-    assert (target / "evidence.json").read_text() == "new"
-    assert (target / "decision.json").read_text() == "what the board has said"
-    (target / "notes.txt").write_text("mine")
-    with (
-        pytest.raises(CaveatError, match=r"no run has written: notes\.txt"),
-        release_folder(target, force=True),
-    ):
-        pass
+    (target / "inside/decision.json").write_text("what the board has said")
+    for _ in range(2):
+        with release_folder(target, force=True) as (draft, _):
+            if flat:  # another command, which has no parts
+                (draft / "table.csv").write_text("new")
+                write_manifest(draft, [Output("table.csv", outside="a test")])
+            else:
+                fill(draft, {"evidence.json": True})
+        assert (target / ("table.csv" if flat else "inside/evidence.json")).read_text() == "new"
+        assert (target / "inside/decision.json").read_text() == "what the board has said"
+        assert mode(target / "inside") == 0o700 or os.name != "posix"

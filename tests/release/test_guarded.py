@@ -42,7 +42,7 @@ def content(tmp_path_factory, survey_file) -> dict[str, Any]:
     (folder / "survey.csv").write_bytes(survey_file.read_bytes())
     (folder / "release.toml").write_text(SPEC)
     outcome = Release.from_toml(folder / "release.toml").run(threads=1, date="2024-05-01")
-    return dict(evidence.read(outcome.folder / "evidence.json"))
+    return dict(evidence.read(outcome.folder / "inside/evidence.json"))
 
 
 def test_the_evidence_has_the_numbers_of_the_guard_and_what_is_assumed_public(content) -> None:

@@ -10,7 +10,7 @@ from tests.report.sample import SAMPLE, small
 
 from caveat.errors import CaveatError
 from caveat.evidence import Decision, read_decision, write
-from caveat.evidence.manifest import is_listed
+from caveat.evidence.manifest import EVIDENCE, is_listed
 from caveat.release.folder import write_manifest
 from caveat.release.review import decide, print_again, releases_in, review_of, side_by_side
 from caveat.report.board import headline
@@ -18,12 +18,14 @@ from caveat.report.disagreement import disagreements
 from caveat.report.findings import findings
 from caveat.table.provenance import Output
 
+EXTERNAL = "public/report-external.html"
+
 
 @pytest.fixture
 def release(tmp_path):
     found = tmp_path / "study" / "release"
-    found.mkdir(parents=True)
-    shutil.copy(SAMPLE, found / "evidence.json")
+    (found / "inside").mkdir(parents=True)
+    shutil.copy(SAMPLE, found / EVIDENCE)
     return found
 
 
@@ -34,11 +36,13 @@ def made(folder, **more):
 
 def test_releases_are_found_two_folders_deep(release, tmp_path):
     deep = release / "deep"
-    deep.mkdir()
-    shutil.copy(SAMPLE, deep / "evidence.json")
+    (deep / "inside").mkdir(parents=True)
+    shutil.copy(SAMPLE, deep / EVIDENCE)
     assert releases_in(tmp_path) == {"study/release": release}
     assert releases_in(release) == {".": release, "deep": deep}
     (tmp_path / "link").symlink_to(deep)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "inside").symlink_to(deep / "inside")
     assert list(releases_in(tmp_path)) == ["study/release"]
 
 
@@ -54,8 +58,8 @@ def test_a_review_says_what_the_report_says(release):
 def test_two_releases_have_the_names_they_are_called_by(release, tmp_path):
     content = small()
     content["release"]["title"] = "Later"
-    (tmp_path / "later").mkdir()
-    write(tmp_path / "later" / "evidence.json", content)
+    (tmp_path / "later" / "inside").mkdir(parents=True)
+    write(tmp_path / "later" / EVIDENCE, content)
     page, (before, after) = side_by_side({"first": release, "second": tmp_path / "later"})
     assert page.title == f"{before.title} (first) and Later (second)"
     assert after.title == "Later"
@@ -70,7 +74,7 @@ def test_a_decision_is_replaced_only_on_purpose(release):
             decide(release, other, **how)
     with pytest.raises(CaveatError, match="there is a decision already"):
         decide(release, other, stands=stands)
-    assert read_decision(release / "decision.json").decision == "release"
+    assert read_decision(release / "inside/decision.json").decision == "release"
     decide(release, other, stands=stands, replace_it=True)
     assert review_of(release).decision == other
 
@@ -79,11 +83,11 @@ def test_a_decision_on_other_evidence_is_refused(release):
     decision = Decision("0" * 64, "release", ["A"], "2026-11-17")
     with pytest.raises(CaveatError, match="the evidence has become another one"):
         decide(release, decision)
-    assert not (release / "decision.json").exists()
+    assert not (release / "inside/decision.json").exists()
 
 
 def test_a_decision_that_cannot_be_read_is_told(release):
-    (release / "decision.json").write_text("{}")
+    (release / "inside/decision.json").write_text("{}")
     found = review_of(release)
     assert "format is missing" in found.broken
     assert found.stands
@@ -91,29 +95,31 @@ def test_a_decision_that_cannot_be_read_is_told(release):
 
 def printed(folder):
     """Leave the reports that a run would, and list them."""
-    names = ("report.html", "report.md", "report-external.html")
+    (folder / "public").mkdir()
+    names = {"inside/report.html": True, "inside/report.md": True, EXTERNAL: False}
     for name in names:
         (folder / name).write_text("before")
-    write_manifest(folder, map(Output, ["evidence.json", *names]))
+    outputs = [Output(name, outside="" if held else "a test") for name, held in names.items()]
+    write_manifest(folder, [Output(EVIDENCE), *outputs])
 
 
 def test_a_decision_is_printed_in_the_reports_of_the_run(release):
     printed(release)
-    (release / "report.md").write_text("somebody has changed it")
+    (release / "inside/report.md").write_text("somebody has changed it")
     assert review_of(release).unprinted == []
     decide(release, made(release, names=["A. Reviewer"]))
-    later = (release / "decision.json").stat().st_mtime_ns + 10**9
-    os.utime(release / "decision.json", ns=(later, later))
-    assert review_of(release).unprinted == ["report.html", "report-external.html"]
-    os.utime(release / "decision.json", ns=(later - 2 * 10**9, later - 2 * 10**9))
+    later = (release / "inside/decision.json").stat().st_mtime_ns + 10**9
+    os.utime(release / "inside/decision.json", ns=(later, later))
+    assert review_of(release).unprinted == ["inside/report.html", EXTERNAL]
+    os.utime(release / "inside/decision.json", ns=(later - 2 * 10**9, later - 2 * 10**9))
     assert review_of(release).unprinted == []
-    os.utime(release / "decision.json", ns=(later, later))
-    assert print_again(release) == ["report.html", "report-external.html"]
-    assert "A. Reviewer" in (release / "report.html").read_text()
-    assert "A. Reviewer" not in (release / "report-external.html").read_text()
-    assert (release / "report.md").read_text() == "somebody has changed it"
-    assert is_listed(release / "report.html")
-    assert not (release / "report-external.md").exists()
+    os.utime(release / "inside/decision.json", ns=(later, later))
+    assert print_again(release) == ["inside/report.html", EXTERNAL]
+    assert "A. Reviewer" in (release / "inside/report.html").read_text()
+    assert "A. Reviewer" not in (release / EXTERNAL).read_text()
+    assert (release / "inside/report.md").read_text() == "somebody has changed it"
+    assert is_listed(release / "inside/report.html")
+    assert not (release / "public/report-external.md").exists()
 
 
 def test_evidence_alone_has_no_reports_to_print(release):
@@ -128,7 +134,7 @@ def test_nothing_is_written_to_where_a_link_leads(release, tmp_path, there):
     if there:
         secret.write_text("mine")
     decision = made(release)
-    (release / "decision.json").symlink_to(secret)
+    (release / "inside/decision.json").symlink_to(secret)
     assert "symbolic link" in review_of(release).broken
     for stands in ("", "0" * 64):
         with pytest.raises(CaveatError):
@@ -139,17 +145,17 @@ def test_nothing_is_written_to_where_a_link_leads(release, tmp_path, there):
 
 def test_reports_and_manifest_that_are_links_are_not_written(release, tmp_path):
     secret = tmp_path / "secret"
-    (release / "report.html").write_text("x")
-    write_manifest(release, [Output("report.html")])
+    (release / "inside/report.html").write_text("x")
+    write_manifest(release, [Output("inside/report.html")])
     secret.write_text("mine")
     decide(release, made(release))
-    os.utime(release / "report.html", (1, 1))
-    shutil.copy(release / "report.html", tmp_path / "other.html")
-    (release / "report.html").unlink()
-    (release / "report.html").symlink_to(tmp_path / "other.html")
+    os.utime(release / "inside/report.html", (1, 1))
+    shutil.copy(release / "inside/report.html", tmp_path / "other.html")
+    (release / "inside/report.html").unlink()
+    (release / "inside/report.html").symlink_to(tmp_path / "other.html")
     assert print_again(release) == []
     assert (tmp_path / "other.html").read_text() == "x"
-    (release / "evidence.json").rename(tmp_path / "evidence.json")
-    (release / "evidence.json").symlink_to(tmp_path / "evidence.json")
+    (release / "inside/evidence.json").rename(tmp_path / "evidence.json")
+    (release / "inside/evidence.json").symlink_to(tmp_path / "evidence.json")
     with pytest.raises(CaveatError, match="symbolic link"):
         review_of(release)

@@ -26,11 +26,12 @@ DATE = "2024-05-01"
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def tables_of(folder: Path) -> dict[str, bytes]:
-    return {name: held for name, held in files_of(folder).items() if name.startswith("synthetic")}
+    return {name: held for name, held in files_of(folder).items() if "/synthetic-" in name}
 
 
 def measured(content: dict, scenario: str, measure: str, target: str | None = None) -> list[dict]:
@@ -59,31 +60,32 @@ def parts(outcome):
 def test_the_folder_holds_what_the_manifest_says(outcome):
     files = files_of(outcome.folder)
     manifest = json.loads(files.pop("manifest.json"))
-    assert set(files) == {
+    assert {name.removeprefix("inside/") for name in files} == {  # a trial: nothing may leave
         "dictionary.csv", "dictionary.html", "dictionary.xml",
         "evidence.json", "release.toml", "report-external.html", "report-external.md",
         "report.html", "report.md", "synthetic-1.csv", "synthetic-1.parquet",
     }  # fmt: skip
+    assert sorted(path.name for path in outcome.folder.iterdir()) == ["inside", "manifest.json"]
     assert {entry["name"] for entry in manifest["files"]} == set(files)
     for entry in manifest["files"]:
         content = files[entry["name"]]
         assert entry["sha256"] == hashlib.sha256(content).hexdigest()
         assert entry["bytes"] == len(content)
     spec = outcome.folder.parent / "release.toml"
-    assert files["release.toml"] == spec.read_bytes()
-    content = evidence.read(outcome.folder / "evidence.json")
+    assert files["inside/release.toml"] == spec.read_bytes()
+    content = evidence.read(outcome.folder / "inside/evidence.json")
     assert content == outcome.evidence
     assert content["inputs"]["spec"]["sha256"] == hashlib.sha256(spec.read_bytes()).hexdigest()
-    tables = [read(outcome.folder / f"synthetic-1.{form}") for form in ("csv", "parquet")]
+    tables = [read(outcome.folder / f"inside/synthetic-1.{form}") for form in ("csv", "parquet")]
     for entry in content["release"]["files"]:
-        assert entry["sha256"] == hashlib.sha256(files[entry["name"]]).hexdigest()
+        assert entry["sha256"] == hashlib.sha256(files[f"inside/{entry['name']}"]).hexdigest()
     assert [table.n_rows for table in tables] == content["release"]["rows"] * 2 == [300, 300]
     assert tables[0].names == tuple(content["release"]["columns"])
     assert content["release"]["not_released"] == ["person", "interviewed", "occupation", "bmi"]
 
 
 def test_the_evidence_holds_no_path_and_no_date(outcome):
-    text = (outcome.folder / "evidence.json").read_text()
+    text = (outcome.folder / "inside/evidence.json").read_text()
     assert str(outcome.folder.parent) not in text
     assert DATE not in text
 
@@ -98,7 +100,7 @@ def test_only_the_reports_know_the_date(outcome, tmp_path):
     release = Release.from_toml(outcome.folder.parent / "release.toml")
     other = files_of(release.run(tmp_path / "later", date="2031-01-01").folder)
     for name, content in files_of(outcome.folder).items():
-        if name.startswith("report"):
+        if name.startswith("inside/report"):
             assert content.replace(DATE.encode(), b"2031-01-01") == other[name], name
         elif name != "manifest.json":
             assert other[name] == content, name
@@ -140,7 +142,7 @@ def test_a_private_control_is_drawn_record_by_record_without_a_seed() -> None:
 
 def test_the_attacker_with_the_release_has_the_numbers_of_an_audit(parts, outcome):
     _, fitted, control, _ = parts
-    release = read(outcome.folder / "synthetic-1.csv")
+    release = read(outcome.folder / "inside/synthetic-1.csv")
     found = audit(fitted, release, keys=["sex", "age", "region"], targets=["marital"],
                   control=control)  # fmt: skip
     for measure in ("DiSCO", "TCAP"):
@@ -158,7 +160,7 @@ def test_the_attacker_with_the_release_has_the_numbers_of_an_audit(parts, outcom
 
 def test_the_strong_attacker_has_the_exact_posterior(parts, outcome):
     _, fitted, _, spec = parts
-    release = read(outcome.folder / "synthetic-1.csv")
+    release = read(outcome.folder / "inside/synthetic-1.csv")
     found = attributes(fitted, release, "marital", generator=dict(spec.synthesis),
                        prior="conditional")  # fmt: skip
     (worst,) = measured(outcome.evidence, "everything else", "strongWorst", "marital")
@@ -181,7 +183,7 @@ def test_the_strong_attacker_has_the_exact_posterior(parts, outcome):
 
 def test_utility_stands_beside_its_references(parts, outcome):
     _, fitted, _, _ = parts
-    release = read(outcome.folder / "synthetic-1.csv")
+    release = read(outcome.folder / "inside/synthetic-1.csv")
     names = release.names
     found = compare(fitted.select(names), release, measures=["S_pMSE two-way"], resamples=0)
     utility = outcome.evidence["utility"]
@@ -248,8 +250,8 @@ def test_what_may_leave_a_release_holds_neither_seed_nor_key(specification, tmp_
     entries = json.loads((made.folder / "manifest.json").read_text())["files"]
     public = [entry["name"] for entry in entries if not entry["confidential"]]
     assert sorted(public) == [
-        "dictionary.csv", "dictionary.html", "dictionary.xml", "synthetic-1.csv",
-        "synthetic-1.parquet",
+        "public/dictionary.csv", "public/dictionary.html", "public/dictionary.xml",
+        "public/synthetic-1.csv", "public/synthetic-1.parquet",
     ]  # fmt: skip
     leaving = json.dumps(evidence.external(made.evidence))
     assert not [root for root in roots if root in leaving]
@@ -265,7 +267,7 @@ def test_a_seed_without_a_key_is_marked_as_a_trial_everywhere(outcome):
     assert manifest["notice"] == TRIAL
     assert all(entry["confidential"] for entry in manifest["files"])
     for name in ("report.html", "report-external.html", "report.md", "report-external.md"):
-        assert "Trial, not for release" in (outcome.folder / name).read_text()
+        assert "Trial, not for release" in (outcome.folder / "inside" / name).read_text()
     external = evidence.external(outcome.evidence)
     assert (external["trial"], external["seed"], external["key"]) == (True, None, None)
 
@@ -342,7 +344,7 @@ def test_steps_are_told_in_order_and_nothing_confidential(specification):
 
 
 def test_tables_made_elsewhere_are_audited(specification, outcome, tmp_path):
-    theirs = outcome.folder / "synthetic-1.csv"
+    theirs = outcome.folder / "inside/synthetic-1.csv"
     release = Release.from_toml(specification())
     found = release.run(tmp_path / "audit", only="audit", synthetic=[theirs], date=DATE)
     content = found.evidence
@@ -375,7 +377,7 @@ def test_the_command_prints_the_limits_and_exits_with_3(specification, tmp_path)
     assert result.exit_code == 3, result.output
     assert "DiSCO" in result.output
     assert "broken" in result.output
-    assert (tmp_path / "a b" / "evidence.json").exists()
+    assert (tmp_path / "a b" / "inside/evidence.json").exists()
     met = specification(("DiSCO = 5, ", ""), ("limits = { strongWorst = 50 }\n", ""))
     result = CliRunner().invoke(app, ["run", str(met), "--folder", str(tmp_path / "met")])
     assert result.exit_code == 0, result.output
@@ -394,7 +396,7 @@ def test_text_that_a_spreadsheet_computes_is_in_the_remarks_or_escaped(tmp_path,
     )
     found = Release.from_toml(path).run(date=DATE)
     said = [r for r in found.evidence["remarks"] if "like a formula" in r]
-    lines = (found.folder / "synthetic-1.csv").read_text("utf-8").splitlines()
+    lines = (found.folder / "inside/synthetic-1.csv").read_text("utf-8").splitlines()
     texts = [line.split(",")[0] for line in lines]
     if escape:
         assert said == []
@@ -432,12 +434,12 @@ def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     listed = {entry["name"]: entry["confidential"] for entry in manifest["files"]}
     tables = ["01-sex-marital.csv", "02-marital-age.csv", "manifest.csv"]
-    assert [listed[f"margins/{name}"] for name in tables] == [False, False, False]
-    assert sorted(path.name for path in (folder / "margins").iterdir()) == tables
-    pairs = read(folder / "margins" / tables[0])
+    assert [listed[f"public/margins/{name}"] for name in tables] == [False, False, False]
+    assert sorted(path.name for path in (folder / "public" / "margins").iterdir()) == tables
+    pairs = read(folder / "public" / "margins" / tables[0])
     published = set(zip(pairs["sex"].values, pairs["marital"].values, strict=True))
-    drawn = read(folder / "synthetic-1.csv")
+    drawn = read(folder / "public/synthetic-1.csv")
     assert set(zip(drawn["sex"].values, drawn["marital"].values, strict=True)) <= published
-    before = {name: (folder / "margins" / name).read_bytes() for name in tables}
+    before = {name: (folder / "public" / "margins" / name).read_bytes() for name in tables}
     again = release.run(threads=2, date=DATE, force=True).folder
-    assert {name: (again / "margins" / name).read_bytes() for name in tables} == before
+    assert {name: (again / "public" / "margins" / name).read_bytes() for name in tables} == before

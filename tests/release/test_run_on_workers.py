@@ -54,7 +54,7 @@ def test_the_folder_is_the_same(release: Release, tmp_path: Path) -> None:
     release.run(tmp_path / "kept", date="2026-01-01", work=tmp_path / "work")
     assert list((tmp_path / "work").iterdir()) == []
     alone, spread, kept = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
         for name in ("alone", "spread", "kept")
     )
     assert "evidence.json" in alone

@@ -25,7 +25,7 @@ from caveat.table.identifying import judge
 
 
 def frames(tables_outcome: Outcome, copy: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    inside = tables_outcome.folder / f"synthetic-{copy}"
+    inside = tables_outcome.folder / f"inside/synthetic-{copy}"
     return tuple(read(inside / f"{n}.csv").to_frame("pandas") for n in ("patients", "visits"))
 
 
@@ -48,8 +48,8 @@ def test_the_folder_says_what_it_holds(tables_outcome: Outcome) -> None:
     manifest = json.loads((tables_outcome.folder / "manifest.json").read_text())["files"]
     assert all(f["confidential"] for f in manifest)  # a seed without a key: a trial
     assert [f["name"] for f in manifest][:4] == [
-        "synthetic-1/patients.csv", "synthetic-1/visits.csv",
-        "synthetic-2/patients.csv", "synthetic-2/visits.csv",
+        "inside/synthetic-1/patients.csv", "inside/synthetic-1/visits.csv",
+        "inside/synthetic-2/patients.csv", "inside/synthetic-2/visits.csv",
     ]  # fmt: skip
     for file in manifest:
         content = (tables_outcome.folder / file["name"]).read_bytes()
@@ -59,7 +59,7 @@ def test_the_folder_says_what_it_holds(tables_outcome: Outcome) -> None:
         (1, "patients"), (1, "visits"), (2, "patients"), (2, "visits"),
     ]  # fmt: skip
     assert listed[1]["rows"] == len(frames(tables_outcome, 1)[1])
-    evidence.check(json.loads((tables_outcome.folder / "evidence.json").read_text()))
+    evidence.check(json.loads((tables_outcome.folder / "inside/evidence.json").read_text()))
 
 
 def test_a_scenario_is_about_the_first_table_with_its_columns(tables_outcome: Outcome) -> None:
@@ -138,8 +138,8 @@ def test_a_limit_holds_for_every_table(tables_outcome: Outcome) -> None:
 
 
 def test_the_reports_say_which_rows_a_number_is_about(tables_outcome: Outcome) -> None:
-    text = (tables_outcome.folder / "report.md").read_text()
-    public = (tables_outcome.folder / "report-external.md").read_text()
+    text = (tables_outcome.folder / "inside/report.md").read_text()
+    public = (tables_outcome.folder / "inside/report-external.md").read_text()
     for page in (text, public):
         assert "2 synthetic copies of 2 tables that belong together, patients (120 rows)" in page
         assert "**Rows**: those of visits, with the columns of what they belong to" in page
@@ -158,7 +158,8 @@ def test_the_same_seed_gives_the_same_bytes(tables_folder: Path, tables_outcome:
         tables_folder / "again", threads=2, date="2026-01-01"
     )
     for name in ("synthetic-2/visits.csv", "evidence.json", "report.html"):
-        assert (again.folder / name).read_bytes() == (tables_outcome.folder / name).read_bytes()
+        made = [(found.folder / "inside" / name) for found in (again, tables_outcome)]
+        assert made[0].read_bytes() == made[1].read_bytes()
 
 
 def test_an_earlier_release_is_replaced_and_nothing_else(tables_folder: Path) -> None:
@@ -167,10 +168,11 @@ def test_an_earlier_release_is_replaced_and_nothing_else(tables_folder: Path) ->
     release = Release.from_toml(path)
     release.run(tables_folder / "small", date="2026-01-01")
     release.run(tables_folder / "small", date="2026-01-02", force=True)
-    (tables_folder / "small" / "synthetic-1" / "mine.csv").write_text("a\n1\n")
-    with pytest.raises(CaveatError, match=r"no run has written: synthetic-1/mine\.csv"):
+    mine = tables_folder / "small" / "inside" / "synthetic-1" / "mine.csv"
+    mine.write_text("a\n1\n")
+    with pytest.raises(CaveatError, match=r"no run has written: inside/synthetic-1/mine\.csv"):
         release.run(tables_folder / "small", force=True)
-    assert (tables_folder / "small" / "synthetic-1" / "mine.csv").exists()
+    assert mine.exists()
 
 
 def test_other_formats_and_numbers_of_rows(tables_folder: Path) -> None:
@@ -178,10 +180,10 @@ def test_other_formats_and_numbers_of_rows(tables_folder: Path) -> None:
     text = SMALL.replace("seed = 1", "seed = 1\nrows = 40")
     path.write_text(f'{text}[output]\nformats = ["csv", "parquet"]\n')
     made = Release.from_toml(path).run(tables_folder / "formats", date="2026-01-01")
-    assert sorted(p.name for p in (made.folder / "synthetic-1").iterdir()) == [
+    assert sorted(p.name for p in (made.folder / "inside/synthetic-1").iterdir()) == [
         "patients.csv", "patients.parquet", "visits.csv", "visits.parquet",
     ]  # fmt: skip
-    assert len(read(made.folder / "synthetic-1" / "patients.parquet")) == 40
+    assert len(read(made.folder / "inside/synthetic-1" / "patients.parquet")) == 40
 
 
 def test_tables_that_were_made_elsewhere_are_refused(tables_folder: Path) -> None:
@@ -278,7 +280,7 @@ def test_deep_tables_with_weights_lookups_and_names_that_several_have(tmp_path: 
         write(Table.from_frame(columns), tmp_path / f"{name}.csv")
     (tmp_path / "release.toml").write_text(DEEP)
     made = Release.from_toml(tmp_path / "release.toml").run(tmp_path / "out", date="2026-01-01")
-    content, out = made.evidence, made.folder / "synthetic-1"
+    content, out = made.evidence, made.folder / "inside/synthetic-1"
     assert (out / "codes.csv").read_text().split() == ["code,says", "a,base", "b,extra", "c,bonus"]
     frame = {n: read(out / f"{n}.csv").to_frame("pandas") for n in tables}
     assert frame["people"]["firm"].isin(frame["firms"]["firm"]).all()

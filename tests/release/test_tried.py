@@ -6,6 +6,7 @@ from tests.report.sample import small
 
 from caveat.charts import on_page
 from caveat.evidence import write
+from caveat.evidence.manifest import EVIDENCE
 from caveat.release.tried import Tried, changes_tried, settings_in
 from caveat.spec.spec import ReleaseSpec
 
@@ -55,14 +56,16 @@ def test_a_release_without_a_map_has_nothing_to_choose(specification, tmp_path):
     assert settings_in(None) == (None, [])
     content = small()
     content["map"] = None
-    write(tmp_path / "evidence.json", content)
+    (tmp_path / "inside").mkdir()
+    write(tmp_path / EVIDENCE, content)
     assert settings_in(tmp_path) == (None, [])
 
 
 def test_settings_have_the_places_of_their_points(tmp_path):
     content = small()
     content["map"]["points"][1]["risk_mean"] = None
-    write(tmp_path / "evidence.json", content)
+    (tmp_path / "inside").mkdir()
+    write(tmp_path / EVIDENCE, content)
     figure, settings = settings_in(tmp_path)
     assert settings == [
         Tried("minbucket 5", False, 0), Tried("minbucket 20", True, None),

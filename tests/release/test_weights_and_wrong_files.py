@@ -67,8 +67,8 @@ def test_a_run_with_weights_says_so(release: Release) -> None:
     )
     assert any("weighted original: its 300 records" in remark for remark in utility["remarks"])
     assert "wgt" not in [variable["name"] for variable in utility["variables"]]
-    assert WEIGHTED in (outcome.folder / "report.md").read_text("utf-8")
-    made = read(outcome.folder / "synthetic-1.csv")
+    assert WEIGHTED in (outcome.folder / "inside/report.md").read_text("utf-8")
+    made = read(outcome.folder / "inside/synthetic-1.csv")
     assert "wgt" not in made
     blind = compare(release.spec.read_data(), made, measures=["KS"], resamples=0)
     value = next(e["value"] for e in utility["measurements"] if e["measure"] == "KS")
@@ -87,7 +87,7 @@ def test_an_audit_carries_the_doubt_into_evidence_and_report(
         for entry in scenario["measurements"]
     )
     assert any(remark.startswith(doubt) for remark in scenario["remarks"])
-    assert doubt in (outcome.folder / "report.md").read_text("utf-8")
+    assert doubt in (outcome.folder / "inside/report.md").read_text("utf-8")
 
 
 def test_an_audit_of_the_wrong_file_is_refused(release: Release, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def outcome(folder: Path) -> Outcome:
 
 def test_the_release_has_whole_groups_with_fresh_keys(folder: Path, outcome: Outcome) -> None:
     original = read(folder / "people.csv").to_frame("pandas")
-    made = read(outcome.folder / "synthetic-1.csv").to_frame("pandas")
+    made = read(outcome.folder / "inside/synthetic-1.csv").to_frame("pandas")
     homes = made.groupby("household")
     assert (homes["hhsize"].first() == homes.size()).all()
     assert homes["age"].max().min() >= 18
@@ -132,7 +132,7 @@ def test_the_strong_attacker_is_after_groups_and_their_members(outcome: Outcome)
     assert groups["n"] == outcome.evidence["release"]["groups"]["fitted"]
     assert persons["n"] == outcome.evidence["release"]["fitted_rows"]
     assert {note["code"] for note in groups["notes"]} >= {"all-groups"}
-    text = (outcome.folder / "report.md").read_text()
+    text = (outcome.folder / "inside/report.md").read_text()
     assert "**Groups examined**: as each result says" in text
 
 
@@ -143,7 +143,7 @@ def test_the_structure_is_measured(outcome: Outcome) -> None:
     assert 0 <= found["group sizes"] < 0.2
     (rule,) = outcome.evidence["utility"]["rules"]
     assert (rule["original"], rule["synthetic"]) == (0, 0)
-    text = (outcome.folder / "report.md").read_text()
+    text = (outcome.folder / "inside/report.md").read_text()
     fitted = outcome.evidence["release"]["groups"]["fitted"]
     assert f"{fitted} whole groups by household, with fresh keys" in text
 
@@ -152,12 +152,12 @@ def test_the_same_seed_gives_the_same_release(folder: Path, outcome: Outcome) ->
     again = Release.from_toml(folder / "release.toml").run(
         folder / "again", threads=2, date="2026-01-01"
     )
-    for name in ("synthetic-1.csv", "evidence.json"):
+    for name in ("inside/synthetic-1.csv", "inside/evidence.json"):
         assert (again.folder / name).read_bytes() == (outcome.folder / name).read_bytes()
 
 
 def test_groups_that_were_made_elsewhere_are_measured_so(folder: Path, outcome: Outcome) -> None:
-    made = [outcome.folder / "synthetic-1.csv"]
+    made = [outcome.folder / "inside/synthetic-1.csv"]
     release = Release.from_toml(folder / "release.toml")
     found = release.run(folder / "audit", only="audit", synthetic=made, date="2026-01-01").evidence
     measured = {m["measure"]: m["value"] for m in found["utility"]["measurements"]}
@@ -209,7 +209,7 @@ def test_protections_that_change_values_leave_the_keys_alone(folder: Path) -> No
     path = folder / "protected.toml"
     path.write_text(SPEC + '[[protect]]\nname = "code_extremes"\ntop = { age = 60 }\n')
     made = Release.from_toml(path).run(folder / "coded", date="2026-01-01")
-    table = read(made.folder / "synthetic-1.csv").to_frame("pandas")
+    table = read(made.folder / "inside/synthetic-1.csv").to_frame("pandas")
     assert table["age"].max() == 60
     homes = table.groupby("household")
     assert (homes["hhsize"].first() == homes.size()).all()
@@ -257,7 +257,7 @@ def test_weights_are_calibrated_to_what_is_known(folder: Path) -> None:
     path.write_text(text)
     made = Release.from_toml(path).run(folder / "calibrated", date="2026-01-01")
     assert made.evidence["release"]["groups"]["released"] == [1000]
-    table = read(made.folder / "synthetic-1.csv").to_frame("pandas")
+    table = read(made.folder / "inside/synthetic-1.csv").to_frame("pandas")
     share = table.groupby("household")["region"].first().value_counts(normalize=True)
     assert share["centre"] == pytest.approx(0.35, abs=0.06)
     path.write_text(text.replace("regions.csv", "no.csv"))

@@ -131,21 +131,21 @@ def test_the_markers_are_in_the_evidence(outcome):
 
 @pytest.mark.parametrize("name", ["report.html", "report.md"])
 def test_the_internal_report_shows_them(outcome, name):
-    text = (outcome.folder / name).read_text("utf-8")
+    text = (outcome.folder / "inside" / name).read_text("utf-8")
     assert {"MARKERFILE", "MARKERLEVEL", "MARKERDROPPED", "MARKERLABEL"} <= found_in(text)
     assert "Who is at risk" in text
 
 
 @pytest.mark.parametrize("name", ["report-external.html", "report-external.md"])
 def test_the_external_report_shows_none(outcome, name):
-    text = (outcome.folder / name).read_text("utf-8")
+    text = (outcome.folder / "inside" / name).read_text("utf-8")
     assert found_in(text) == set()
     assert "Who is at risk" not in text
     assert outcome.evidence["seed"] not in text
 
 
 def test_the_external_report_still_says_what_counts(outcome):
-    words = Page((outcome.folder / "report-external.html").read_text("utf-8")).words
+    words = Page((outcome.folder / "inside/report-external.html").read_text("utf-8")).words
     for text in ("The strong attacker: a strong one", "DiSCO", "strongWorst", "S_pMSE", "marital"):
         assert text in words
     assert "model 1 (withheld)" in words
@@ -155,8 +155,8 @@ def test_the_external_report_still_says_what_counts(outcome):
 def test_single_records_are_named_inside_only(outcome):
     records = outcome.evidence["records_at_risk"]
     assert records
-    inside = (outcome.folder / "report.html").read_text("utf-8")
+    inside = (outcome.folder / "inside/report.html").read_text("utf-8")
     rows = re.search(r'<section id="records".*?</section>', inside, re.DOTALL).group(0)
     for record in records:
         assert f'data-sort="{record["row"]}"' in rows
-    assert 'id="records"' not in (outcome.folder / "report-external.html").read_text("utf-8")
+    assert 'id="records"' not in (outcome.folder / "inside/report-external.html").read_text("utf-8")

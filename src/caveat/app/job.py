@@ -141,6 +141,7 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
     """Make the release."""
     tell("starting", 0.0)
     from caveat.app.pages import sha256
+    from caveat.evidence.manifest import SPEC
     from caveat.release import Release
     from caveat.release.tried import changes_tried
 
@@ -152,7 +153,7 @@ def run(folder: Path, asked: Mapping[str, Any], tell: Tell) -> Any:
         "limits": len(limited),
         "broken": len(outcome.broken),
         "remarks": list(outcome.evidence["remarks"]),
-        "made_from": sha256((outcome.folder / "release.toml").read_text("utf-8")),
+        "made_from": sha256((outcome.folder / SPEC).read_text("utf-8")),
         "tried": changes_tried(release.spec),
     }
 

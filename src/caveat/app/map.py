@@ -19,6 +19,7 @@ from starlette.routing import Route
 from caveat.app import aside, jobs
 from caveat.app.pages import form_of, page, project_of, sha256, stamp
 from caveat.app.steps import save, shown
+from caveat.evidence.manifest import EVIDENCE, SPEC
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.forms import DIAL, mapped, unmapped
 from caveat.spec.lines import Entry
@@ -49,7 +50,7 @@ async def tried(request: Request) -> Response:
     """Show the settings that were tried, one or two of them with their numbers."""
     project = project_of(request)
     folder = project.release
-    found = await run_in_threadpool(_drawn, folder, stamp(folder, "evidence.json"))
+    found = await run_in_threadpool(_drawn, folder, stamp(folder, EVIDENCE))
     asked = dict.fromkeys(request.query_params.get(which, "") for which in ("one", "two"))
     picked = [int(i) for i in asked if i in map(str, range(len(found["tried"])))]
     content = content_of(project.text()) or {}
@@ -81,7 +82,7 @@ async def _changes(request: Request, setting: str) -> dict[Entry, Any]:
     project, state = project_of(request), request.app.state
     folder, known = project.release, []
     if folder is not None:
-        spec = folder / "release.toml"
+        spec = folder / SPEC
         now = sha256(spec.read_text("utf-8", "replace"))
         left = jobs.result_of(project, "run") or {}
         async with ONE:  # two that are compared ask at the same time

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from caveat.app.guard import is_same, secret
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import INSIDE, MANIFEST
 from caveat.spec.edit import content_of, entry_in
 from caveat.spec.forms import Form
 
@@ -84,7 +85,7 @@ class Project:
     def release(self) -> Path | None:
         """The folder of the release, if it is in the project and whole."""
         folder = self.target
-        return folder if folder is not None and (folder / "manifest.json").is_file() else None
+        return folder if folder is not None and (folder / MANIFEST).is_file() else None
 
     @property
     def target(self) -> Path | None:
@@ -100,7 +101,7 @@ class Project:
     @property
     def is_fresh(self) -> bool:
         """Whether the release was made from the specification as it is."""
-        used, now = (self.release or self.path / STATE) / SPEC, self.spec
+        used, now = (self.release or self.path / STATE) / INSIDE / SPEC, self.spec
         return used.is_file() and now.is_file() and used.read_bytes() == now.read_bytes()
 
     def text(self) -> str:

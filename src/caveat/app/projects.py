@@ -14,18 +14,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from caveat.app import jobs
-from caveat.app.pages import (
-    HERE,
-    SPEC,
-    STATE,
-    Project,
-    check_csrf,
-    folder_of,
-    form_of,
-    go,
-    page,
-)
+from caveat.app.pages import HERE, SPEC, STATE, Project, check_csrf, folder_of, form_of, go, page
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import MANIFEST
 from caveat.table.atomic import give_name
 from caveat.table.drafts import draft_of
 from caveat.table.formats import files_in, readable
@@ -33,7 +24,6 @@ from caveat.table.source import entries_in
 
 __all__ = ["ROUTES", "new_project", "projects_in"]
 
-MANIFEST = "manifest.json"  # of a release, which holds a copy of its specification
 LONGEST = 200  # bytes of a name
 
 
@@ -42,7 +32,8 @@ def projects_in(folder: Path) -> list[Project]:
     found = [Project(HERE, folder)] if (folder / SPEC).is_file() else []
     for path in entries_in(folder):
         with suppress(OSError):  # what cannot be opened is nobody's project here
-            own = path.resolve().parent == folder.resolve() and not (path / MANIFEST).exists()
+            ours = any((one / MANIFEST).exists() for one in (path, folder))
+            own = path.resolve().parent == folder.resolve() and not ours
             if own and ((path / SPEC).is_file() or (path / STATE).is_dir()):
                 found.append(Project(path.name, path))
     return found

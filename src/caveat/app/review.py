@@ -22,6 +22,7 @@ from starlette.routing import Route
 from caveat.app import aside
 from caveat.app.pages import Form, folder_of, form_of, go, page, stamp
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import EVIDENCE, INSIDE, MANIFEST
 
 __all__ = ["ROUTES"]
 
@@ -51,7 +52,7 @@ async def releases(request: Request) -> Response:
 
 def _reviewed(request: Request, at: str) -> dict[str, Any]:
     place = _place(request, at)
-    files = ("evidence.json", "decision.json", "manifest.json", "report.html")
+    files = (EVIDENCE, f"{INSIDE}/decision.json", MANIFEST, f"{INSIDE}/report.html")
     return {"at": at, **_read(place, stamp(place, *files))}
 
 

@@ -15,7 +15,7 @@ from caveat.app import jobs
 from caveat.app.guard import FRAME
 from caveat.app.pages import form_of, go, page, project_of, sha256
 from caveat.app.steps import BUSY, checked, mistakes_in, shown
-from caveat.evidence.manifest import listed
+from caveat.evidence.manifest import listed, place_in
 from caveat.spec.forms import allow_servers
 
 __all__ = ["ROUTES"]
@@ -66,7 +66,7 @@ async def report(request: Request) -> Response:
     """Show the report in a frame that can reach nothing."""
     project = project_of(request)
     folder = project.release
-    there = [v for v, file in VERSIONS.items() if folder and (folder / file).is_file()]
+    there = [v for v, file in VERSIONS.items() if folder and place_in(folder, file).is_file()]
     asked = request.query_params.get("version", "internal")
     names: dict[str, Any] = {
         "versions": [(version, WORDS[version]) for version in there],
@@ -84,7 +84,7 @@ async def report_page(request: Request) -> Response:
     folder, asked = project.release, request.query_params.get("version", "")
     if folder is None or asked not in VERSIONS:
         raise HTTPException(404, "there is no such report")
-    path = folder / VERSIONS[asked]
+    path = place_in(folder, VERSIONS[asked])
     if not path.is_file() or not path.resolve().is_relative_to(project.path.resolve()):
         raise HTTPException(404, "there is no such report")
     return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": FRAME})

@@ -16,6 +16,7 @@ from caveat.benchmark.trial import Split, Trial, carry_out, key_of, read_trial
 from caveat.cluster import Workers, workers_of
 from caveat.cluster.sharing import Kept
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.evidence.manifest import EVIDENCE
 from caveat.progress import Progress
 from caveat.release.collect import entries_of
 from caveat.release.content import described_inputs, software
@@ -167,7 +168,7 @@ class Benchmark:
         try:
             for trial in workers.map(one_trial, items):
                 told.next()
-                at = target / trial.folder / "evidence.json"
+                at = target / trial.folder / EVIDENCE
                 yield trial if trial.failed else replace(trial, evidence=evidence.read(at))
         finally:
             with suppress(CaveatError):  # whoever is lost has forgotten it too

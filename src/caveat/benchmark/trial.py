@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,7 @@ from caveat.benchmark.meter import Cost, measured
 from caveat.discreet import without_values
 from caveat.documents import Shape, path_below
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.evidence.manifest import EVIDENCE, INSIDE
 from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.child import Limits
 from caveat.generators.ours import FittedSetting, idle_options
@@ -26,7 +28,7 @@ from caveat.generators.reference import REFERENCES
 from caveat.notes import Note
 from caveat.progress import Progress
 from caveat.release.collect import refusal
-from caveat.release.folder import MANIFEST, release_folder, sha256_of, write_manifest
+from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
 from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
@@ -40,7 +42,7 @@ from caveat.table.provenance import Output
 
 __all__ = ["TRIAL", "Split", "Trial", "carry_out", "generator_for", "key_of", "read_trial"]
 
-TRIAL = "trial.json"
+TRIAL = f"{INSIDE}/trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
@@ -148,10 +150,10 @@ def read_trial(folder: Path, key: str) -> Trial | None:
     from caveat import evidence
 
     try:
-        found = EARLIER.read(path_below(folder, TRIAL))
+        found = EARLIER.read(path_below(folder, TRIAL, plain=False))
         if found["key"] != key or found["failed"] is not None:
             return None
-        content = evidence.read(path_below(folder, "evidence.json"))
+        content = evidence.read(path_below(folder, EVIDENCE, plain=False))
         return Trial(folder.name, None, found["seeded"], Cost(**found["cost"]), content)
     except (OSError, CaveatError):
         return None
@@ -206,13 +208,12 @@ def carry_out(
             "seeded": found.seeded,
             "cost": None if found.cost is None else asdict(found.cost),
         }
+        if found.failed is not None:  # nothing half written stays
+            shutil.rmtree(draft)
+            (draft / INSIDE).mkdir(mode=0o700, parents=True)
         (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        outputs = {TRIAL: Output(TRIAL, inside=MEASURED)}
-        outputs |= {output.name: output for output in trial.outputs}
-        files = [path.relative_to(draft) for path in draft.rglob("*") if path.is_file()]
-        # What a trial that failed has left has no origin, and stays inside.
-        names = sorted(path.as_posix() for path in files if path.name != MANIFEST)
-        write_manifest(draft, [outputs.get(name, Output(name)) for name in names], trial.notice)
+        outputs = trial.outputs if found.failed is None else ()
+        write_manifest(draft, [*outputs, Output(TRIAL, inside=MEASURED)], trial.notice)
     return replace(found, folder=folder.name)
 
 

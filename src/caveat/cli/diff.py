@@ -16,7 +16,9 @@ __all__ = ["diff"]
 
 
 def diff(
-    before: Annotated[Path, typer.Argument(help="The folder of a release, or its evidence.json.")],
+    before: Annotated[
+        Path, typer.Argument(help="The folder of a release, or a file with evidence.")
+    ],
     after: Annotated[Path, typer.Argument(help="The folder of another one.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the page: .html, .md or .txt.")

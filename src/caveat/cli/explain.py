@@ -11,6 +11,7 @@ import typer
 from caveat.cli import console
 from caveat.cli.reading import check_file
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import EVIDENCE, MANIFEST, SPEC
 from caveat.table.atomic import check_outputs, write_text
 
 __all__ = ["explain"]
@@ -61,7 +62,7 @@ def explain(
 
     told = ReleaseSpec.from_toml(spec)
     folder = told.output.folder if release is None else release
-    made = [folder / name for name in ("evidence.json", "manifest.json", "release.toml")]
+    made = [folder / name for name in (EVIDENCE, MANIFEST, SPEC)]
     json_path = Path(json) if json not in (None, "-") else None
     check_outputs([out, json_path], force=force, inputs=[*told.inputs, *made])
     from caveat.report.explain import explain_page

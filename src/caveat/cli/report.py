@@ -12,19 +12,19 @@ from caveat.cli import console
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import decision_beside, read
-from caveat.evidence.manifest import is_listed, list_again
+from caveat.evidence.manifest import EVIDENCE, INSIDE, PUBLIC, is_listed, list_again
 from caveat.table.atomic import check_output, write_text
 
 __all__ = ["report"]
 
-EVIDENCE = "evidence.json"
-
 
 def report(
-    release: Annotated[Path, typer.Argument(help="The folder of a release, or its evidence.json.")],
+    release: Annotated[
+        Path, typer.Argument(help="The folder of a release, or a file with evidence.")
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Where to write it [report.html beside the evidence]."),
+        typer.Option("--out", "-o", help="Where to write it [in the release]."),
     ] = None,
     external: Annotated[
         bool,
@@ -38,10 +38,11 @@ def report(
     """Write the report that a review board reads.
 
     A decision.json beside the evidence fills the box for the decision. In the folder of a release
-    the report of the run is written again, unless somebody has changed it.
+    the report of the run is written again, in inside/ or with --external in public/, unless
+    somebody has changed it.
     """
     evidence = _evidence(release)
-    target = out or path_below(evidence.parent, _name(external, markdown))
+    target = out or _target(release, external, markdown)
     # What the run, or this command, has left there can be made again.
     again = out is None and release.is_dir() and is_listed(target)
     check_output(target, force=force or again, inputs=[evidence])
@@ -78,8 +79,13 @@ def _evidence(release: Path) -> Path:
             where=str(release),
             do="name the folder that caveat run has written",
         )
-    return path_below(release, EVIDENCE)
+    return path_below(release, EVIDENCE, plain=False)
 
 
-def _name(external: bool, markdown: bool) -> str:
-    return f"report{'-external' if external else ''}.{'md' if markdown else 'html'}"
+def _target(release: Path, external: bool, markdown: bool) -> Path:
+    """Return where the report goes: into its part of the release, or beside the evidence."""
+    name = f"report{'-external' if external else ''}.{'md' if markdown else 'html'}"
+    if not release.is_dir():
+        return path_below(release.parent, name)
+    part = PUBLIC if external and (release / PUBLIC).is_dir() else INSIDE  # a trial has one part
+    return path_below(release, f"{part}/{name}", plain=False)

@@ -15,7 +15,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption
 from caveat.cli.reading import check_file
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
-from caveat.evidence.manifest import listed
+from caveat.evidence.manifest import PUBLIC, listed, name_in, place_in
 from caveat.seeds import TRIAL
 from caveat.units import SIGNS, printed
 
@@ -114,16 +114,22 @@ def _print(outcome: Outcome) -> None:
         console.out.print(f"{TRIAL}\nto make a release, add --key FILE or remove the seed",
                           markup=False, soft_wrap=True)  # fmt: skip
         return
-    for what, reasons in _held(listed(outcome.folder), content):
+    for what, reasons in _held(outcome):
         console.out.print(f"CONFIDENTIAL: {what} is not for release: {'; '.join(reasons)}",
                           markup=False, soft_wrap=True)  # fmt: skip
-    console.out.print("what may leave the building is marked in manifest.json", markup=False)
+    console.out.print(
+        f"what may leave lies in {outcome.folder / PUBLIC}, and nowhere else",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
-def _held(entries: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _held(outcome: Outcome) -> Iterator[tuple[str, Any]]:
     """Return the synthetic tables that must stay inside, with the reasons."""
-    for file in content["release"]["files"]:
-        entry = entries.get(file["name"], {})
+    entries = listed(outcome.folder)
+    for file in outcome.evidence["release"]["files"]:
+        path = place_in(outcome.folder, file["name"])
+        entry = entries.get(name_in(outcome.folder, path), {})
         if entry.get("confidential"):
             yield file["name"], entry.get("reasons", ())
 

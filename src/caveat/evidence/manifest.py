@@ -10,9 +10,13 @@ from caveat.documents import Shape, path_below, read_bytes
 from caveat.errors import CaveatError
 from caveat.evidence.file import write_document
 
-__all__ = ["MANIFEST", "is_listed", "list_again", "listed"]
+__all__ = ["EVIDENCE", "INSIDE", "MANIFEST", "PUBLIC", "SPEC", "is_listed", "list_again", "listed",
+           "name_in", "place_in", "release_of"]  # fmt: skip
 
 MANIFEST = "manifest.json"
+PUBLIC, INSIDE = "public", "inside"
+"""The folders of a release: what may leave lies in the first, everything else in the second."""
+EVIDENCE, SPEC = f"{INSIDE}/evidence.json", f"{INSIDE}/release.toml"
 _NAME = {"type": "string", "minLength": 1, "maxLength": 1000}
 _ENTRY = {
     "type": "object",
@@ -63,8 +67,29 @@ def _notice(folder: Path) -> dict[str, str]:
     return {"notice": content["notice"]} if "notice" in content else {}
 
 
+def release_of(file: Path) -> Path:
+    """Return the absolute path of the folder whose manifest lists a file.
+
+    It is the file's own folder, or the one around ``public`` and ``inside``, in which linked
+    tables and margins have a folder of their own. Without a manifest it is the file's own.
+    """
+    around = list(file.absolute().parents)[:3]
+    return next((folder for folder in around if (folder / MANIFEST).is_file()), around[0])
+
+
+def name_in(release: Path, file: Path) -> str:
+    """Return what the manifest of a release calls a file; ``release`` is an absolute path."""
+    return file.absolute().relative_to(release).as_posix()
+
+
+def place_in(release: Path, name: str) -> Path:
+    """Return where a file of a release lies: among what may leave, or inside."""
+    public = path_below(release, f"{PUBLIC}/{name}", plain=False)
+    return public if public.is_file() else path_below(release, f"{INSIDE}/{name}", plain=False)
+
+
 def is_listed(file: Path, entries: dict[str, dict[str, Any]] | None = None) -> bool:
-    """Whether the manifest beside a file lists it as it is now.
+    """Whether the manifest of its release lists a file as it is now.
 
     Parameters
     ----------
@@ -73,21 +98,23 @@ def is_listed(file: Path, entries: dict[str, dict[str, Any]] | None = None) -> b
     entries
         What the manifest says, if it was read already.
     """
-    known = listed(file.parent) if entries is None else entries
+    release = release_of(file)
+    known = listed(release) if entries is None else entries
     try:
         checksum = sha256(read_bytes(file)).hexdigest()
     except CaveatError:
         return False
-    return known.get(file.name, {}).get("sha256") == checksum
+    return known.get(name_in(release, file), {}).get("sha256") == checksum
 
 
 def list_again(file: Path) -> None:
-    """Enter a file that was written again into the manifest beside it; no other entry changes."""
-    entries, notice = listed(file.parent), _notice(file.parent)
-    if file.name not in entries:
+    """Enter a file that was written again into its manifest; no other entry changes."""
+    release = release_of(file)
+    entries, notice, name = listed(release), _notice(release), name_in(release, file)
+    if name not in entries:
         return
     content = file.read_bytes()
-    entries[file.name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
+    entries[name] |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
     document = {"format": 1, **notice, "files": list(entries.values())}
-    place = path_below(file.parent, MANIFEST)
+    place = path_below(release, MANIFEST)
     write_document(place, document, confidential=False, force=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from caveat.errors import CaveatError
 from caveat.evidence import check, external, read, withheld
-from caveat.evidence.manifest import MANIFEST, is_listed, listed
+from caveat.evidence.manifest import EVIDENCE, MANIFEST, is_listed, listed, name_in, release_of
 from caveat.outputs.finding import Finding
 from caveat.outputs.statbarns import Rules, Verdict
 
@@ -95,12 +95,12 @@ def report_findings(path: Path, version: str, rules: Rules) -> Iterator[Finding]
             "write the other one with caveat report --external",
         )
         return
-    evidence = path.parent / "evidence.json"
+    evidence = release_of(path) / EVIDENCE
     if not _belongs(path, evidence):
         yield Finding(
             "evidence",
             Verdict.REVIEW,
-            "the evidence that it was written from is not in its folder",
+            "the evidence that it was written from is not in its release",
             "check the report where caveat run has written it",
         )
         return
@@ -109,27 +109,22 @@ def report_findings(path: Path, version: str, rules: Rules) -> Iterator[Finding]
 
 def _belongs(report: Path, evidence: Path) -> bool:
     """Whether a run has written both, by the checksums in its manifest."""
-    entries = listed(report.parent)
+    entries = listed(release_of(report))
     return all(is_listed(file, entries) for file in (report, evidence))
 
 
 def held_inside(path: Path) -> Finding | None:
-    """Return that the manifest beside a file, or in the folder above, keeps it inside."""
-    for folder, name in (
-        (path.parent, path.name),
-        (path.parent.parent, f"{path.parent.name}/{path.name}"),
-    ):
-        entries = listed(folder)
-        if name in entries and is_listed(path, {path.name: entries[name]}):
-            if entries[name].get("confidential") is False:
-                return None
-            return Finding(
-                "confidential",
-                Verdict.REFUSE,
-                "the manifest of its folder keeps it inside",
-                "publish what manifest.json does not call confidential; the reasons are there",
-            )
-    return None
+    """Return that the manifest that lists a file keeps it inside."""
+    release = release_of(path)
+    entries = listed(release)
+    if not is_listed(path, entries) or entries[name_in(release, path)].get("confidential") is False:
+        return None
+    return Finding(
+        "confidential",
+        Verdict.REFUSE,
+        "the manifest of its folder keeps it inside",
+        "publish what manifest.json does not call confidential; the reasons are there",
+    )
 
 
 def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
@@ -142,7 +137,8 @@ def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
     is_table
         Whether it can be read as a table.
     """
-    entries = listed(path.parent)
+    release = release_of(path)
+    entries = listed(release)
     if path.name == MANIFEST and entries:
         return "manifest", Finding(
             "confidential",
@@ -150,7 +146,7 @@ def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
             "it is the list of the files of a folder, those for the inside among them",
             "leave it inside; it says which files may leave",
         )
-    if "evidence.json" not in entries or not is_listed(path, entries):
+    if EVIDENCE not in entries or not is_listed(path, entries):
         return None
     held = held_inside(path)
     if held is not None:
@@ -161,5 +157,5 @@ def part_of_run(path: Path, *, is_table: bool) -> tuple[str, Finding] | None:
         "synthetic",
         Verdict.REVIEW,
         "it is the synthetic table of a run: records, to which rules for outputs do not apply",
-        "decide by the report beside it, which says what the table gives away",
+        "decide by inside/report.html, which says what the table discloses",
     )

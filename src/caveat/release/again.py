@@ -12,6 +12,7 @@ from typing import Any
 from caveat import evidence
 from caveat.documents import path_below
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.evidence.manifest import EVIDENCE
 from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material, planned_whole, synthesise
@@ -46,7 +47,7 @@ def made_again(
     _refuse_whole(spec)
     place = spec.output.folder if folder is None else folder
     found = None
-    written = path_below(place, "evidence.json")
+    written = path_below(place, EVIDENCE, plain=False)
     if folder is not None or written.exists():
         found = evidence.read(written)
         _check_same(found, spec, place)

@@ -9,18 +9,17 @@ from typing import Any
 from caveat import evidence
 from caveat.documents import path_below
 from caveat.evidence.difference import difference
+from caveat.evidence.manifest import EVIDENCE, SPEC
 from caveat.spec.toml_file import read_toml
 
 __all__ = ["diff_releases", "files_of"]
 
-EVIDENCE, SPEC = "evidence.json", "release.toml"
-
 
 def files_of(release: Path) -> tuple[Path, Path]:
     """Return the evidence and the specification of a release: of its folder, or of its evidence."""
-    folder = release if release.is_dir() or release.suffix != ".json" else release.parent
-    beside = path_below(folder, SPEC)
-    return (path_below(folder, EVIDENCE) if folder == release else release), beside
+    if release.is_dir() or release.suffix != ".json":
+        return path_below(release, EVIDENCE, plain=False), path_below(release, SPEC, plain=False)
+    return release, path_below(release.parent, Path(SPEC).name)
 
 
 def diff_releases(before: str | Path, after: str | Path) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from caveat.attack.worlds import affected_columns
 from caveat.discreet import without_values
 from caveat.documents import path_below
 from caveat.errors import CaveatError
+from caveat.evidence.manifest import EVIDENCE
 from caveat.privacy import RELEASE, Budget, Ledger
 from caveat.release.collect_strong import MOST_MEMBERS, MOST_WORK, PATHS, allot, unit_of
 from caveat.release.folder import sha256_of
@@ -116,7 +117,7 @@ def entered(run: Run, content: dict[str, Any], target: Path) -> Iterator[None]:
         content["earlier_releases"] = found = _together(own, earlier, data, budget)
         content["remarks"] += _remarks(found, _rows(content))
         yield
-        evidence = sha256_of(run.draft / "evidence.json")
+        evidence = sha256_of(run.draft / EVIDENCE)
         kept = own.keep(private_folder(budget), evidence[:16])
         new.append(
             {

@@ -18,12 +18,12 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION
-from caveat.evidence.manifest import MANIFEST, listed
+from caveat.evidence.manifest import INSIDE, MANIFEST, PUBLIC, listed
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
@@ -31,7 +31,9 @@ from caveat.table.partitions import PART, parts_of
 from caveat.table.provenance import Output, clear
 from caveat.table.source import file_of
 
-__all__ = ["MANIFEST", "release_folder", "sha256_of", "write_manifest"]
+__all__ = ["MANIFEST", "arrange", "release_folder", "sha256_of", "write_manifest"]
+
+DECIDED = f"{INSIDE}/{DECISION}"
 
 
 def sha256_of(path: Path) -> str:
@@ -41,6 +43,32 @@ def sha256_of(path: Path) -> str:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def arrange(folder: Path, outputs: Iterable[Output], notice: str = "") -> list[Output]:
+    """Move what may leave into ``public``, everything else into ``inside``; return it renamed.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    outputs
+        Its files, each with where its columns come from.
+    notice
+        Why none of them may leave; "" if there is no such reason.
+    """
+    moved = []
+    for output in outputs:
+        held = bool(notice) or clear(output).confidential
+        new = f"{INSIDE if held else PUBLIC}/{output.name}"
+        (folder / new).parent.mkdir(parents=True, exist_ok=True)
+        (folder / output.name).rename(folder / new)
+        moved.append(replace(output, name=new))
+    for path in folder.iterdir():
+        if path.name not in (PUBLIC, INSIDE):
+            path.rmdir()  # a folder of tables, which are elsewhere now
+    drafts.make_private(folder / INSIDE, folder / INSIDE, confidential=True)
+    return moved
 
 
 def write_manifest(folder: Path, outputs: Iterable[Output], notice: str = "") -> None:
@@ -109,14 +137,21 @@ def release_folder(
             yield draft, remarks
             with drafts.exclusive(target):
                 check_target(target, force=force, inputs=read)
-                with suppress(FileNotFoundError):  # what was decided stays, with its evidence
-                    shutil.copy2(path_below(target, DECISION), draft / DECISION)
+                _keep_decision(draft, target)
                 _settle(draft, target)
                 drafts.make_private(draft, target, confidential=False)
                 with held():
                     stop_if_told()
                     _replace(draft, target)
                     WRITTEN[target] = None
+
+
+def _keep_decision(draft: Path, target: Path) -> None:
+    """Copy the decision of the board, which is no file of a run, from the target to its draft."""
+    decided = path_below(target, DECIDED, plain=False)
+    if decided.is_file():
+        (draft / INSIDE).mkdir(mode=0o700, exist_ok=True)
+        shutil.copy2(decided, draft / DECIDED)
 
 
 def _behind(target: Path) -> Path:
@@ -144,7 +179,7 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
         raise CaveatError(
             "the folder exists already", where=str(target), do="choose another or use --force"
         )
-    foreign = sorted({*_held(target)} - _known(target) - {DECISION})
+    foreign = sorted({*_held(target)} - _known(target) - {DECIDED})
     if foreign:
         raise CaveatError(
             f"the folder holds something that no run has written: {foreign[0]}",
@@ -155,13 +190,17 @@ def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()
 
 def _held(folder: Path) -> Iterator[str]:
     """Return the files in a folder as a manifest names them: with those in its own folders."""
-    own = {name.partition("/")[0] for name in _known(folder) if "/" in name}
-    for path in folder.iterdir():
-        inside = path.name in own and path.is_dir() and not path.is_symlink()
-        files = list(path.iterdir()) if inside else []
-        yield from (f"{path.name}/{file.name}" for file in files)
-        if not files:
-            yield path.name
+    names = _known(folder)
+    own = {str(above) for name in (*names, DECIDED) for above in PurePosixPath(name).parents}
+
+    def search(within: Path, name: str) -> Iterator[str]:
+        for path in within.iterdir():
+            inner = f"{name}{path.name}"
+            opened = inner in own and path.is_dir() and not path.is_symlink()
+            found = list(search(path, f"{inner}/")) if opened else []
+            yield from found or [inner]
+
+    return search(folder, "")
 
 
 def _refuse_inputs(target: Path, inputs: Iterable[str | Path]) -> None:

@@ -16,9 +16,10 @@ from typing import Any
 from caveat import evidence
 from caveat.documents import path_below, read_bytes
 from caveat.errors import CaveatError
-from caveat.evidence import DECISION, Decision, decision_beside, evidence_sha256, write_decision
-from caveat.evidence.manifest import is_listed, list_again, listed
-from caveat.release.difference import EVIDENCE, diff_releases
+from caveat.evidence import Decision, decision_beside, evidence_sha256, write_decision
+from caveat.evidence.manifest import EVIDENCE, is_listed, list_again, listed, place_in
+from caveat.release.difference import diff_releases
+from caveat.release.folder import DECIDED
 from caveat.report.blocks import Block, Remark
 from caveat.report.board import board_section
 from caveat.report.difference import difference_page
@@ -84,9 +85,9 @@ def releases_in(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
 
     def search(path: Path, depth: int) -> None:
-        file = path / EVIDENCE
-        if file.is_file() and not file.is_symlink():
-            found[path.relative_to(folder).as_posix()] = path
+        with suppress(CaveatError):  # a link may lead out
+            if path_below(path, EVIDENCE, plain=False).is_file():
+                found[path.relative_to(folder).as_posix()] = path
         for below in entries_in(path) if depth else ():
             with suppress(OSError):  # what cannot be opened is not reviewed
                 if below.is_dir() and not below.is_symlink():
@@ -98,7 +99,7 @@ def releases_in(folder: Path) -> dict[str, Path]:
 
 def review_of(folder: Path) -> Review:
     """Return what there is to say about the release in a folder."""
-    content = evidence.read(path_below(folder, EVIDENCE))
+    content = evidence.read(path_below(folder, EVIDENCE, plain=False))
     decision, broken = None, ""
     try:
         decision = decision_beside(folder / EVIDENCE)
@@ -154,7 +155,9 @@ def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bo
     replace_it
         Whether that may be replaced.
     """
-    if decision.evidence_sha256 != evidence_sha256(evidence.read(path_below(folder, EVIDENCE))):
+    if decision.evidence_sha256 != evidence_sha256(
+        evidence.read(path_below(folder, EVIDENCE, plain=False))
+    ):
         raise CaveatError(
             "the evidence has become another one since it was looked at",
             do="read what it says now, then decide",
@@ -163,18 +166,18 @@ def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bo
         raise CaveatError("somebody else has decided meanwhile", do="read that decision first")
     if stands and not replace_it:
         raise CaveatError("there is a decision already", do="say that it is to be replaced")
-    write_decision(folder / DECISION, decision, force=replace_it)
+    write_decision(folder / DECIDED, decision, force=replace_it)
 
 
 def _unprinted(folder: Path) -> list[str]:
     """Return the reports that a run has left as they are, and that are older than the decision."""
-    if not (folder / DECISION).is_file():
+    if not (folder / DECIDED).is_file():
         return []
-    decided, entries = (folder / DECISION).stat().st_mtime_ns, listed(folder)
+    decided, entries = (folder / DECIDED).stat().st_mtime_ns, listed(folder)
     return [
         name
         for name in entries
-        if name.startswith("report")
+        if Path(name).name.startswith("report")
         and is_listed(folder / name, entries)
         and (folder / name).stat().st_mtime_ns < decided
     ]
@@ -191,20 +194,21 @@ def print_again(folder: Path) -> list[str]:
     if not names:
         return []
     wanted = [v for v, stem in (("internal", "report."), ("external", "report-external."))
-              if any(name.startswith(stem) for name in names)]  # fmt: skip
-    place = path_below(folder, EVIDENCE)
+              if any(Path(name).name.startswith(stem) for name in names)]  # fmt: skip
+    place = path_below(folder, EVIDENCE, plain=False)
     content, decision = evidence.read(place), decision_beside(place)
     for name, text, secret in reports(content, wanted, dt.date.today().isoformat(), decision):
-        if name in names:
-            write_text(path_below(folder, name), text, confidential=secret, force=True)
-            list_again(folder / name)
-            printed.append(name)
+        path = place_in(folder, name)
+        if path.relative_to(folder).as_posix() in names:
+            write_text(path, text, confidential=secret, force=True)
+            list_again(path)
+            printed.append(path.relative_to(folder).as_posix())
     return printed
 
 
 def _stands(folder: Path) -> str:
     """Return the checksum of the decision that lies in a folder; nothing if there is none."""
     try:
-        return hashlib.sha256(read_bytes(path_below(folder, DECISION))).hexdigest()
+        return hashlib.sha256(read_bytes(path_below(folder, DECIDED, plain=False))).hexdigest()
     except CaveatError:  # there is none, or it is no file that could be replaced
         return ""

@@ -38,7 +38,7 @@ from caveat.release.content import (
 )
 from caveat.release.data_dictionary import described_columns, write_dictionaries
 from caveat.release.earlier import TOGETHER, check_ledger, entered
-from caveat.release.folder import release_folder, sha256_of, write_manifest
+from caveat.release.folder import arrange, release_folder, sha256_of, write_manifest
 from caveat.release.material import (
     Material,
     planned_whole,
@@ -391,7 +391,8 @@ class Run:
             self._text(name, text)
             inside, outside = (DESCRIBES, "") if secret else ("", PUBLISHED)
             outputs.append(Output(name, inside=inside, outside=outside))
-        self.outputs, self.notice = outputs, TRIAL if content["trial"] else ""
+        self.notice = TRIAL if content["trial"] else ""
+        self.outputs = arrange(self.draft, outputs, self.notice)
         write_manifest(self.draft, self.outputs, self.notice)
 
     def write_tables(self) -> list[Output]:

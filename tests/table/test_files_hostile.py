@@ -21,7 +21,6 @@ from pyarrow import feather
 
 from caveat.errors import CaveatError
 from caveat.table import Table, read, write
-from caveat.table import _readstat as readstat
 
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes and links of Unix")
 
@@ -203,14 +202,6 @@ def test_dates_beyond_the_calendar(tmp_path) -> None:
     pq.write_table(days, tmp_path / "x.parquet")
     said = refusal(tmp_path / "x.parquet")
     assert "column d, row 2: a date lies outside the years 1 to 9999" in said
-
-
-def test_a_parser_that_crashes_is_a_damaged_file(tmp_path, monkeypatch) -> None:
-    path, program = tmp_path / "x.sav", tmp_path / "crash.py"
-    write(Table.from_frame({"x": [1.5, 2.5]}), path)
-    program.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setattr(readstat, "__file__", os.fspath(program))
-    assert "not a file of the format sav, or a damaged one" in refusal(path)
 
 
 def test_no_interpreter_to_start(tmp_path, monkeypatch) -> None:

@@ -95,7 +95,8 @@ def _open(path: Path) -> Any:
 
 def _damaged(error: BaseException) -> BaseException:
     """Return what to say of a workbook that cannot be parsed; an interruption stays one."""
-    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+    ours = not isinstance(error, Exception) and type(error).__name__ != "PanicException"
+    if ours or isinstance(error, MemoryError):
         return error
     return CaveatError("not a workbook (.xlsx), or a damaged one", do="save it anew in Excel")
 

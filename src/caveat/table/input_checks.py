@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from caveat.errors import CaveatError
 from caveat.table.atomic import status
 from caveat.table.source import file_of, shown, source_of
 
-__all__ = ["check_input", "check_signs", "in_file", "unreadable"]
+__all__ = ["check_input", "check_signs", "in_file", "positive_number", "unreadable"]
 
 
 def check_input(path: Path) -> None:
@@ -44,6 +45,18 @@ def check_signs(delimiter: str | None, decimal: str) -> None:
         raise CaveatError("the delimiter is not one plain character", do="use ',', ';', '|' or tab")
     if delimiter == decimal:
         raise CaveatError("delimiter and decimal sign are the same", do="name the delimiter")
+
+
+def positive_number(variable: str, usual: float) -> float:
+    """Return the number in a variable of the environment, or the usual one if it is not set."""
+    text = os.environ.get(variable, "")
+    try:
+        number = float(text or usual)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise CaveatError(f"{variable} is not a positive number", do="set it to one such as 1000")
+    return number
 
 
 def in_file(error: CaveatError, path: Path) -> CaveatError:

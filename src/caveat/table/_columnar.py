@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.table._expand import check_expansion
 from caveat.table._notes import KEY, fits, notes_of, read_notes, restore
 from caveat.table.atomic import unwritable
@@ -97,9 +98,9 @@ def _undamaged(path: Path, suffix: str = ".parquet") -> Iterator[None]:
     """Say in one sentence that a file cannot be read."""
     try:
         yield
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             f"not a {'Parquet' if suffix == '.parquet' else 'Feather'} file, or a damaged one",
             where=str(path),

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
 from caveat.table.column import Kind
@@ -31,6 +32,8 @@ CONFINED = {
     "autoload_known_extensions": "false",
     "lock_configuration": "true",
 }
+# Nothing is written beside a file that is read, not even what does not fit into memory.
+READING = {**CONFINED, "temp_directory": ""}
 TYPES = {
     "SMALLINT": "smallint",
     "INTEGER": "integer",
@@ -50,7 +53,9 @@ _USED = re.compile(
 def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
     duckdb = load_extra("duckdb", "duckdb", "db", "DuckDB")
     try:
-        connection = duckdb.connect(source.place, read_only=read_only, config=CONFINED)
+        connection = duckdb.connect(
+            source.place, read_only=read_only, config=READING if read_only else CONFINED
+        )
     except duckdb.Error as error:
         locked = "set lock" in str(error).lower()
         if not read_only and not locked:  # what is there was looked at before
@@ -62,7 +67,14 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
         ) from None
     try:
         yield connection
-    except (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException):
+    except (
+        duckdb.IOException,
+        duckdb.FatalException,
+        duckdb.OutOfMemoryException,
+        OSError,
+    ) as error:
+        if read_only and is_memory_short(error):
+            raise MemoryError from None
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
     except duckdb.Error as error:
         # What it says may hold values of records.

@@ -14,6 +14,7 @@ import pyreadstat
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.table._expand import check_expansion
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import LAST_YEAR, encode, outside_calendar
@@ -131,9 +132,9 @@ def _parsed(path: Path, suffix: str, **options: Any) -> tuple[Any, Any]:
         options["user_missing"] = True
     try:
         cells, meta = reader(str(path), **options)
-    except MemoryError:
-        raise
-    except Exception:
+    except Exception as error:
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             f"not a file of the format {suffix[1:]}, or a damaged one",
             do="check how it was made",

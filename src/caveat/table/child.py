@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import queue
 import signal
@@ -36,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.memory import GIGABYTE, allowed_bytes, is_memory_short, reports_shortage
 from caveat.table.column import Column
 from caveat.table.dictionary import column_of, dictionary_state
 from caveat.table.formats import DATABASE, FORMATS
@@ -43,7 +45,16 @@ from caveat.table.input_checks import positive_number
 from caveat.table.source import source_of, without_password
 from caveat.table.table import Table
 
-__all__ = ["GIGABYTES", "SECONDS", "list_parts", "read_in_child", "read_labels"]
+__all__ = [
+    "GIGABYTES",
+    "SECONDS",
+    "Limits",
+    "limits_of",
+    "list_parts",
+    "read_in_child",
+    "read_labels",
+    "serve",
+]
 
 SECONDS = "CAVEAT_READ_SECONDS"
 """The variable with the number of seconds that one table may take."""
@@ -57,15 +68,12 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from caveat.table.child import serve; serve()"
 )
-# How the libraries say that memory is short before they abort.
-SHORT = (b"memory allocation", b"bad_alloc", b"MemoryError", b"ut of memory", b"annot allocate",
-         b"failed to map segment", b"can't start new thread", b"Resource temporarily")  # fmt: skip
 
 Keep = Callable[[str, Column], Column]
 
 
 @dataclass(frozen=True)
-class _Limits:
+class Limits:
     """The limits of one task.
 
     Parameters
@@ -74,12 +82,16 @@ class _Limits:
         Time on the clock.
     gigabytes
         Memory of the child.
+    imposed
+        Whether the system imposes the limit on memory, and not Caveat.
     """
 
     seconds: float
     gigabytes: float
+    imposed: bool = False
 
     def too_long(self) -> CaveatError:
+        """Return the error of a task that took more time."""
         return CaveatError(
             f"it was not read within {self.seconds:,.4g} seconds",
             do="check the table, view or query for an endless recursion; if you trust it, set the "
@@ -87,6 +99,13 @@ class _Limits:
         )
 
     def too_large(self) -> CaveatError:
+        """Return the error of a task that took more memory."""
+        if self.imposed:
+            return CaveatError(
+                f"to read it takes more than the {self.gigabytes:,.3g} GB of memory that the shell "
+                "allows (ulimit)",
+                do="allow more, or read fewer columns or rows",
+            )
         return CaveatError(
             f"to read it takes more than {self.gigabytes:,.3g} GB of memory",
             do="read fewer columns or rows; if you trust it, set the environment variable "
@@ -135,7 +154,7 @@ def _do(task: str, path: Path, suffix: str, columns: list[str] | None, keep: Kee
     return table.with_columns({name: keep(name, table[name]) for name in table})
 
 
-def _limits(path: Path) -> _Limits:
+def limits_of(path: Path) -> Limits:
     """Return the limits that the user set, or the usual ones for a file of this size."""
     source, size = source_of(path), 0
     place = path if source is None else Path(source.place)
@@ -143,12 +162,14 @@ def _limits(path: Path) -> _Limits:
         files = place.iterdir() if place.is_dir() else [place]
         size = sum(file.stat().st_size for file in files)
     seconds = positive_number(SECONDS, USUAL_SECONDS + size / BYTES_A_SECOND)
-    return _Limits(seconds, positive_number(GIGABYTES, _usual_gigabytes()))
+    gigabytes = positive_number(GIGABYTES, _usual_gigabytes())
+    allowed = (allowed_bytes() or math.inf) / GIGABYTE
+    return Limits(seconds, min(gigabytes, allowed), allowed <= gigabytes)
 
 
 def _usual_gigabytes() -> float:
     try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIGABYTE
     except (AttributeError, OSError, ValueError):  # not a Unix
         memory = 0.0
     return max(LEAST_GIGABYTES, SHARE * memory)
@@ -163,7 +184,7 @@ _IDLE: list[_Child] = []
 
 def _run(task: str, path: Path, suffix: str, columns: list[str] | None, keep: Keep | None) -> Any:
     """Have a task done by a child, and return what it found."""
-    limits = _limits(path)
+    limits = limits_of(path)
     if not Path(sys.executable or "").name.lower().startswith("python"):
         try:  # inside another program there is no interpreter to start
             return _do(task, path, suffix, columns, keep or (lambda _, column: column))
@@ -186,7 +207,7 @@ def _run(task: str, path: Path, suffix: str, columns: list[str] | None, keep: Ke
 
 
 def _task(
-    task: str, path: Path, suffix: str, columns: list[str] | None, limits: _Limits
+    task: str, path: Path, suffix: str, columns: list[str] | None, limits: Limits
 ) -> dict[str, Any]:
     source = source_of(path)
     place = str(path)
@@ -194,7 +215,7 @@ def _task(
         place = f"{source.address}{'#' if source.part else ''}{source.part}"
     folder = None
     with suppress(OSError):
-        folder = os.getcwd()
+        folder = str(Path.cwd())
     return {
         "task": task,
         "path": place,
@@ -262,7 +283,7 @@ class _Child:
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
             self.process.stdin.flush()
 
-    def receive(self, limits: _Limits, keep: Keep | None) -> Any:
+    def receive(self, limits: Limits, keep: Keep | None) -> Any:
         """Return the result of a task; raise what went wrong with it."""
         columns: dict[str, Column] = {}
         while True:
@@ -283,8 +304,8 @@ class _Child:
             raise _error(message, limits)
 
     def _message(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-        (length,) = struct.unpack("<Q", self._exactly(8))
-        message = json.loads(bytes(self._exactly(length)))
+        (length,) = struct.unpack("<Q", self._exactly(8).tobytes())
+        message = json.loads(self._exactly(length).tobytes())
         arrays = []
         for type_, count in message["arrays"]:
             dtype = np.dtype(type_)
@@ -296,20 +317,20 @@ class _Child:
     def _exactly(self, size: int) -> NDArray[np.uint8]:
         assert self.process.stdout is not None
         found = np.empty(size, np.uint8)
-        if size and cast(Any, self.process.stdout).readinto(memoryview(found)) < size:
+        if size and cast(Any, self.process.stdout).readinto(found) < size:
             raise EOFError
         self.received += size
         return found
 
-    def _death(self, limits: _Limits) -> CaveatError:
+    def _death(self, limits: Limits) -> CaveatError:
         """Return what to say of a process that ended without a result."""
         code = self.process.wait()
         self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - (1 << 16)))
-        said = self.errors.read()
+        said = self.errors.read().decode(errors="replace")
         if self.expired or code == -getattr(signal, "SIGXCPU", code + 1):
             return limits.too_long()
         killed = code == -getattr(signal, "SIGKILL", code + 1)  # by the system: memory is short
-        if killed or any(words in said for words in SHORT):
+        if killed or reports_shortage(said):
             return limits.too_large()
         return CaveatError(
             "the reader of this format crashed: the file is damaged", do="check how it was made"
@@ -325,7 +346,7 @@ def _column(message: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> Colum
     return column_of(codes, levels, message)
 
 
-def _error(message: Mapping[str, Any], limits: _Limits) -> BaseException:
+def _error(message: Mapping[str, Any], limits: Limits) -> BaseException:
     if "error" in message:
         return CaveatError(**message["error"])
     if "system" in message:
@@ -397,11 +418,13 @@ def _answer(task: Mapping[str, Any], out: BinaryIO) -> None:
     except CaveatError as error:
         parts = ("what", "where", "do", "column", "row")
         _send(out, {"error": {part: getattr(error, part) for part in parts}})
-    except MemoryError:
-        _send(out, {"memory": True})
     except OSError as error:
-        _send(out, {"system": [error.errno, error.strerror]})
+        short = is_memory_short(error)
+        _send(out, {"memory": True} if short else {"system": [error.errno, error.strerror]})
     except BaseException as error:
+        if is_memory_short(error):
+            _send(out, {"memory": True})
+            return
         # Where it happened, and not what it says, which may hold values of records.
         places = "".join(traceback.format_tb(error.__traceback__))
         _send(out, {"defect": f"{type(error).__name__}\n{places}"})
@@ -412,7 +435,7 @@ def _send(out: BinaryIO, message: Mapping[str, Any], *arrays: NDArray[Any]) -> N
     head = json.dumps({**message, "arrays": listed}).encode()
     out.write(struct.pack("<Q", len(head)) + head)
     for array in arrays:
-        out.write(memoryview(np.ascontiguousarray(array).view(np.uint8)))
+        out.write(cast(Any, np.ascontiguousarray(array).view(np.uint8)))
     out.flush()
 
 
@@ -430,7 +453,7 @@ def _settle(task: Mapping[str, Any]) -> None:
     # Threads count together; the clock of the other side stops them earlier, if it is there.
     cpu = time.process_time() + task["limits"]["seconds"] * (os.cpu_count() or 1) + 1
     limits = {
-        resource.RLIMIT_DATA: task["limits"]["gigabytes"] * 2**30,
+        resource.RLIMIT_DATA: task["limits"]["gigabytes"] * GIGABYTE,
         resource.RLIMIT_CPU: cpu,
     }
     for which, most in limits.items():

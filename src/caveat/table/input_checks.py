@@ -7,10 +7,17 @@ import stat
 from pathlib import Path
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.table.atomic import status
 from caveat.table.source import file_of, shown, source_of
 
-__all__ = ["check_input", "check_signs", "in_file", "positive_number", "unreadable"]
+__all__ = [
+    "check_input",
+    "check_signs",
+    "in_file",
+    "positive_number",
+    "unreadable",
+]
 
 
 def check_input(path: Path) -> None:
@@ -69,8 +76,10 @@ def in_file(error: CaveatError, path: Path) -> CaveatError:
     return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
 
 
-def unreadable(error: OSError, path: Path) -> CaveatError:
+def unreadable(error: OSError, path: Path) -> Exception:
     """Return what to say of a file that the system does not give."""
+    if is_memory_short(error):
+        return MemoryError()
     source = source_of(path)
     remote = source is not None and not source.is_file
     what = "the server stopped while it was read" if remote else "the file cannot be read"

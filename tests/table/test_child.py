@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +19,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from caveat.errors import CaveatError, CaveatWarning
-from caveat.table import Table, child, read, write
+from caveat.table import Column, Table, child, read, write
 from caveat.table.several import parts_of
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 
 BUSY = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT 1 FROM t) SELECT count(*) AS n FROM t"
 FOREVER = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t"
-MANY = "SELECT 'a long text of number ' || generate_series(1, 1000000000) AS w"
+MANY = "SELECT repeat('a long text', 1000) || generate_series(1, 1000000000) AS w"
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def fresh(monkeypatch):
 def briefly(fresh):
     """Allow a second and a half, which no endless query keeps to, however fast the machine is."""
     fresh.setenv(child.SECONDS, "1.5")
+    return fresh
 
 
 def refusal(path) -> CaveatError:
@@ -82,6 +84,7 @@ def test_endless_views_and_queries_of_a_received_file(
          f"CREATE VIEW v AS {query}")  # fmt: skip
     assert is_late(refusal(f"{path}#v"))
     assert is_late(refusal(f"{path}#{query}"))
+    briefly.delenv(child.SECONDS)
     assert [part.name for part in parts_of(path)] == [f"{path.name}#fine", f"{path.name}#v"]
     assert read(f"{path}#fine").n_rows == 1
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
@@ -111,13 +114,13 @@ def test_endless_views_and_queries_of_a_server(query, server, briefly) -> None:
 def test_rows_without_end_take_no_more_memory_than_allowed(server, tmp_path, fresh) -> None:
     fresh.setenv(child.GIGABYTES, "0.4")
     assert is_large(refusal(f"{server}#{MANY}"))
-    texts = "SELECT 'a long text of number ' || range AS w FROM range(1000000000)"
+    texts = "SELECT repeat('a long text', 1000) || range AS w FROM range(1000000000)"
     duck(tmp_path / "x.duckdb", f"CREATE VIEW v AS {texts}", f"CREATE VIEW s AS {texts} ORDER BY w")
     assert is_large(refusal(f"{tmp_path}/x.duckdb#v"))
     assert is_large(refusal(f"{tmp_path}/x.duckdb#s"))
-    rows = FOREVER.replace("SELECT n FROM t", "SELECT 'text of number ' || n AS w FROM t")
-    sqlite(tmp_path / "x.db", "CREATE TABLE a (x)")
-    assert is_large(refusal(f"{tmp_path}/x.db#{rows} LIMIT 20000000"))
+    rows = FOREVER.replace("SELECT n FROM t", "SELECT hex(zeroblob(100000)) || n AS w FROM t")
+    sqlite(tmp_path / "x.db", f"CREATE VIEW v AS {rows}")
+    assert is_large(refusal(f"{tmp_path}/x.db#v"))
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db", "x.duckdb"]
 
 
@@ -133,6 +136,23 @@ def test_a_large_table_of_any_format_needs_a_larger_limit(tmp_path, fresh) -> No
         assert is_large(refusal(tmp_path / f"x.{suffix}"))
         fresh.setenv(child.GIGABYTES, "4")
         assert read(tmp_path / f"x.{suffix}", columns=["y"]).n_rows == 4_000_000
+
+
+@linux
+def test_a_limit_that_the_shell_imposes_is_named(tmp_path) -> None:
+    write(Table.from_frame({"x": [1, 2]}), tmp_path / "x.parquet")
+    program = (
+        "import resource, sys; from caveat.table.child import limits_of; "
+        "before = limits_of(sys.argv[1]); "
+        "resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30)); "
+        "after = limits_of(sys.argv[1]); print(before.imposed, after.imposed, after.gigabytes); "
+        "print(after.too_large().what)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "x.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    numbers, what = done.stdout.splitlines()
+    assert numbers == "False True 3.0"
+    assert "ulimit" in what
 
 
 @pytest.mark.parametrize("variable", [child.SECONDS, child.GIGABYTES])
@@ -194,6 +214,64 @@ def test_a_child_that_is_gone_is_replaced(tmp_path, fresh) -> None:
     child._IDLE[0].process.kill()
     child._IDLE[0].process.wait()
     assert read(tmp_path / "x.parquet").n_rows == 2
+
+
+VARIED = {
+    "whole": [1, 2, None, 4],
+    "number": [0.1, -1e300, None, 5e-324],
+    "text": ["a", "\u00e9\U0001f600", None, "a"],
+    "day": pa.array([0, 20000, None, -5], pa.date32()),
+    "moment": pa.array([0, 1_600_000_000_123_456, None, 7], pa.timestamp("us")),
+    "truth": [True, False, None, True],
+    "empty": pa.nulls(4, pa.float64()),
+}
+FORMS = (".parquet", ".arrow", ".sav", ".dta", ".xlsx", ".db", ".duckdb")
+
+
+def fields(column: Column) -> dict[str, object]:
+    arrays = {"codes": column.codes, "levels": column.levels}
+    found: dict[str, object] = {
+        name: (array.dtype.str, array.tolist()) for name, array in arrays.items()
+    }
+    others = ("kind", "missing", "label", "value_labels", "storage")
+    return {**found, **{name: getattr(column, name) for name in others}}
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_a_column_is_the_same_as_read_in_this_process(suffix, tmp_path) -> None:
+    if suffix == ".xlsx":
+        pytest.importorskip("fastexcel")
+    if suffix == ".duckdb":
+        pytest.importorskip("duckdb")
+    path = tmp_path / f"x{suffix}"
+    varied = Table.from_frame(pa.table(VARIED))
+    kind = replace(varied["text"], label="a label", value_labels={"a": "first"})
+    write(varied.with_columns({"text": kind}), path)
+    here = child._do("read", path, suffix, None, lambda _, column: column)
+    there = read(path)
+    assert there.names == here.names
+    assert there.backend == here.backend
+    for name in here:
+        assert fields(there[name]) == fields(here[name])
+        assert there[name].codes.tobytes() == here[name].codes.tobytes()
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_labels_and_missing_codes_are_the_same(suffix, tmp_path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pytest.importorskip("pandas").DataFrame({"x": [1.0, 2.0, -9.0], "s": ["a", "b", "a"]})
+    path = tmp_path / f"x{suffix}"
+    if suffix == ".sav":
+        labels = {"x": {1.0: "one", -9.0: "refused"}}
+        pyreadstat.write_sav(
+            frame, path, variable_value_labels=labels, missing_ranges={"x": [-9.0]}
+        )
+    else:
+        pyreadstat.write_dta(frame, path, variable_value_labels={"x": {1: "one", 2: "two"}})
+    here = child._do("read", path, suffix, None, lambda _, column: column)
+    assert here["x"].value_labels
+    for name in here:
+        assert fields(read(path)[name]) == fields(here[name])
 
 
 def test_threads_read_at_the_same_time(tmp_path, fresh) -> None:

@@ -63,6 +63,7 @@ GIGABYTES = "CAVEAT_READ_GIGABYTES"
 
 USUAL_SECONDS, BYTES_A_SECOND = 300.0, 1e6
 LEAST_GIGABYTES, SHARE = 4.0, 0.5  # of the memory of the machine
+LONGEST = 1e8  # seconds: three years, which every clock can count
 LARGE = 64 << 20  # bytes of codes and levels after which a child is not used again
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -258,7 +259,7 @@ class _Child:
     @contextmanager
     def until(self, seconds: float) -> Iterator[None]:
         """End the process if what is done inside takes longer."""
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._expire)
+        timer = threading.Timer(min(seconds, LONGEST), self._expire)
         timer.daemon = True
         timer.start()
         try:
@@ -288,9 +289,11 @@ class _Child:
         columns: dict[str, Column] = {}
         while True:
             try:
-                message, arrays = self._message()
+                message, arrays = self._message(limits.gigabytes * GIGABYTE)
             except EOFError:
                 raise self._death(limits) from None
+            except (ValueError, TypeError, LookupError):
+                raise _crashed() from None
             if "column" in message:
                 assert keep is not None
                 columns[message["column"]] = keep(message["column"], _column(message, arrays))
@@ -303,19 +306,21 @@ class _Child:
                 return message["value"]
             raise _error(message, limits)
 
-    def _message(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-        (length,) = struct.unpack("<Q", self._exactly(8).tobytes())
-        message = json.loads(self._exactly(length).tobytes())
+    def _message(self, most: float) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+        (length,) = struct.unpack("<Q", self._exactly(8, most).tobytes())
+        message = json.loads(self._exactly(length, most).tobytes())
         arrays = []
         for type_, count in message["arrays"]:
             dtype = np.dtype(type_)
             if dtype.kind not in "biufM":
-                raise EOFError
-            arrays.append(self._exactly(count * dtype.itemsize).view(dtype))
+                raise ValueError("no type that columns have")
+            arrays.append(self._exactly(count * dtype.itemsize, most).view(dtype))
         return message, arrays
 
-    def _exactly(self, size: int) -> NDArray[np.uint8]:
+    def _exactly(self, size: int, most: float) -> NDArray[np.uint8]:
         assert self.process.stdout is not None
+        if not 0 <= size <= most:
+            raise ValueError("no message of a reader")
         found = np.empty(size, np.uint8)
         if size and cast(Any, self.process.stdout).readinto(found) < size:
             raise EOFError
@@ -332,9 +337,13 @@ class _Child:
         killed = code == -getattr(signal, "SIGKILL", code + 1)  # by the system: memory is short
         if killed or reports_shortage(said):
             return limits.too_large()
-        return CaveatError(
-            "the reader of this format crashed: the file is damaged", do="check how it was made"
-        )
+        return _crashed()
+
+
+def _crashed() -> CaveatError:
+    return CaveatError(
+        "the reader of this format crashed: the file is damaged", do="check how it was made"
+    )
 
 
 def _column(message: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> Column:
@@ -451,7 +460,8 @@ def _settle(task: Mapping[str, Any]) -> None:
     except ImportError:  # Windows: there is the clock
         return
     # Threads count together; the clock of the other side stops them earlier, if it is there.
-    cpu = time.process_time() + task["limits"]["seconds"] * (os.cpu_count() or 1) + 1
+    seconds = min(task["limits"]["seconds"], LONGEST)
+    cpu = time.process_time() + seconds * (os.cpu_count() or 1) + 1
     limits = {
         resource.RLIMIT_DATA: task["limits"]["gigabytes"] * GIGABYTE,
         resource.RLIMIT_CPU: cpu,

@@ -18,13 +18,21 @@ WORDS = (
 )  # fmt: skip
 
 
-def allowed_bytes() -> int | None:
-    """Return the memory that the system allows the process (``ulimit -v``); None for no limit."""
+def allowed_bytes(*, addresses: bool = False) -> int | None:
+    """Return the memory that the system allows the process; None for no limit.
+
+    Parameters
+    ----------
+    addresses
+        Whether only the limit on address space counts (``ulimit -v``), and not the one on data
+        (``ulimit -d``).
+    """
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return None
-    limits = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    which = (resource.RLIMIT_AS,) if addresses else (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    limits = [resource.getrlimit(one)[0] for one in which]
     return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
 
 
@@ -46,15 +54,22 @@ def is_memory_short(error: BaseException) -> bool:
     return False
 
 
-def shortage() -> str:
-    """Return the sentence for a command that needs more memory than there is."""
+def shortage(least: int = 0) -> str:
+    """Return the sentence for a command that needs more memory than there is.
+
+    Parameters
+    ----------
+    least
+        The bytes that every command needs, if not even those are allowed.
+    """
     allowed = allowed_bytes()
     if allowed is None:
         return (
             "the memory of this machine is not enough for this command; use fewer rows or columns, "
             "or a larger machine."
         )
+    more = f"{least / GIGABYTE:,.3g} GB or more" if least else "more, or use fewer rows or columns"
     return (
         f"the memory that the shell allows (ulimit: {allowed / GIGABYTE:,.3g} GB) is not enough "
-        "for this command; allow more, or use fewer rows or columns."
+        f"for this command; allow {more}."
     )

@@ -18,11 +18,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any, NoReturn, TextIO
 
-from caveat.memory import allowed_bytes, reports_shortage, shortage
+from caveat.memory import GIGABYTE, allowed_bytes, reports_shortage, shortage
 
 __all__ = ["defect_log", "is_stopped_by_library", "run_limited", "say_shortage"]
 
+LEAST = 2 * GIGABYTE
+"""Bytes of address space: with less, libraries may wait for ever for threads they cannot start."""
 CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP")
+ENDS = (1, 127)  # of libraries and of the loader, if they get no memory
 TAIL = 1 << 16  # bytes of what libraries wrote that are read
 END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
@@ -46,6 +49,9 @@ def run_limited(command: Callable[[], None], signals: Sequence[signal.Signals]) 
     if allowed_bytes() is None or sys.platform != "linux" or sys.stderr is None:
         command()
         return
+    if (allowed_bytes(addresses=True) or LEAST) < LEAST:
+        _say(f"caveat: {shortage(LEAST)}\n")
+        sys.exit(2)
     import tempfile
 
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -68,7 +74,7 @@ def _separate(said: IO[bytes]) -> None:
     with suppress(Exception):
         import ctypes
 
-        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
     own = os.dup(2)
     os.dup2(said.fileno(), 2)  # sys.__stderr__ writes there as well
     sys.stderr = os.fdopen(own, "w", buffering=1, encoding=sys.stderr.encoding)
@@ -131,7 +137,7 @@ def _wait(process: int, said: IO[bytes], signals: Sequence[signal.Signals]) -> N
     text = _tail(said)
     short = reports_shortage(text)
     crash = next((name for name in CRASHES if code == -getattr(signal, name)), "")
-    if crash or (short and code == 1):
+    if crash or (short and code in ENDS):
         before = "" if short else f"the command ended with {crash}, probably because "
         _say(f"caveat: {before}{shortage()}\n")
         sys.exit(2)

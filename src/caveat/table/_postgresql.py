@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,12 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
         ) from None
     try:
         with connection.cursor() as cursor:
-            yield connection, cursor
+            try:
+                yield connection, cursor
+            except BaseException:
+                with suppress(package.Error):  # or all other rows are waited for
+                    cursor.adbc_cancel()
+                raise
     except package.Error as error:
         what, do = SAYINGS.get(
             getattr(error, "sqlstate", None) or "",

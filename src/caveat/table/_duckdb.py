@@ -98,13 +98,11 @@ def _connected(
             ) from None
     try:
         yield connection
-    except OSError as error:
-        if read_only and is_memory_short(error):
+    except (OSError, duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException) as e:
+        if read_only and is_memory_short(e):
             raise MemoryError from None
-        raise
-    except (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException) as error:
-        if read_only and is_memory_short(error):
-            raise MemoryError from None
+        if isinstance(e, OSError):
+            raise
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
     except duckdb.Error as error:
         # What it says may hold values of records.

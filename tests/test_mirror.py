@@ -58,8 +58,8 @@ ELSEWHERE = {
     "synthesis/methods": "_checks _crosstab _linear base cart ipf logistic lookup multinomial "
     "_halving "
     "nested normrank ordinal sample saturated stratified",
-    "table": "_columnar _expand _forms _ipc _labelled _labelled_write _notes _numberings numbers "
-    "_places _readstat _same_missing _scan _telling _text _text_types _text_write "
+    "table": "_columnar _expand _forms _labelled _labelled_write _notes _numberings numbers "
+    "_places _same_missing _scan _telling _text _text_types _text_write "
     "_values cells column decode encode weights",
     "tree": "_all_subsets _classes _control _forest _growing _leaves _many _numbers _orders "
     "_partition _predictors _regrow _rehearsals _response _sorting _storage _threads "

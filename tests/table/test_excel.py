@@ -223,3 +223,34 @@ def test_what_a_cell_cannot_hold_is_refused(cells: Any, what: str, tmp_path: Pat
     assert not target.exists()
     with pytest.raises(CaveatError, match="no sheet can be called 'a:b'"):
         write(Table.from_frame({"x": [1, 2]}), f"{target}#a:b")
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ((1_048_575, 16_383), "XFD1048576"),
+        ((1_048_575, 25), "Z1048576"),
+        ((999_999, 199), "GR1000000"),
+    ],
+)
+def test_a_stray_cell_is_named_and_takes_no_memory(cell, says, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "stray.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        sheet = made.add_worksheet("s")
+        sheet.write_column(0, 0, ["a", 1, 2])
+        sheet.write(*cell, 3)
+    assert path.stat().st_size < 8192
+    monkeypatch.setenv("CAVEAT_READ_GIGABYTES", "0.5")  # it would take 0.8 to 550
+    with pytest.raises(CaveatError) as caught:
+        read(path)
+    assert says in caught.value.what
+    assert str(path) in str(caught.value.where)
+
+
+def test_a_wide_or_long_sheet_is_no_stray_cell(tmp_path) -> None:
+    table = Table.from_frame({"x": range(3)})
+    many = table.with_columns({f"c{i}": table["x"] for i in range(2000)})
+    write(many, tmp_path / "wide.xlsx")
+    assert read(tmp_path / "wide.xlsx").names == many.names
+    sparse: list[list[Any]] = [["a", "b"], *([i, None] for i in range(3000)), [None, 1]]
+    assert read(book(tmp_path / "long.xlsx", {"s": sparse})).n_rows == 3001

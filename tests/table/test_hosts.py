@@ -95,6 +95,7 @@ def test_a_received_specification_reaches_no_server(
     with pytest.raises(CaveatError, match=r"--allow-host 203\.0\.113\.9"):
         spec.read_data()
     # Nothing is sent: the driver is not even called.
+    monkeypatch.setattr("sys.executable", "")  # without an interpreter it is read in this process
     monkeypatch.setattr("adbc_driver_postgresql.dbapi.connect", lambda _: pytest.fail("called"))
     with pytest.raises(CaveatError, match=r"--allow-host 203\.0\.113\.9"):
         spec.read_data()
@@ -105,6 +106,7 @@ def test_no_password_is_sent_in_clear_text(monkeypatch: pytest.MonkeyPatch) -> N
     pytest.importorskip("adbc_driver_postgresql")
     monkeypatch.setenv("PGPASSWORD", "secret")
     monkeypatch.setattr("caveat.table.hosts._is_local", lambda _: False)
+    monkeypatch.setattr("sys.executable", "")  # without an interpreter it is read in this process
     seen: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -11,9 +11,11 @@ import errno
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from caveat import stopping
+from caveat.cli import limited
+from caveat.memory import is_memory_short
 
 if TYPE_CHECKING:
     from caveat.cli.commands import app
@@ -35,21 +37,27 @@ def main() -> None:
     """Run the command line: exit 2 for a mistake of the user's, 1 for a defect of ours.
 
     A command that is told to stop exits with 128 and the number of the signal, as shells do: 130
-    after Ctrl-C, 143 after the signal that ends a job.
+    after Ctrl-C, 143 after the signal that ends a job. One that needs more memory than the system
+    allows it exits with 2 as well.
     """
+    limited.run_limited(_obey_signals, stopping.SIGNALS)
+
+
+def _obey_signals() -> None:
+    """Run the command line, and stop when a signal says so."""
     try:
         with stopping.obey():
             try:
                 _run()
             except BaseException as error:
                 if stopping.told() is not None:
-                    stopping.end(_last_words(error))
+                    _end_stopped(error)
                 raise
             finally:
                 # Nothing is left to clear up while the interpreter ends.
                 atexit.register(_stop_plainly)
     except (stopping.Stopped, KeyboardInterrupt) as error:
-        stopping.end(_last_words(error))
+        _end_stopped(error)
 
 
 def _run() -> None:
@@ -57,11 +65,12 @@ def _run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show is no defect
             stream.reconfigure(errors="backslashreplace")
-    from caveat.cli import app, console
     from caveat.errors import CaveatError
-    from caveat.table.source import hide_password
 
     try:
+        from caveat.cli import app
+        from caveat.table.source import hide_password
+
         # No message, log or file can show a password that is not there.
         sys.argv[1:] = [before + hide_password(text) for before, text in map(_option, sys.argv[1:])]
         for argument in sys.argv[1:]:
@@ -70,18 +79,41 @@ def _run() -> None:
         _check_here()
         app()
     except CaveatError as error:
+        from caveat.cli import console
+
         console.error(str(error))
         sys.exit(2)
-    except Exception as error:
+    except (SystemExit, KeyboardInterrupt, stopping.Stopped):
+        raise
+    except BaseException as error:  # what a library panics with is no ordinary exception
         stopping.stop_if_told()
-        if isinstance(error, OSError) and error.errno in FULL:
-            console.error(f"the output cannot be written ({error.strerror}); make room for it.")
-            sys.exit(2)
-        import traceback
+        _end_with(error)
 
-        traceback.print_exc()
-        console.error("this is a defect in Caveat; please report it with the lines above")
-        sys.exit(1)
+
+def _end_with(error: BaseException) -> NoReturn:
+    """Say what went wrong, and exit."""
+    if is_memory_short(error):
+        limited.say_shortage()
+        sys.exit(2)
+    from caveat.cli import console
+
+    if isinstance(error, OSError) and error.errno in FULL:
+        console.error(f"the output cannot be written ({error.strerror}); make room for it.")
+        sys.exit(2)
+    import traceback
+
+    log = limited.defect_log()
+    traceback.print_exception(error, file=log)
+    print("caveat: this is a defect in Caveat; please report it with the lines above", file=log)
+    sys.exit(1)
+
+
+def _end_stopped(error: BaseException) -> NoReturn:
+    """Say that the command was stopped, and leave at once."""
+    if limited.is_stopped_by_library():
+        limited.say_shortage()
+        os._exit(2)
+    stopping.end(_last_words(error))
 
 
 def _check_here() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,8 +19,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.table._expand import check_expansion
-from caveat.table._ipc import declared_sizes
 from caveat.table._notes import KEY, fits, notes_of, read_notes, restore
 from caveat.table.atomic import unwritable
 from caveat.table.column import Column, Kind, Missing, smallest_unsigned
@@ -99,7 +98,9 @@ def _undamaged(path: Path, suffix: str = ".parquet") -> Iterator[None]:
     """Say in one sentence that a file cannot be read."""
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, struct.error):
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             f"not a {'Parquet' if suffix == '.parquet' else 'Feather'} file, or a damaged one",
             where=str(path),
@@ -172,16 +173,29 @@ def _open_feather(path: Path) -> _Source:
         except pa.ArrowInvalid:
             return pa.ipc.open_stream(pa.OSFile(str(path)), options=chosen)
 
+    widths = [0]
+
     def check(width: int) -> None:
-        rows, taken, size = 0, 0, path.stat().st_size
-        for more_rows, more_bytes in declared_sizes(path):
-            rows, taken = rows + more_rows, taken + more_bytes
-            check_expansion(max(rows * width, taken), size, path)
+        widths[0] = width
 
     def fetch(position: int) -> pa.ChunkedArray:
-        return open_file(included_fields=[position], use_threads=False).read_all().column(0)
+        # Batch by batch: what a file declares of its size need not be true.
+        reader = open_file(included_fields=[position], use_threads=False)
+        size, rows, taken, chunks = path.stat().st_size, 0, 0, []
+        for batch in _batches(reader):
+            rows, taken = rows + batch.num_rows, taken + batch.nbytes
+            check_expansion(max(rows * widths[0], taken), size, path)
+            chunks.append(batch.column(0))
+        return pa.chunked_array(chunks, reader.schema.field(0).type)
 
     return _Source(open_file().schema, check, fetch)
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    """Give the batches of an Arrow file or stream."""
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return map(reader.get_batch, range(reader.num_record_batches))
+    return iter(reader)
 
 
 def _is_text(dtype: pa.DataType) -> bool:

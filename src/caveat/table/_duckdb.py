@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
 from caveat.table.atomic import give_name
@@ -37,6 +38,8 @@ CONFINED = {
     "autoload_known_extensions": "false",
     "lock_configuration": "true",
 }
+# Nothing is written beside a file that is read, not even what does not fit into memory.
+READING = {**CONFINED, "temp_directory": ""}
 TYPES = {
     "SMALLINT": "smallint",
     "INTEGER": "integer",
@@ -95,7 +98,11 @@ def _connected(
             ) from None
     try:
         yield connection
-    except (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException):
+    except (OSError, duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException) as e:
+        if read_only and is_memory_short(e):
+            raise MemoryError from None
+        if isinstance(e, OSError):
+            raise
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
     except duckdb.Error as error:
         # What it says may hold values of records.
@@ -114,7 +121,8 @@ def _configured(
     duckdb: Any, place: str, read_only: bool, spill: Path | None, allowed: Sequence[Path]
 ) -> Any:
     if spill is None:
-        return duckdb.connect(place, read_only=read_only, config=CONFINED)
+        config = READING if read_only else CONFINED
+        return duckdb.connect(place, read_only=read_only, config=config)
     # Which paths are allowed can only be said afterwards.
     connection = duckdb.connect(place, read_only=read_only, config={"temp_directory": str(spill)})
     paths = [str(path) for one in allowed for path in (one, f"{one}.wal")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -15,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.table._expand import check_expansion
 from caveat.table._notes import plain_codes
 from caveat.table.column import Column, Kind, Missing
@@ -32,6 +34,11 @@ MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 CREATED = datetime(2000, 1, 1)  # the same table is the same bytes
 HEADER_WITHIN = 50  # rows in which the header is looked for
 FIRST_DAY = np.datetime64("1900-03-01")  # before it, Excel counts a day that never was
+BLOCK, LONG_ROW = 1 << 20, 1 << 24  # bytes of a part that are looked through at a time
+ROW_END, POSITION = b"row>", b' r="'
+_POSITION = re.compile(rb' r="([A-Za-z]{1,7})([0-9]{1,10})"')
+# Cells that a sheet has room for without harm, and how many there may be for one that is filled.
+ROOM, SPARSE = 8_000_000, 20
 ENCRYPTED = b"\xd0\xcf\x11\xe0"  # how .xls files and workbooks with a password begin
 
 
@@ -85,7 +92,10 @@ def _open(path: Path) -> Any:
     try:
         with zipfile.ZipFile(path) as packed:
             expanded = sum(entry.file_size for entry in packed.infolist())
-        check_expansion(expanded, path.stat().st_size, path)
+            check_expansion(expanded, path.stat().st_size, path)
+            for entry in packed.infolist():
+                if entry.filename.endswith(".xml"):
+                    _check_extent(packed, entry)
         return fastexcel.read_excel(path)
     except CaveatError:
         raise
@@ -93,10 +103,51 @@ def _open(path: Path) -> Any:
         raise _damaged(error) from None
 
 
+def _check_extent(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+    """Refuse a sheet with a stray cell: the reader reserves room for all cells before it."""
+    last_row = last_column = cells = 0
+    for rows in _rows(packed, entry):
+        for row in rows.split(ROW_END):
+            # The cells of a row are in order: the last one says how far it reaches.
+            found = _POSITION.match(row, max(0, row.rfind(POSITION)))
+            if found:
+                cells += row.count(POSITION) - 1
+                last_row = max(last_row, int(found[2]))
+                last_column = max(last_column, _place(found[1]))
+    if last_row * last_column > max(ROOM, SPARSE * cells):
+        raise CaveatError(
+            f"the sheet reaches to cell {_letters(last_column - 1)}{last_row}, and has {cells:,} "
+            "cells",
+            where=entry.filename,
+            do="delete the rows and columns beyond the table, and save it anew",
+        )
+
+
+def _rows(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Give a part of a workbook in blocks of whole rows."""
+    rest = b""
+    with packed.open(entry) as part:
+        while block := part.read(BLOCK):
+            block = rest + block
+            end = block.rfind(ROW_END) + 1 or (len(block) if len(block) > LONG_ROW else 0)
+            rest = block[end:]
+            yield block[:end]
+    yield rest
+
+
+def _place(letters: bytes) -> int:
+    """Return the position of a column by its letters: 1 for A, 27 for AA."""
+    place = 0
+    for letter in letters.upper():
+        place = 26 * place + letter - 64
+    return place
+
+
 def _damaged(error: BaseException) -> BaseException:
     """Return what to say of a workbook that cannot be parsed; an interruption stays one."""
-    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-        return error
+    ours = not isinstance(error, Exception) and type(error).__name__ != "PanicException"
+    if ours or is_memory_short(error):
+        return error if ours else MemoryError()
     return CaveatError("not a workbook (.xlsx), or a damaged one", do="save it anew in Excel")
 
 

@@ -7,14 +7,14 @@ enough to do no harm.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
 
 from caveat.errors import CaveatError
+from caveat.table.input_checks import positive_number
 
-__all__ = ["check_expansion", "most_expanded", "unpack"]
+__all__ = ["check_expansion", "unpack"]
 
 FACTOR = "CAVEAT_EXPANSION"
 """The variable that allows files to expand further: how many times their size."""
@@ -36,7 +36,7 @@ def check_expansion(expanded: int, packed: int, path: Path) -> None:
     path
         The file, for the message.
     """
-    if expanded > most_expanded(packed):
+    if expanded > max(HARMLESS, _times() * packed):
         raise CaveatError(
             f"the file expands to more than {_times():,.0f} times its size",
             where=str(path),
@@ -44,20 +44,8 @@ def check_expansion(expanded: int, packed: int, path: Path) -> None:
         )
 
 
-def most_expanded(packed: int) -> float:
-    """Return how many bytes so many packed ones may become."""
-    return max(HARMLESS, _times() * packed)
-
-
 def _times() -> float:
-    given = os.environ.get(FACTOR, "")
-    try:
-        times = float(given or TIMES)
-    except ValueError:
-        times = 0.0
-    if not times > 0:
-        raise CaveatError(f"{FACTOR} is not a positive number", do="set it to one such as 1000")
-    return times
+    return positive_number(FACTOR, TIMES)
 
 
 def unpack(path: Path, compression: str) -> bytes:

@@ -6,20 +6,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
+import pyreadstat
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
-from caveat.table._expand import check_expansion, most_expanded
-from caveat.table._readstat import parse_apart
+from caveat.memory import is_memory_short
+from caveat.table._expand import check_expansion
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import LAST_YEAR, encode, outside_calendar
-from caveat.table.frames import as_series, refuse_bad_names
+from caveat.table.frames import refuse_bad_names
 from caveat.table.table import Table
 
 __all__ = [
@@ -68,8 +67,8 @@ def kind_of_format(form: str | None, program: str) -> Kind | None:
 def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Table:
     """Read an SPSS, Stata or SAS file; see :func:`caveat.table.files.read`."""
     size = path.stat().st_size
-    asked = None if columns is None else list(columns)
-    meta, cells = _parsed(path, suffix, asked, most_expanded(size))
+    meta = _parsed(path, suffix, metadataonly=True, output_format="dict")[1]  # pandas loads slowly
+    refuse_bad_names(meta.column_names)
     wanted = list(meta.column_names if columns is None else columns)
     known = set(meta.column_names)
     unknown = [name for name in wanted if name not in known]
@@ -78,8 +77,17 @@ def read_labelled(path: Path, suffix: str, columns: Sequence[str] | None) -> Tab
             f"there is no column {unknown[0]!r}", do=f"choose among {', '.join(meta.column_names)}"
         )
     check_expansion((meta.number_rows or 0) * (len(meta.column_names) + 8), size, path)
-    program = program_of(suffix)
-    return Table({name: _encode(cells, i, name, meta, program) for i, name in enumerate(wanted)})
+    # As arrays, whole numbers with special missing values come back with 0 for plain missing
+    # (pyreadstat 1.3.7); SPSS has no whole numbers, so that the smaller arrays are safe there.
+    form = "pandas" if suffix in (".sav", ".zsav") else "dict"
+    cells, meta = _parsed(
+        path, suffix, usecols=wanted, disable_datetime_conversion=True, output_format=form
+    )
+    encoded = {}
+    for name in wanted:
+        encoded[name] = _encode(cells[name], name, meta, program_of(suffix))
+        del cells[name]
+    return Table(encoded)
 
 
 def read_value_labels(
@@ -90,7 +98,8 @@ def read_value_labels(
     Values and codes are text, each with its label. A column has no values where its labels name
     single points of a scale or a calendar, and not all that it can be.
     """
-    meta, _ = _parsed(path, suffix, None, -1)  # no cell is read
+    meta = _parsed(path, suffix, metadataonly=True, output_format="dict")[1]
+    refuse_bad_names(meta.column_names)
     for name in meta.column_names:
         labels = dict(meta.variable_value_labels.get(name, {}))
         ranges = meta.missing_ranges.get(name, [])
@@ -112,27 +121,37 @@ def read_value_labels(
         yield name, values, missing
 
 
-def _parsed(path: Path, suffix: str, columns: list[str] | None, most: float) -> tuple[Any, Any]:
-    """Return what a file says about its columns, and the cells of those asked for."""
+def _parsed(path: Path, suffix: str, **options: Any) -> tuple[Any, Any]:
+    """Return the cells, and what a file says about its columns."""
+    reader: Any = {
+        ".dta": pyreadstat.read_dta,
+        ".sas7bdat": pyreadstat.read_sas7bdat,
+        ".xpt": pyreadstat.read_xport,
+    }.get(suffix, pyreadstat.read_sav)
+    if suffix != ".xpt":
+        options["user_missing"] = True
     try:
-        facts, cells = parse_apart(path, suffix, columns, most)
-    except (ValueError, LookupError, TypeError, pa.ArrowException):
+        cells, meta = reader(str(path), **options)
+    except Exception as error:
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             f"not a file of the format {suffix[1:]}, or a damaged one",
             do="check how it was made",
         ) from None
-    refuse_bad_names(facts["column_names"])
-    return SimpleNamespace(**facts), cells
+    return cells, meta
 
 
-def _encode(cells: pa.Table, position: int, name: str, meta: Any, program: str) -> Column:
+def _encode(cells: Any, name: str, meta: Any, program: str) -> Column:
     labels = dict(meta.variable_value_labels.get(name, {}))
     ranges = meta.missing_ranges.get(name, [])
     form = meta.original_variable_types.get(name) or ""
-    if f"s{position}" in cells.column_names:
-        column = _text(as_series(cells[f"s{position}"], name), name, labels, ranges)
+    if (meta.readstat_variable_types.get(name) or "").startswith("string"):
+        # These programs know no difference between an empty cell and an empty text.
+        texts = [cell if isinstance(cell, str) and cell else None for cell in cells]
+        column = _text(pl.Series(texts, dtype=pl.String), name, labels, ranges)
     else:
-        numbers, tags = _numbers_and_tags(cells, position)
+        numbers, tags = _numbers_and_tags(cells)
         kind = kind_of_format(form, program)
         column = _numbers(numbers, tags, name, labels, ranges, kind, program)
         measure = meta.variable_measure.get(name) if program == "spss" else None
@@ -202,14 +221,13 @@ def _numbers(
     return Column(codes, column.levels, column.kind, missing, value_labels=numbered)
 
 
-def _numbers_and_tags(
-    cells: pa.Table, position: int
-) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+def _numbers_and_tags(cells: Any) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
     """Return the numbers, and the letters of Stata's and SAS's special missing values."""
-    numbers = cells[f"n{position}"].to_numpy()
-    if f"t{position}" not in cells.column_names:
-        return numbers, np.full(len(numbers), "", "<U1")
-    return numbers, cells[f"t{position}"].to_numpy().astype("<U1")
+    if not isinstance(cells, list) and cells.dtype != object:
+        return np.asarray(cells).astype(np.float64), np.full(len(cells), "", "<U1")
+    tags = [cell[:1] if isinstance(cell, str) else "" for cell in cells]
+    numbers = [np.nan if cell is None or isinstance(cell, str) else float(cell) for cell in cells]
+    return np.array(numbers, np.float64), np.array(tags, "<U1")
 
 
 def _codes_within(

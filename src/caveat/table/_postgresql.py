@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
+from caveat.table.child import SECONDS, limits_of
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
 from caveat.table.hosts import connection_address
@@ -23,6 +25,7 @@ __all__ = ["exists", "found", "opened", "save", "tables"]
 
 BATCH = "adbc.postgresql.batch_size_hint_bytes"
 BYTES = 4 << 20
+MOST = 2**31 - 1  # milliseconds that the server can count
 TYPES = {
     "int2": "smallint",
     "int4": "integer",
@@ -54,6 +57,11 @@ SAYINGS = {
     "3D000": ("there is no such database", "check the name"),
     "3F000": ("there is no such schema", "make it, or choose another"),
     "42P07": ("the table exists already", "choose another name or use --force"),
+    "57014": (
+        "the server ended the query, which took longer than it may",
+        "check it, or the view, for an endless recursion; if you trust it, set the environment "
+        f"variable {SECONDS} to a larger number",
+    ),
 }
 
 
@@ -74,7 +82,12 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
         ) from None
     try:
         with connection.cursor() as cursor:
-            yield connection, cursor
+            try:
+                yield connection, cursor
+            except BaseException:
+                with suppress(package.Error):  # or all other rows are waited for
+                    cursor.adbc_cancel()
+                raise
     except package.Error as error:
         what, do = SAYINGS.get(
             getattr(error, "sqlstate", None) or "",
@@ -86,7 +99,9 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
             ),
         )
         raise CaveatError(what, where=source.with_part(source.part), do=do) from None
-    except pa.ArrowException:  # how the driver says what goes wrong between two batches
+    except pa.ArrowException as error:  # how the driver says what goes wrong between two batches
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             "the server stopped while the table was read or written",
             where=source.with_part(source.part),
@@ -179,6 +194,10 @@ def opened(source: Source, columns: Sequence[str] | None) -> Iterator[Held]:
     """Give the columns and the cells of a table or a query, in a transaction that only reads."""
     with _connected(source) as (_, cursor):
         cursor.execute("SET TRANSACTION READ ONLY")
+        # The server must not go on with what nobody waits for any more. It ends a second later
+        # than the process that reads, so that it is always the same sentence.
+        wait = min(1000 * (limits_of(Path(source.place)).seconds + 1), MOST)
+        cursor.execute(f"SET LOCAL statement_timeout = {int(wait)}")
         declared: dict[str, tuple[int, str]] = {}
         if source.is_query:
             origin = f"({source.part.strip().removesuffix(';')}) AS query"
@@ -282,7 +301,9 @@ def _arrays(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[list[
     try:
         for batch in batches:
             yield list(batch.columns)
-    except OSError:  # how the driver says what the server says while it gives rows
+    except OSError as error:  # how the driver says what the server says while it gives rows
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             "the server stopped while the query was answered"
             if source.is_query

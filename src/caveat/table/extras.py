@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 
 __all__ = ["load_extra"]
 
@@ -29,7 +30,9 @@ def load_extra(module: str, package: str, extra: str, purpose: str) -> Any:
     """
     try:
         return import_module(module)
-    except ImportError:
+    except ImportError as error:
+        if is_memory_short(error):
+            raise MemoryError from None
         raise CaveatError(
             f"{purpose} needs the package {package}, which is not installed",
             do=f"run: pip install 'caveat[{extra}]'",

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import cast
 
 from caveat.errors import FEW, CaveatError, CaveatWarning
 from caveat.table.atomic import atomic_output, check_output
+from caveat.table.child import read_in_child, read_labels
 from caveat.table.code_files import CodeFiles
 from caveat.table.column import Column
 from caveat.table.file_form import TextForm
-from caveat.table.formats import DATABASE, FORMATS, has_labels, readable, suffix_of, writable
+from caveat.table.formats import FORMATS, has_labels, readable, suffix_of, writable
 from caveat.table.hosts import allow_source
 from caveat.table.input_checks import check_input, check_signs, in_file, unreadable
 from caveat.table.schema import Schema
@@ -170,7 +170,7 @@ def read_value_labels(
     if not has_labels(path):
         return None
     try:
-        return list(resolve_name(FORMATS[suffix].labels)(path, suffix))
+        return read_labels(path, suffix)
     except CaveatError as error:
         raise in_file(error, path) from None
 
@@ -187,12 +187,7 @@ def _read_by_format(
     together: int | None,
 ) -> Table:
     if suffix in FORMATS or source_of(path) is not None:
-        form = FORMATS.get(suffix, DATABASE)
-        found, given = resolve_name(form.read), (path, suffix, columns)
-        if form.by_column:
-            return cast(Table, found(*given, keep))
-        table = cast(Table, found(*given))
-        return table.with_columns({name: keep(name, table[name]) for name in table})
+        return read_in_child(path, suffix, columns, keep)
     from caveat.table._text import read_text
 
     return read_text(

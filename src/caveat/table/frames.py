@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 
+MOST_COLUMNS = 20_000
+"""Columns of a table: with more of them every command would take hours."""
 BACKENDS = ("", "pandas", "polars", "pyarrow", "dict")  # "" for a file, which has no frame
 
 
@@ -73,7 +75,12 @@ def _names_and_backend(frame: Any) -> tuple[list[Any], str]:
 
 
 def refuse_bad_names(names: list[Any]) -> None:
-    """Refuse columns without a name and two columns of one name."""
+    """Refuse more columns than a table may have, columns without a name and two of one name."""
+    if len(names) > MOST_COLUMNS:
+        raise CaveatError(
+            f"{len(names):,} columns are more than the {MOST_COLUMNS:,} that a table may have",
+            do="split the table, or put repeated measurements into rows",
+        )
     for position, name in enumerate(names, 1):
         if not isinstance(name, str) or not name.strip():
             raise CaveatError(

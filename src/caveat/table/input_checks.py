@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
 from caveat.errors import CaveatError
+from caveat.memory import is_memory_short
 from caveat.table.atomic import status
 from caveat.table.source import file_of, shown, source_of
 
-__all__ = ["check_input", "check_signs", "in_file", "unreadable"]
+__all__ = [
+    "check_input",
+    "check_signs",
+    "in_file",
+    "positive_number",
+    "unreadable",
+]
 
 
 def check_input(path: Path) -> None:
@@ -46,6 +54,18 @@ def check_signs(delimiter: str | None, decimal: str) -> None:
         raise CaveatError("delimiter and decimal sign are the same", do="name the delimiter")
 
 
+def positive_number(variable: str, usual: float) -> float:
+    """Return the number in a variable of the environment, or the usual one if it is not set."""
+    text = os.environ.get(variable, "")
+    try:
+        number = float(text or usual)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise CaveatError(f"{variable} is not a positive number", do="set it to one such as 1000")
+    return number
+
+
 def in_file(error: CaveatError, path: Path) -> CaveatError:
     """Return the error with the file it is about."""
     where, place = error.where or "", shown(path)
@@ -56,8 +76,10 @@ def in_file(error: CaveatError, path: Path) -> CaveatError:
     return CaveatError(error.what, where=where, do=error.do, column=error.column, row=error.row)
 
 
-def unreadable(error: OSError, path: Path) -> CaveatError:
+def unreadable(error: OSError, path: Path) -> Exception:
     """Return what to say of a file that the system does not give."""
+    if is_memory_short(error):
+        return MemoryError()
     source = source_of(path)
     remote = source is not None and not source.is_file
     what = "the server stopped while it was read" if remote else "the file cannot be read"

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from caveat.errors import CaveatError
 from caveat.table.atomic import atomic_output
+from caveat.table.child import list_parts
 from caveat.table.file_form import TextForm
 from caveat.table.files import check_target, write
 from caveat.table.input_checks import check_input, in_file
@@ -28,14 +29,7 @@ def parts_of(path: Path) -> list[Path]:
     if source.is_file:
         check_input(Path(source.place))
     try:
-        if source.is_database:
-            from caveat.table.database import tables_of
-
-            parts = tables_of(path)
-        else:
-            from caveat.table._excel import sheets_of
-
-            parts = sheets_of(Path(source.place))
+        parts = list_parts(path)
     except CaveatError as error:
         raise in_file(error, path) from None
     return [Path(source.with_part(part)) for part in parts] if len(parts) > 1 else [path]

@@ -22,7 +22,7 @@ from caveat.synthesis.linked.checks import (
     rules_of_stage,
 )
 from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape_of
-from caveat.synthesis.linked.unfold import complete, unfold
+from caveat.synthesis.linked.unfold import complete, least_children, unfold
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
 from caveat.synthesis.rules import parse_rule
@@ -164,7 +164,11 @@ def make_linked_plan(
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
     rules = [parse_rule(text) for text in options["rules"]]
     plans = {
-        stage.name: make_plan(tables[stage.name], _stage_options(stage, tables, options))
+        stage.name: _with_possible_sizes(
+            make_plan(tables[stage.name], _stage_options(stage, tables, options)),
+            tables[stage.name],
+            [number_of(child) for child in linked.children_of(stage.table)],
+        )
         for stage in shape
     }
     check_rules(options["rules"], shape, plans)
@@ -172,6 +176,23 @@ def make_linked_plan(
         remarks += [remark for remark in plan.remarks if remark not in remarks]
     whole = (*rules, *(made[t].some for t in made if made[t].some is not None))
     return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole)
+
+
+def _with_possible_sizes(plan: Plan, table: Table, numbers: Sequence[str]) -> Plan:
+    """Return the plan of a stage whose numbers of children begin where the original's can begin.
+
+    The ends of an assumed range are round numbers, and 0 is one: groups without a member would be
+    drawn although every original group has one.
+    """
+    columns = dict(plan.columns)
+    for name in numbers:
+        entry = columns.get(name)
+        if entry is None or entry.grid is None:
+            continue
+        least = float(least_children(table[name]))
+        if entry.grid.low < least:
+            columns[name] = replace(entry, grid=replace(entry.grid, low=least))
+    return replace(plan, columns=columns)
 
 
 def kind_columns(table: Table, names: Sequence[str]) -> list[str]:

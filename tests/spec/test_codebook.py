@@ -47,7 +47,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_values_ranges_and_missing_codes(book):
     assert book.columns == {
-        "sex": Domain(("1", "2")),
+        "sex": Domain(("1", "2"), missing={"": ""}),
         "region": Domain(("01", "NA")),
         "income": Domain((), (0, 50000, 0.5), {"-8": "not asked", "-9": ""}),
     }
@@ -68,7 +68,7 @@ def test_the_code_book_decides_what_levels_of_a_text_file_are(book, tmp_path):
         data.write_text(f"sex,region,income\n1,01,3\n{last}\n")
         table = read(data, schema=book.schema(data), partial=True)
         held = book.held_against(table, data)
-        assert held.domains["sex"] == Domain((1, 2), kind="category")
+        assert held.domains["sex"] == Domain((1, 2), missing={"": ""}, kind="category")
         assert held.domains["region"] == Domain(("01", "NA"), kind="category")
         assert (held.unfit, held.unknown) == (unfit, ())
         assert [str(way) for way in table["income"].missing] == ["-8 (not asked)", "-9"]
@@ -87,7 +87,8 @@ def test_levels_of_other_files_are_what_the_file_stores(book, tmp_path):
     write(Table.from_frame({"sex": [1, 2], "region": ["01", "x"], "job": ["a", "b"]}), data)
     table = read(data, schema=book.schema(data), partial=True)
     held = book.held_against(table, data)
-    assert held.domains == {"sex": Domain((1, 2)), "region": Domain(("01", "NA"))}
+    sex = Domain((1, 2), missing={"": ""})
+    assert held.domains == {"sex": sex, "region": Domain(("01", "NA"))}
     assert (held.unfit, held.unknown) == (("region",), ("income",))
     truth = Codebook({"ill": Domain(("TRUE", "false"))})
     assert truth.held_against(Table.from_frame({"ill": [True]}), data).domains == {

@@ -133,7 +133,7 @@ def _stored(domain: Domain, column: Column, as_text: bool) -> Domain:
     if as_text:
         # Whole numbers are read as such, everything else as it stands: the code book decides.
         domain = replace(domain, kind=str(Kind.CATEGORY))
-        whole = all(map(WHOLE.fullmatch, (*levels, *domain.missing)))
+        whole = all(map(WHOLE.fullmatch, (*levels, *filter(None, domain.missing))))
         stored = "i" if whole else "O"
     if stored in "iuf" and all(map(WHOLE.fullmatch, levels)):
         return replace(domain, levels=tuple(map(int, levels)))
@@ -245,7 +245,7 @@ def _add(draft: _Draft, line: Mapping[str, str], decimal: str) -> None:
         raise CaveatError("the value is listed twice", do="take one of the lines out")
     elif not missing:
         draft.levels[value] = None
-    elif value:  # an empty cell is always possible
+    else:  # without a value it declares the empty cell
         draft.missing[value] = line["label"]
     if draft.range and draft.levels:
         raise CaveatError(

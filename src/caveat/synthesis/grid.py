@@ -173,7 +173,8 @@ class Grid:
 
     def point_of(self, values: Floats) -> Ints:
         """Return the number of the point nearest to each value."""
-        place = np.rint((np.nan_to_num(values) - self.offset) / self.step)
+        inside = np.clip(np.nan_to_num(values), self.low, self.high)  # before the division
+        place = np.rint((inside - self.offset) / self.step)
         last = self.first + self.n_points - 1
         return np.clip(place, self.first, last).astype(np.int64)
 

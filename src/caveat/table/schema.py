@@ -163,7 +163,7 @@ class Schema:
 def _apply(column: Column, entry: ColumnSchema, name: str) -> Column:
     column = _recoded(column, entry.recode) if entry.recode else column
     # Missing codes go first: they must be out of the way before text becomes numbers.
-    declared = [Missing(_as_level(code, column), label) for code, label in entry.missing.items()]
+    declared = [Missing(_as_missing(code, column), label) for code, label in entry.missing.items()]
     column = column.declare_missing(declared) if declared else column
     if entry.kind is not None:
         column = convert(column, entry.kind, name, date_format=entry.date_format)
@@ -190,6 +190,15 @@ def _recoded(column: Column, recode: Mapping[Any, Any]) -> Column:
     )
     levels = np.array([*places], dtype=column.levels.dtype)
     return replace(column, codes=lookup[column.codes], levels=levels)
+
+
+def _as_missing(code: Any, column: Column) -> Any:
+    """Return a declared code as it is held; "" is the empty cell where it is no empty text."""
+    if code is None or (
+        code == "" and (column.levels.dtype != object or Missing() in column.missing)
+    ):
+        return None
+    return _as_level(code, column)
 
 
 def _as_level(code: Any, column: Column) -> Any:

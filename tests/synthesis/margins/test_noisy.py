@@ -14,7 +14,11 @@ from caveat.synthesis.margins.published import write_tables
 from caveat.synthesis.plan import Plan
 from caveat.table import read
 
-COLUMNS = {"sex": {"levels": ["f", "m"]}, "age": {"range": [0, 99, 1], "bins": 2}}
+EMPTY = {"missing": [""]}
+COLUMNS = {
+    "sex": {"levels": ["f", "m"], **EMPTY},
+    "age": {"range": [0, 99, 1], "bins": 2, **EMPTY},
+}
 SIZES = {"sex": 3, "age": 3}
 
 

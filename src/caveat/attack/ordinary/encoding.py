@@ -61,7 +61,7 @@ def prepare(
         if not len(table):
             raise CaveatError(f"the {what} has no row", do="give a table with records")
     found = align(*select_common(given, list(dict.fromkeys(columns))))
-    refuse_strangers(found.original, [found.synthetic, *found.people[1:]], named or ())
+    refuse_strangers(found.original, [found.synthetic], named or (), found.control)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
@@ -222,3 +223,13 @@ def test_a_labelled_file_without_labels_is_none(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(CaveatError, match=r"data\.sav: not a file of the format sav"):
         read_codebook(path)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_fit_whatever_their_unit(unit, tmp_path):
+    at = np.array(["2020-01-01T10:00", "2020-01-02T10:00"], f"M8[{unit}]")
+    table = Table.from_frame(pd.DataFrame({"at": at}))
+    both = Codebook({"at": Domain(("2020-01-01 10:00:00", "2020-01-02 10:00:00"))})
+    one = Codebook({"at": Domain(("2020-01-01 10:00:00",))})
+    assert both.held_against(table, tmp_path / "x.parquet").unfit == ()
+    assert one.held_against(table, tmp_path / "x.parquet").unfit == ("at",)

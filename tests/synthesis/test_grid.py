@@ -97,7 +97,7 @@ def test_a_range_begins_with_its_lowest_value(given):
 
 @pytest.mark.parametrize(
     "given", [[1, 9], [1, 9, 0], [1, 9, -1], [9, 1, 1], [0, 1e12, 1], [0, np.inf, 1],
-              [0, True, 1], ["a", 1, 1]],
+              [0, True, 1], ["a", 1, 1], [1e20, 1e20 + 1e6, 1], [-1e75, 1e75, 1]],
 )  # fmt: skip
 def test_what_is_no_range_is_refused(given):
     with pytest.raises(CaveatError):
@@ -119,6 +119,29 @@ def release_of(values, **column):
     single = {"x": {"method": "guarded", **column}}
     model = Synthesizer(seed=1, method="guarded", columns=single).fit(frame)
     return model, model.sample(rows=3000)
+
+
+FAR = {
+    "neighbours": np.array([1e70, np.nextafter(1e70, 0), np.nextafter(1e70, np.inf)]),
+    "nanoseconds": np.array(["2020-01-01T10:00:00.000000001", "2020-01-01T10:00"], "M8[ns]"),
+    "both ends": np.array([-1e75, 1e75, 0.5]),
+    "one far": np.array([1e75, 31.5, 42.0]),
+    "whole": np.array([-(2**63), 2**63 - 1, 7]),
+    "unsigned": np.array([2**64 - 1, 2**63, 7], np.uint64),
+    "close to zero": np.array([1e-75, -1e-75, 0.0]),
+}
+
+
+@pytest.mark.parametrize("values", FAR.values(), ids=FAR)
+def test_numbers_far_from_zero_have_a_step_that_is_exact(values):
+    """Points whose numbers do not fit into 64 bits once ended in a traceback."""
+    frame = pd.DataFrame({"x": np.tile(values, 30)})
+    for method in ("guarded", "margins"):
+        model = Synthesizer(seed=1, method=method).fit(frame)
+        grid = model.plan.columns["x"].grid
+        assert Grid.from_state(grid.state()) == grid
+        numbers = model.tables()[0]["x"].numbers
+        assert np.all((numbers >= grid.low) & (numbers <= grid.high))
 
 
 def test_decimals_whole_numbers_and_dates_are_kept():

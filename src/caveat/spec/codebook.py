@@ -14,9 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from caveat.errors import CaveatError
 from caveat.spec.toml import toml_value
 from caveat.synthesis.grid import declared_grid
+from caveat.synthesis.margins.domain import words_of
 from caveat.table import Column, ColumnSchema, Kind, Schema, Table, read
 from caveat.table.files import read_value_labels
 from caveat.table.formats import is_text
@@ -152,6 +155,8 @@ def _fits(domain: Domain, column: Column, name: str) -> bool:
         return bool(within.all() and grid.holds(values).all())
     if not domain.levels:
         return True
+    if column.levels.dtype.kind == "M":  # a guarantee reads times so
+        return {*words_of(column.levels)} <= {*words_of(np.array(domain.levels, object))}
     held, levels = set(column.levels.tolist()), set(domain.levels)
     return held <= levels or set(map(str, held)) <= set(map(str, levels))
 

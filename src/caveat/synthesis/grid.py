@@ -23,6 +23,8 @@ SCALES = ("even", "geometric")
 MOST_CELLS = 64
 MOST_BINS = 10_000
 MOST_POINTS = 10**9
+EXACT = 2**53
+"""Numbers of points stay below it, where floating point holds every whole number."""
 WIDEST = 100.0
 """How much wider the last cell of a geometric scale is than the first."""
 
@@ -92,11 +94,9 @@ class Grid:
         flags = state["declared"], state["heap"]
         if state["scale"] not in SCALES or not all(type(flag) is bool for flag in flags):
             raise ValueError("no scale")
-        if not (given[2] > 0 and given[1] >= given[0] and
-                (given[1] - given[0]) / given[2] <= MOST_POINTS and
-                max(abs(given[0]), abs(given[1])) / given[2] < 2**53):  # fmt: skip
-            raise ValueError("no points")
         low, high, step = given
+        if not _has_points(low, high, step):
+            raise ValueError("no points")
         bins = state["bins"]
         bins = tuple(bins) if isinstance(bins, list) else bins
         if not _are_bins(bins):
@@ -230,6 +230,13 @@ class Grid:
         return np.searchsorted(self.edges, points, "right") - 1
 
 
+def _has_points(low: float, high: float, step: float) -> bool:
+    """Whether a range has points, not too many, and each a number that is exact."""
+    return step > 0 and high >= low and (
+        (high - low) / step <= MOST_POINTS and max(abs(low), abs(high)) / step < EXACT
+    )  # fmt: skip
+
+
 def _are_bins(bins: Any) -> bool:
     """Whether something is a number of cells, or rising edges."""
     if isinstance(bins, tuple):
@@ -270,12 +277,13 @@ def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], co
             do="write [lowest, highest, step]",
         )
     low, high, step = map(float, numbers)
-    if not (step > 0 and high > low and (high - low) / step <= MOST_POINTS):
+    if high == low or not _has_points(low, high, step):
         raise CaveatError(
             "the range has no points, or too many",
             where="synthesis",
             column=column,
-            do=f"give a highest value above the lowest and at most {MOST_POINTS:,} steps",
+            do=f"give a highest value above the lowest, at most {MOST_POINTS:,} steps, and a step "
+            "that is not too fine for numbers of this size",
         )
     return Grid(low, high, step, scale or "even", tuple(special), declared=True)
 
@@ -285,9 +293,11 @@ def assumed_grid(column: Column, ordinary: Floats, decimals: int, scale: str,
     """Return the grid of a number that nobody declared: read off the data, ends made round."""
     low, high = float(ordinary[0]), float(ordinary[-1])
     span = max(high - low, 10.0**-decimals)
-    step = 10.0 ** max(-decimals, math.ceil(math.log10(span / MOST_POINTS)))
+    # Far from zero, numbers that lie close together are more exact than any step can be.
+    finest = math.ceil(math.log10(max(-low, high, 1e-300) / EXACT * 2))
+    step = 10.0 ** max(-decimals, math.ceil(math.log10(span / MOST_POINTS)), finest)
     if column.levels.dtype.kind == "M":
-        step = _tick(ordinary, span)
+        step = max(_tick(ordinary, span), 10.0**finest)
     unit = max(10.0 ** (math.floor(math.log10(span)) - 1), step)
     if column.levels.dtype.kind != "M":
         low, high = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit

@@ -149,11 +149,12 @@ def test_times_are_the_same_as_words():
 
 
 TIMES = [f"2020-01-{day:02d} 10:00:00" for day in (1, 2, 3)]
-ODD = st.sampled_from(
+PLAIN = st.characters(exclude_characters=',\r\n"\x00', codec="utf-8")
+ODD = st.text(PLAIN, max_size=12) | st.sampled_from(
     ["", "NA", " ", "2020-01-01 10:00:00.000000001", "2020-01-01 10:00:00.5", "2020-01-01", "x",
      "0001-01-01", "9999-12-31 23:59:59.999999", "2020-01-01T10:00:00+02:00", "1e308", "-1e308",
      "1e-320", "-0.0", "1.5", "007", "9" * 30, "true", "inf", "\u202e", "é", "'", "01.02.2020"]
-) | st.text(st.characters(exclude_characters=",\r\n\"\x00", codec="utf-8"), max_size=12)  # fmt: skip
+)  # fmt: skip
 CELLS = {
     "at": st.sampled_from(TIMES),
     "on": st.sampled_from(["2020-01-01", "2020-02-29"]),
@@ -204,3 +205,11 @@ def test_a_time_with_nanoseconds_leaves_all_others(tmp_path):
     table = read(file)
     assert table["at"].levels.dtype == np.dtype("M8[ns]")
     assert cells_in(coding, table)["at"].tolist()[:3] == [0, 1, 2]
+
+
+def test_a_declared_range_may_be_wider_than_64_bits():
+    given = {"x": {"range": [-1e75, 1e75, 1e70]}, "n": {"range": [0, 9, 1], "special": [2.5]}}
+    table = declared_table(["x", "n"], given)
+    assert table["x"].levels.tolist() == [-1e75, 1e75]
+    assert table["x"].kind is table["n"].kind is Kind.NUMERIC
+    assert table["n"].levels.tolist() == [0, 2.5, 9]  # 2.5 was cut down to 2

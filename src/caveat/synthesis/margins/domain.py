@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.synthesis.coding import Coding
-from caveat.synthesis.grid import declared_grid
+from caveat.synthesis.grid import EXACT, declared_grid
 from caveat.table import Column, Kind, Missing, Table
 
-__all__ = ["DECLARED", "NOT_COUNTED", "cells_in", "declared_table", "outside"]
+__all__ = ["DECLARED", "NOT_COUNTED", "cells_in", "declared_table", "outside", "words_of"]
 
 Ints = NDArray[np.int64]
 
@@ -74,13 +74,15 @@ def _column(name: str, given: Mapping[str, Any]) -> Column:
         if "levels" in given:
             raise _wrong(name, "it has levels and a range", "declare one of them")
         grid = declared_grid(given["range"], "", (), name)
-        whole = all(float(v).is_integer() for v in (grid.low, grid.high, grid.step))
         # The ends stand for the dictionary; points in between follow from the declaration.
-        special = given.get("special", ())
-        if any(_number(value) is None for value in special):
+        special = [
+            number for number in map(_number, given.get("special", ())) if number is not None
+        ]
+        if len(special) < len(given.get("special", ())):
             raise _wrong(name, "a special value is no number", "write special = [0]")
         ends = [grid.low, grid.high, *special]
-        held = np.unique(np.array(ends, np.int64 if whole else np.float64))
+        whole = all(float(v).is_integer() and abs(v) < EXACT for v in (*ends, grid.step))
+        held = np.unique(np.array(ends).astype(np.int64 if whole else np.float64))
         kind = Kind.INTEGER if whole else Kind.NUMERIC
         return Column(np.zeros(0, np.uint8), held, kind, ways)
     levels = _levels(name, given["levels"])
@@ -144,10 +146,7 @@ def _lookup(coding: Coding, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
     Each value is read by itself: how a file writes the others, or of what kind a column therefore
     is, must not move anybody's cell.
     """
-    levels = column.levels
-    # Times as words: what Python makes of them hangs on their unit, and that on other records.
-    held = np.datetime_as_string(levels) if levels.dtype.kind == "M" else levels
-    values = [*held.tolist(), *(way.code for way in column.missing)]
+    values = [*_plain(column.levels), *(way.code for way in column.missing)]
     if coding.grid is None:
         return _of_class(coding.column, values)
     return _of_number(coding, values)
@@ -178,6 +177,25 @@ def _of_number(coding: Coding, values: Sequence[Any]) -> tuple[Ints, NDArray[np.
             cells[place] = grid.cell_of(np.array([number]))[0]
             strange[place] = not grid.low <= number <= grid.high
     return cells, strange
+
+
+def words_of(levels: NDArray[Any]) -> list[str]:
+    """Return levels as words that do not depend on the unit or the type of the others.
+
+    Examples
+    --------
+    >>> words_of(np.array(["2020-01-01T10:00"], "M8[ns]")), words_of(np.array([1.0, 2.5]))
+    (['2020-01-01T10:00:00'], ['1', '2.5'])
+    """
+    return [_word(value) for value in _plain(levels)]
+
+
+def _plain(levels: NDArray[Any]) -> list[Any]:
+    # Times as text: what Python makes of them hangs on their unit, and that on other records.
+    held: list[Any] = (
+        np.datetime_as_string(levels) if levels.dtype.kind == "M" else levels
+    ).tolist()
+    return held
 
 
 def _word(value: Any) -> str:

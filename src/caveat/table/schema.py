@@ -37,7 +37,7 @@ class ColumnSchema:
     Parameters
     ----------
     kind
-        The kind it should have.
+        The kind it should have, or its name.
     missing
         Codes that mean "missing", with their labels ("" if they have none).
     date_format
@@ -59,6 +59,10 @@ class ColumnSchema:
     label: str = ""
     value_labels: Mapping[Any, str] = field(default_factory=dict)
     recode: Mapping[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind is not None:  # the name of a kind is as good as the kind
+            object.__setattr__(self, "kind", _kind(self.kind))
 
     @classmethod
     def from_mapping(cls, entry: Mapping[str, Any], name: str) -> ColumnSchema:
@@ -85,7 +89,7 @@ class ColumnSchema:
         )
 
 
-def _kind(word: Any, name: str) -> Kind:
+def _kind(word: Any, name: str | None = None) -> Kind:
     try:
         return Kind(word)
     except ValueError:

@@ -163,14 +163,7 @@ def make_linked_plan(
     tables = unfold(linked, shape)
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
     rules = [parse_rule(text) for text in options["rules"]]
-    plans = {
-        stage.name: _with_possible_sizes(
-            make_plan(tables[stage.name], _stage_options(stage, tables, options)),
-            tables[stage.name],
-            [number_of(child) for child in linked.children_of(stage.table)],
-        )
-        for stage in shape
-    }
+    plans = {stage.name: _stage_plan(linked, stage, tables, options) for stage in shape}
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
@@ -178,14 +171,18 @@ def make_linked_plan(
     return LinkedPlan(shape, plans, dropped, late, tuple(remarks), whole)
 
 
-def _with_possible_sizes(plan: Plan, table: Table, numbers: Sequence[str]) -> Plan:
+def _stage_plan(
+    linked: Linked, stage: Stage, tables: Mapping[str, Table], options: Mapping[str, Any]
+) -> Plan:
     """Return the plan of a stage whose numbers of children begin where the original's can begin.
 
     The ends of an assumed range are round numbers, and 0 is one: groups without a member would be
     drawn although every original group has one.
     """
+    table = tables[stage.name]
+    plan = make_plan(table, _stage_options(stage, tables, options))
     columns = dict(plan.columns)
-    for name in numbers:
+    for name in map(number_of, linked.children_of(stage.table)):
         entry = columns.get(name)
         if entry is None or entry.grid is None:
             continue

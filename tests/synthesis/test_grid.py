@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tree.guarded.slow import Declared, roundness
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer, make_plan
 from caveat.synthesis.grid import MOST_CELLS, SCALES, Grid, declared_bins, declared_grid
 from caveat.table import Table
@@ -142,6 +144,17 @@ def test_numbers_far_from_zero_have_a_step_that_is_exact(values):
         assert Grid.from_state(grid.state()) == grid
         numbers = model.tables()[0]["x"].numbers
         assert np.all((numbers >= grid.low) & (numbers <= grid.high))
+
+
+@pytest.mark.parametrize("method", ["cart", "guarded"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_number_that_spss_stores_for_missing_is_missing(method, sign):
+    """It ended plain trees in a division by zero, guarded ones in an overflow."""
+    values = np.tile([1.5, 2.5, sign * sys.float_info.max], 30)
+    with pytest.warns(CaveatWarning, match="SPSS"):
+        drawn = Synthesizer(seed=1, method=method).fit(pd.DataFrame({"x": values})).sample()["x"]
+    assert drawn.isna().any()
+    assert drawn.dropna().between(1, 3).all()
 
 
 def test_decimals_whole_numbers_and_dates_are_kept():

@@ -38,8 +38,8 @@ ORDINARY = [name for name, attack in ATTACKS.items() if attack.attacker == "ordi
 SMOOTHING = ("density", "kernel", "spline")
 RUNS = 25
 """One table of so many goes through a whole run."""
-SAMPLE = range(0, 1_000, 83)
-"""The tables of the short run: 83 is prime to the numbers of makers, methods and formats."""
+SAMPLE = range(0, 1_000, 113)
+"""The tables of the short run: 113 is prime to the numbers of makers, methods and formats."""
 
 
 def use(case: tuple[Any, int]) -> None:

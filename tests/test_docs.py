@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import re
@@ -34,6 +35,15 @@ COMMANDS = [
     for page in sorted(DOCS.glob("*.md"))
     for line in COMMAND.findall(page.read_text("utf-8").replace("\\\n", " "))
 ]
+
+DOTTED = re.compile(r"(?<![\w./@-])caveat(?:\.[A-Za-z_]\w*)+")
+"""A name of the package as pages write it: a path or an address has something before it."""
+NAMES = [
+    (page.relative_to(DOCS).as_posix(), name)
+    for page in sorted(DOCS.rglob("*.md"))
+    for name in dict.fromkeys(DOTTED.findall(page.read_text("utf-8")))
+]
+FUTURE = {("develop/format.md", "caveat.table._jsonl")}  # the module that the reader writes there
 
 # Rooms whose names users call, and names in them that only other rooms do.
 ROOMS = (
@@ -280,6 +290,33 @@ def test_commands_exist(page: str, line: str) -> None:
         command = command.get_command(None, words[0])
         words = words[1:]
     command.make_context(command.name, words)
+
+
+def _resolves(dotted: str) -> bool:
+    """Whether a dotted name is a module of the package, or something that one holds."""
+    parts = dotted.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_names_of_the_package_exist() -> None:
+    wrong = [(page, name) for page, name in NAMES if not _resolves(name)]
+    assert set(wrong) == FUTURE
+
+
+@pytest.mark.parametrize("name", ["caveat.read_table", "caveat.table.files.nothing", "caveat.x.y"])
+def test_a_name_that_does_not_exist_is_noticed(name: str) -> None:
+    assert DOTTED.findall(f"call `{name}` for it") == [name]
+    assert not _resolves(name)
 
 
 def test_every_page_is_in_the_navigation_and_every_picture_is_there() -> None:

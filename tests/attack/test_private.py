@@ -14,6 +14,7 @@ from caveat.attack import membership, posterior, privacy_loss
 from caveat.attack.private import TableChanges
 from caveat.errors import CaveatError
 from caveat.synthesis import Synthesizer
+from caveat.synthesis.margins.domain import NOT_COUNTED
 from caveat.synthesis.margins.private import Measured, expected, parts_of
 from caveat.table import Table
 
@@ -105,6 +106,16 @@ def test_by_hand_one_table():
     assert logs == pytest.approx([-0.5, -1.5])
 
 
+def test_a_record_that_is_not_counted_moves_no_table():
+    """Counts 3 and 1, seen 3 and 2, sigma 1; the last record is in no table."""
+    cells = {"a": np.array([0, 0, 0, 1, NOT_COUNTED])}
+    measured = Measured({"a": 2}, {("a",): np.array([3, 2])}, {("a",): 1.0})
+    changes = TableChanges(measured, cells)
+    assert changes.logs(np.array([3, 4]), None) == pytest.approx([-1.5, 0])
+    come = {"a": np.array([NOT_COUNTED, NOT_COUNTED, 1])}
+    assert changes.logs(np.array([3, 4, 4]), come) == pytest.approx([-1.5, 0, 0.5])
+
+
 def test_without_the_model_nothing_is_attacked():
     table = Table.from_frame({"a": [0, 1] * 30})
     options = {"epsilon": 1.0, "columns": {"a": {"levels": [0, 1]}}}
@@ -129,8 +140,7 @@ def test_a_fitted_model_is_attacked_by_its_tables():
     truth = posterior(table, release, 0, generator=model, unknown=["a"])
     other = {**cells, "a": 1 - cells["a"]}
     change = TableChanges(measured, cells).logs(np.array([0]), {n: c[:1] for n, c in other.items()})
-    # An empty cell is a third candidate: the declaration has one, so that the release may.
-    assert truth.candidates.n_rows == 3
+    assert truth.candidates.n_rows == 2
     assert truth.log_likelihood[1] - truth.log_likelihood[0] == pytest.approx(change[0], abs=1e-12)
 
 

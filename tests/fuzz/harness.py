@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,8 @@ __all__ = ["FACTOR", "Outcome", "failures", "flipped", "run_cases"]
 
 #: How many times the short run of `make test`; `make fuzz` sets it.
 FACTOR = float(os.environ.get("CAVEAT_FUZZ", "1"))
-SECONDS = 20.0
+SECONDS = 20.0  # of the processor, so that other work on the machine is not a hang
+PATIENCE = 30  # times as many on the clock: a case that waits for nothing ends too
 BYTES = 4 << 30
 GUARD = 4 * BYTES  # addresses, not bytes in use
 START = 120.0  # to import everything, on a machine with other work
@@ -110,12 +112,24 @@ def _child(check: Callable[[Any], object]) -> Iterator[tuple[Any, Connection]]:
 
 def _answer(name: str, process: Any, pipe: Connection) -> Outcome:
     try:
-        if not pipe.poll(SECONDS):
-            return Outcome(name, "hang", f"no answer in {SECONDS:g} s")
+        start, end = _processor_seconds(process.pid), time.monotonic() + PATIENCE * SECONDS
+        while not pipe.poll(0.5):
+            used = _processor_seconds(process.pid) - start
+            if used > SECONDS or time.monotonic() > end:
+                return Outcome(name, "hang", f"no answer after {used:.1f} s of the processor")
         return Outcome(name, *pipe.recv())
     except EOFError:
         process.join()
         return Outcome(name, "crash", f"the process ended with {process.exitcode}")
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return how long a process and its ended children have computed."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it is gone, which the pipe says too
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _serve(pipe: Connection, check: Callable[[Any], object], most: int) -> None:

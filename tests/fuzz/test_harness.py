@@ -26,6 +26,11 @@ def ends(how: str) -> None:
             os.kill(os.getpid(), signal.SIGSEGV)
         case "hang":
             time.sleep(60)
+        case "busy":
+            while True:
+                pass
+        case "pause":
+            time.sleep(1.5)
         case "memory":
             bytearray(harness.GUARD)
         case "in use":
@@ -34,11 +39,19 @@ def ends(how: str) -> None:
 
 def test_every_end_is_told_apart(monkeypatch):
     monkeypatch.setattr(harness, "SECONDS", 6.0)
+    monkeypatch.setattr(harness, "PATIENCE", 1)
     wanted = ["accepted", "refused", "crash", "accepted", "traceback", "hang", "memory", "refused"]
     found = harness.run_cases(ends, [(how, how) for how in wanted])
     assert [outcome.verdict for outcome in found] == wanted
     assert "-11" in found[2].detail
     assert harness.failures(found).count("\n") >= 4
+
+
+def test_a_hang_is_time_of_the_processor(monkeypatch):
+    monkeypatch.setattr(harness, "SECONDS", 1.0)
+    monkeypatch.setattr(harness, "PATIENCE", 1_000)
+    found = harness.run_cases(ends, [("busy", "busy"), ("pause", "pause"), ("refused", "refused")])
+    assert [outcome.verdict for outcome in found] == ["hang", "accepted", "refused"]
 
 
 def test_memory_in_use_is_measured_case_by_case(monkeypatch):

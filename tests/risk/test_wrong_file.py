@@ -41,6 +41,15 @@ def test_a_wrong_control_is_an_error() -> None:
         audit(people(), people(50), keys=["town"], targets=["ill"], control=people(towns="XYZ"))
 
 
+def test_few_values_that_are_all_held_out_do_not_stop_an_audit() -> None:
+    """Three people have the illness at all, and those who are held out have other ones."""
+    blank: list[Any] = [None] * 57
+    original = {**people(), "rare": [*blank, "gout", "gout", "yaws"]}
+    control = {**people(), "rare": [*blank, None, "scurvy", None]}
+    found = audit(original, original, keys=["age"], targets=["rare"], control=control)
+    assert found["DiSCO", "rare"].value is not None
+
+
 def test_less_than_half_in_common_is_carried_by_every_result() -> None:
     release = people(towns="UXYZ")
     found = audit(people(), release, keys=["town", "age"], targets=["ill"])

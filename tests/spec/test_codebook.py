@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
@@ -47,7 +48,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_values_ranges_and_missing_codes(book):
     assert book.columns == {
-        "sex": Domain(("1", "2")),
+        "sex": Domain(("1", "2"), missing={"": ""}),
         "region": Domain(("01", "NA")),
         "income": Domain((), (0, 50000, 0.5), {"-8": "not asked", "-9": ""}),
     }
@@ -68,7 +69,7 @@ def test_the_code_book_decides_what_levels_of_a_text_file_are(book, tmp_path):
         data.write_text(f"sex,region,income\n1,01,3\n{last}\n")
         table = read(data, schema=book.schema(data), partial=True)
         held = book.held_against(table, data)
-        assert held.domains["sex"] == Domain((1, 2), kind="category")
+        assert held.domains["sex"] == Domain((1, 2), missing={"": ""}, kind="category")
         assert held.domains["region"] == Domain(("01", "NA"), kind="category")
         assert (held.unfit, held.unknown) == (unfit, ())
         assert [str(way) for way in table["income"].missing] == ["-8 (not asked)", "-9"]
@@ -87,7 +88,8 @@ def test_levels_of_other_files_are_what_the_file_stores(book, tmp_path):
     write(Table.from_frame({"sex": [1, 2], "region": ["01", "x"], "job": ["a", "b"]}), data)
     table = read(data, schema=book.schema(data), partial=True)
     held = book.held_against(table, data)
-    assert held.domains == {"sex": Domain((1, 2)), "region": Domain(("01", "NA"))}
+    sex = Domain((1, 2), missing={"": ""})
+    assert held.domains == {"sex": sex, "region": Domain(("01", "NA"))}
     assert (held.unfit, held.unknown) == (("region",), ("income",))
     truth = Codebook({"ill": Domain(("TRUE", "false"))})
     assert truth.held_against(Table.from_frame({"ill": [True]}), data).domains == {
@@ -221,3 +223,13 @@ def test_a_labelled_file_without_labels_is_none(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(CaveatError, match=r"data\.sav: not a file of the format sav"):
         read_codebook(path)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_fit_whatever_their_unit(unit, tmp_path):
+    at = np.array(["2020-01-01T10:00", "2020-01-02T10:00"], f"M8[{unit}]")
+    table = Table.from_frame(pd.DataFrame({"at": at}))
+    both = Codebook({"at": Domain(("2020-01-01 10:00:00", "2020-01-02 10:00:00"))})
+    one = Codebook({"at": Domain(("2020-01-01 10:00:00",))})
+    assert both.held_against(table, tmp_path / "x.parquet").unfit == ()
+    assert one.held_against(table, tmp_path / "x.parquet").unfit == ("at",)

@@ -37,12 +37,16 @@ def test_records_take_turns():
 def test_a_declaration_as_in_a_public_file_by_hand():
     ages = [*range(20, 60), 3, -8]
     table = Table.from_frame(
-        {"sex": ["f", "m"] * 21, "age": ages, "rooms": [1, 2, 3] * 14, "gain": [0.0] * 21
-         + [float(i) for i in range(1, 22)]}
-    )  # fmt: skip
+        {
+            "sex": ["f", "m"] * 21,
+            "age": ages,
+            "rooms": [1, 2, None] * 13 + [3] * 3,
+            "gain": [0.0] * 21 + [float(i) for i in range(1, 22)],
+        }
+    )
     found = declared_as_in(table)
-    assert found["sex"] == {"levels": ["f", "m"]}
-    assert found["rooms"] == {"levels": [1, 2, 3]}
+    assert found["sex"] == {"levels": ["f", "m"], "missing": []}
+    assert found["rooms"] == {"levels": [1, 2, 3], "missing": [""]}
     assert found["age"] == {"range": [3, 59, 1], "scale": "even", "bins": 16, "missing": [-8]}
     assert found["gain"]["special"] == [0.0]
 

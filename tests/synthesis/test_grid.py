@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tree.guarded.slow import Declared, roundness
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer, make_plan
 from caveat.synthesis.grid import MOST_CELLS, SCALES, Grid, declared_bins, declared_grid
 from caveat.table import Table
@@ -97,7 +99,7 @@ def test_a_range_begins_with_its_lowest_value(given):
 
 @pytest.mark.parametrize(
     "given", [[1, 9], [1, 9, 0], [1, 9, -1], [9, 1, 1], [0, 1e12, 1], [0, np.inf, 1],
-              [0, True, 1], ["a", 1, 1]],
+              [0, True, 1], ["a", 1, 1], [1e20, 1e20 + 1e6, 1], [-1e75, 1e75, 1]],
 )  # fmt: skip
 def test_what_is_no_range_is_refused(given):
     with pytest.raises(CaveatError):
@@ -119,6 +121,40 @@ def release_of(values, **column):
     single = {"x": {"method": "guarded", **column}}
     model = Synthesizer(seed=1, method="guarded", columns=single).fit(frame)
     return model, model.sample(rows=3000)
+
+
+FAR = {
+    "neighbours": np.array([1e70, np.nextafter(1e70, 0), np.nextafter(1e70, np.inf)]),
+    "nanoseconds": np.array(["2020-01-01T10:00:00.000000001", "2020-01-01T10:00"], "M8[ns]"),
+    "both ends": np.array([-1e75, 1e75, 0.5]),
+    "one far": np.array([1e75, 31.5, 42.0]),
+    "whole": np.array([-(2**63), 2**63 - 1, 7]),
+    "unsigned": np.array([2**64 - 1, 2**63, 7], np.uint64),
+    "close to zero": np.array([1e-75, -1e-75, 0.0]),
+}
+
+
+@pytest.mark.parametrize("values", FAR.values(), ids=FAR)
+def test_numbers_far_from_zero_have_a_step_that_is_exact(values):
+    """Points whose numbers do not fit into 64 bits once ended in a traceback."""
+    frame = pd.DataFrame({"x": np.tile(values, 30)})
+    for method in ("guarded", "margins"):
+        model = Synthesizer(seed=1, method=method).fit(frame)
+        grid = model.plan.columns["x"].grid
+        assert Grid.from_state(grid.state()) == grid
+        numbers = model.tables()[0]["x"].numbers
+        assert np.all((numbers >= grid.low) & (numbers <= grid.high))
+
+
+@pytest.mark.parametrize("method", ["cart", "guarded"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_number_that_spss_stores_for_missing_is_missing(method, sign):
+    """It ended plain trees in a division by zero, guarded ones in an overflow."""
+    values = np.tile([1.5, 2.5, sign * sys.float_info.max], 30)
+    with pytest.warns(CaveatWarning, match="SPSS"):
+        drawn = Synthesizer(seed=1, method=method).fit(pd.DataFrame({"x": values})).sample()["x"]
+    assert drawn.isna().any()
+    assert drawn.dropna().between(1, 3).all()
 
 
 def test_decimals_whole_numbers_and_dates_are_kept():

@@ -9,7 +9,12 @@ import pytest
 
 from caveat.errors import CaveatError
 from caveat.table import Table, align
-from caveat.table.overlap import common_share, refuse_other_table, refuse_strangers
+from caveat.table.overlap import (
+    chance_of_nothing,
+    common_share,
+    refuse_other_table,
+    refuse_strangers,
+)
 
 
 def share(ours: list[object], theirs: list[object]) -> float:
@@ -54,8 +59,8 @@ def test_noise_and_rounding_of_the_same_people_are_no_strangers() -> None:
 
 def test_a_doubt_is_an_alarm_without_values() -> None:
     both = align(
-        Table.from_frame({"town": ["Ulm"] * 4, "id": list("abcd")}),
-        Table.from_frame({"town": ["Ulm", "Bonn", "Bonn", "Bonn"], "id": list("wxyz")}),
+        Table.from_frame({"town": ["Ulm"] * 28, "id": list("abcd") * 7}),
+        Table.from_frame({"town": ["Ulm", "Bonn", "Bonn", "Bonn"] * 7, "id": list("wxyz") * 7}),
     )
     alarms = {d.column: d.what for d in both.differences if d.is_alarm}
     assert alarms == {
@@ -70,3 +75,43 @@ def test_a_doubt_is_an_alarm_without_values() -> None:
     alone = both.original.select(["id"]), both.synthetic.select(["id"])
     with pytest.raises(CaveatError, match=r"no column of table 1 .* has a value in common"):
         refuse_other_table(alone[0], [alone[1]])
+
+
+def pair(ours: list[object], theirs: list[object]) -> tuple[Table, Table]:
+    both = align(Table.from_frame({"x": ours}), Table.from_frame({"x": theirs}))
+    return both.original, both.synthetic
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (["a", "a", None], ["b"], 5 / 9),
+        (["a"] * 2, ["b"] * 2, 1 / 4),
+        ([f"n{i}" for i in range(40)], [f"m{i}" for i in range(40)], 1.0),
+        ([1.5, 2.5], [3.5], 2 / 3),  # two of the three numbers must be neighbours
+        ([1.5, 2.5, 3.5], [7.5, 8.5, 9.5], 4 / 20),
+        ([None, None], ["a"], 1.0),
+    ],
+)
+def test_the_chance_of_nothing_in_common_by_hand(
+    ours: list[object], theirs: list[object], expected: float
+) -> None:
+    original, other = pair(ours, theirs)
+    assert chance_of_nothing(original["x"], other["x"]) == pytest.approx(expected)
+
+
+def test_few_values_that_are_all_held_out_are_no_wrong_file() -> None:
+    sparse = pair(["scurvy", None] * 2 + [None] * 40, ["gout", None, "yaws"] + [None] * 40)
+    names = pair([f"n{i}" for i in range(40)], [f"m{i}" for i in range(40)])
+    towns = pair(["Ulm", "Bonn"] * 20, ["Rome", "Oslo"] * 20)
+    refuse_strangers(sparse[0], [sparse[1]], ["x"])
+    for original, other in (sparse, names):
+        refuse_strangers(original, [original], ["x"], other)
+    # A release takes its values from the original, so that names of others are another file's.
+    for original, copies, control in (
+        (towns[0], [towns[0]], towns[1]),
+        (towns[0], [towns[1]], None),
+        (names[0], [names[1]], None),
+    ):
+        with pytest.raises(CaveatError, match=f"table {len(copies) + (control is not None)} of"):
+            refuse_strangers(original, copies, ["x"], control)

@@ -32,7 +32,7 @@ INSERT INTO people VALUES
    '{"a": 1}', 2.5),
   (2, -8, NULL, -3.50, 2, NULL, NULL, false, '1850-12-31', NULL, NULL, '', NULL, 'at', 'happy',
    NULL, NULL, NULL),
-  (NULL, NULL, 4, NULL, NULL, 2.5, 1e300, NULL, NULL, '1999-12-31', NULL, NULL, 'x''"y', NULL, NULL,
+  (NULL, NULL, 4, NULL, NULL, 2.5, 1e70, NULL, NULL, '1999-12-31', NULL, NULL, 'x''"y', NULL, NULL,
    NULL, NULL, 1);
 COMMENT ON COLUMN people.income IS 'Net income, in €';
 COMMENT ON COLUMN people.age IS 'Age ''at'' survey';

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from caveat.errors import CaveatError
-from caveat.table import ColumnSchema, Kind, Missing, Schema, Table
+from caveat.errors import CaveatError, CaveatWarning
+from caveat.table import ColumnSchema, Kind, Missing, Schema, Table, read
 
 SURVEY = Table.from_frame(
     {
@@ -113,3 +114,46 @@ def test_spellings_are_read_as_one_level() -> None:
     assert read["sex"].values.tolist() == ["m", "m", "f", "m", None]
     assert read["sex"].levels.tolist() == ["f", "m"]
     assert read["n"].values.tolist() == [1, 2, 2, 2, 1]
+
+
+def test_the_name_of_a_kind_is_as_good_as_the_kind():
+    table = Table.from_frame({"school": ["low", "high", "low"]})
+    named = ColumnSchema(kind="ordered", levels=["low", "high"])
+    assert named.kind is Kind.ORDERED
+    assert Schema({"school": named}).apply(table)["school"].kind is Kind.ORDERED
+    with pytest.raises(CaveatError, match="no kind 'sorted'"):
+        ColumnSchema(kind="sorted")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_beyond_any_use_are_refused_and_system_missing_is_missing(sign, tmp_path):
+    with pytest.raises(CaveatError, match="beyond"):
+        Table.from_frame({"x": [1.0, sign * 1e76]})
+    system = sign * sys.float_info.max
+    with pytest.warns(CaveatWarning, match="SPSS"):
+        frame = Table.from_frame({"x": [1.5, system, None, sign * 1e75]})
+    lines = ((1.5, "NA"), (system, 1), ("", 1), (sign * 1e75, 1))
+    for table in (
+        frame,
+        _read(tmp_path, "x,y\n" + "".join(f"{x},{y}\n" for x, y in lines)),
+        _read(tmp_path, "y,x\n" + "".join(f"{y},{x or 'NA'}\n" for x, y in lines)),
+    ):
+        assert table["x"].is_missing.tolist() == [False, True, True, False]
+        assert sorted(table["x"].levels.tolist()) == sorted([1.5, sign * 1e75])
+
+
+def test_a_number_too_small_to_be_squared_is_zero(tmp_path):
+    with pytest.warns(CaveatWarning, match="closer to zero"):
+        table = Table.from_frame({"x": [0.5, 5e-324, -1e-80]})
+    assert table["x"].levels.tolist() == [0.0, 0.5]
+    words = Table.from_frame({"x": ["0.5", "1e-300", "NA"]})
+    schema = Schema.from_mapping({"x": {"kind": "numeric", "missing": ["NA"]}})
+    with pytest.warns(CaveatWarning, match="closer to zero"):
+        assert schema.apply(words)["x"].levels.tolist() == [0.0, 0.5]
+
+
+def _read(folder, text):
+    file = folder / "x.csv"
+    file.write_text(text)
+    with pytest.warns(CaveatWarning, match="SPSS"):
+        return read(file)

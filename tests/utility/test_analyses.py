@@ -288,6 +288,28 @@ def test_prediction_from_a_good_and_a_bad_release(survey: pd.DataFrame) -> None:
         assert abs(good.naive) < 0.05
 
 
+HARDLY = {
+    "one record": ({"x": [1.5], "y": ["a"]}, None),
+    "one test record": ({"x": [1.5, 2.5, 4.5], "y": ["a", "b", "a"]}, None),
+    "no value in the release": ({"x": [1.5, 2.5] * 9, "y": ["a", "b"] * 9}, {"x": [None] * 18}),
+    "no value": ({"x": [None] * 18, "y": ["a", "b"] * 9}, None),
+    "no other column": ({"x": [1.5, 2.5] * 9}, None),
+}
+
+
+@pytest.mark.parametrize("case", HARDLY)
+def test_a_prediction_that_cannot_be_trained_has_a_reason(case: str) -> None:
+    """Each of them ended in a traceback."""
+    original, others = HARDLY[case]
+    found = compare(
+        original, {**original, **(others or {})}, targets=["x"], measures=["TSTR"], resamples=1
+    )["TSTR: x"]
+    assert found.value is None
+    assert found.measurement.notes[0].code == "refused"
+    with pytest.raises(CaveatError, match="no such column"):
+        compare(original, original, targets=["z"], measures=["TSTR"])
+
+
 def test_naive_f1_is_that_of_the_commonest_class(golden: dict[str, Any]) -> None:
     """Macro F1 of always guessing a class with share p is p / (1 + p): .4901 for .9612."""
     case = golden["majority_f1"]

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from caveat.errors import CaveatError
 from caveat.table import Table
+from caveat.table.encode import LARGEST, SMALLEST
 from caveat.utility import WeightedPair, associations, variables
 from caveat.utility.associations import association_matrix, kendall_difference, pca_ks
 from caveat.utility.variables import univariate_error
@@ -156,3 +158,21 @@ def test_pieces_of_rows_give_the_same_associations_and_components(
     monkeypatch.setattr(import_module("caveat.utility.associations"), "PIECE", len(people))
     again = pca_ks(WeightedPair.of(people, other, weights))
     assert again == pytest.approx(weighted, abs=2 / len(people))
+
+
+def test_associations_of_the_largest_and_smallest_numbers_are_finite() -> None:
+    """Squares of larger ones overflowed, and a decomposition did not converge."""
+
+    def table(seed: int) -> dict[str, object]:
+        rng = np.random.default_rng(seed)
+        x, y = rng.choice([-LARGEST, LARGEST, 3e74], 60), rng.choice([SMALLEST, 0, LARGEST], 60)
+        return {"x": x, "y": y, "c": rng.choice(["a", "b"], 60)}
+
+    pair = WeightedPair.of(table(1), table(2))
+    found = associations(pair)
+    for matrix in (found.original, found.synthetic):
+        assert np.isfinite(matrix).all()
+        assert np.abs(matrix).max() <= 1 + 1e-12
+    assert np.isfinite(pca_ks(pair)).all()
+    with pytest.raises(CaveatError, match="beyond"):
+        WeightedPair.of({**table(1), "x": [1e200, 2.5] * 30}, table(2))

@@ -18,10 +18,10 @@ from caveat.errors import CaveatError
 from caveat.privacy import discrete_gaussian_log_pmf
 from caveat.synthesis import Plan
 from caveat.synthesis.coding import Coding
-from caveat.synthesis.margins.domain import cells_in
+from caveat.synthesis.margins.domain import NOT_COUNTED, cells_in
 from caveat.synthesis.margins.guaranteed import declared_codings
 from caveat.synthesis.margins.private import Measured, Pair, expected, open_pairs
-from caveat.synthesis.margins.tables import count_tables
+from caveat.synthesis.margins.tables import count_tables, places
 from caveat.table import Table
 
 __all__ = ["TableChanges"]
@@ -140,9 +140,9 @@ class TableChanges:
                 continue
             less, more = (self._moved(names, seen.ravel(), by) for by in (-1, 1))
             out, into = self._places(names, gone, come)
-            total += np.where(out == into, 0.0, less[out])
+            total += np.where((out == into) | (out < 0), 0.0, less[out])
             if come is not None:
-                total += np.where(out == into, 0.0, more[into])
+                total += np.where((out == into) | (into < 0), 0.0, more[into])
         return total
 
     def _moved(self, names: tuple[str, ...], seen: Ints, by: int) -> Floats:
@@ -159,12 +159,14 @@ class TableChanges:
     def _places(
         self, names: tuple[str, ...], gone: Mapping[str, Ints], come: Mapping[str, Ints] | None
     ) -> tuple[Ints, Ints]:
-        """Return the cells that lose and win one; with nobody who comes the latter is none."""
-        sizes = [self.measured.sizes[name] for name in names]
-        out = np.ravel_multi_index([gone[name] for name in names], sizes)
+        """Return the cells that lose and win one; below 0 where none does.
+
+        Nobody may come, and a record that is not counted moves no table.
+        """
+        out = np.maximum(places(gone, self.measured.sizes, names), NOT_COUNTED)
         if come is None:
-            return out, np.full(len(out), -1)
-        return out, np.ravel_multi_index([come[name] for name in names], sizes)
+            return out, np.full(len(out), NOT_COUNTED)
+        return out, np.maximum(places(come, self.measured.sizes, names), NOT_COUNTED)
 
     def _of_choices(self, gone: Mapping[str, Ints], come: Mapping[str, Ints] | None) -> Floats:
         """Return what the choice of the pairs has to say."""
@@ -195,9 +197,9 @@ class TableChanges:
         """Return how much further the table of a pair is from independence in each world."""
         away = self._counts[pair] - self._expected[pair]
         out, into = self._places(pair, gone, come)
-        moved = np.abs(away[out] - 1) - np.abs(away[out])
-        if come is not None:
-            moved = moved + np.abs(away[into] + 1) - np.abs(away[into])
+        less = np.abs(away[out] - 1) - np.abs(away[out])
+        more = np.abs(away[into] + 1) - np.abs(away[into])
+        moved = np.where(out < 0, 0, less) + np.where(into < 0, 0, more)
         return np.where(out == into, 0, moved)
 
 

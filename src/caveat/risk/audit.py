@@ -123,7 +123,9 @@ def _audited(
     whole = select_common(tables, used)
     columns = list(dict.fromkeys(name for attacker in attackers for name in attacker.columns))
     grouped, remarks = group([t.select(columns) for t in whole], attackers[0].groups)
-    refuse_strangers(grouped[0], grouped[1:], columns)
+    n_copies = len(pairs)
+    control = None if pairs[0].control is None else grouped[-1]
+    refuse_strangers(grouped[0], grouped[1 : n_copies + 1], columns, control)
     by_keys = [measure for measure in chosen if "keys" in measure.needs]
     tasks = [
         task

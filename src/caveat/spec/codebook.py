@@ -14,9 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from caveat.errors import CaveatError
 from caveat.spec.toml import toml_value
 from caveat.synthesis.grid import declared_grid
+from caveat.synthesis.margins.domain import words_of
 from caveat.table import Column, ColumnSchema, Kind, Schema, Table
 from caveat.table.files import read_into, read_value_labels
 from caveat.table.formats import is_text
@@ -133,7 +136,7 @@ def _stored(domain: Domain, column: Column, as_text: bool) -> Domain:
     if as_text:
         # Whole numbers are read as such, everything else as it stands: the code book decides.
         domain = replace(domain, kind=str(Kind.CATEGORY))
-        whole = all(map(WHOLE.fullmatch, (*levels, *domain.missing)))
+        whole = all(map(WHOLE.fullmatch, (*levels, *filter(None, domain.missing))))
         stored = "i" if whole else "O"
     if stored in "iuf" and all(map(WHOLE.fullmatch, levels)):
         return replace(domain, levels=tuple(map(int, levels)))
@@ -152,6 +155,8 @@ def _fits(domain: Domain, column: Column, name: str) -> bool:
         return bool(within.all() and grid.holds(values).all())
     if not domain.levels:
         return True
+    if column.levels.dtype.kind == "M":  # a guarantee reads times so
+        return {*words_of(column.levels)} <= {*words_of(np.array(domain.levels, object))}
     held, levels = set(column.levels.tolist()), set(domain.levels)
     return held <= levels or set(map(str, held)) <= set(map(str, levels))
 
@@ -245,7 +250,7 @@ def _add(draft: _Draft, line: Mapping[str, str], decimal: str) -> None:
         raise CaveatError("the value is listed twice", do="take one of the lines out")
     elif not missing:
         draft.levels[value] = None
-    elif value:  # an empty cell is always possible
+    else:  # without a value it declares the empty cell
         draft.missing[value] = line["label"]
     if draft.range and draft.levels:
         raise CaveatError(

@@ -48,11 +48,11 @@ SURVEY: Declared = {
     "income": {
         "range": [0, 20_000, 10],
         "scale": "geometric",
-        "missing": [MISSING],
+        "missing": [MISSING, ""],
         "bins": BINS,
     },
     "height": {"range": [100, 230, 1], "bins": BINS},
-    "weight": {"range": [30, 200, 1], "bins": BINS},
+    "weight": {"range": [30, 200, 1], "bins": BINS, "missing": [""]},
 }
 """What a code book of the simulated survey would say."""
 
@@ -97,12 +97,14 @@ def declared_as_in(table: Table) -> dict[str, dict[str, Any]]:
 
 def _declared(column: Column) -> dict[str, Any]:
     numbers = column.numbers if column.kind.is_number else np.zeros(0)
+    empty = [""] if column.is_missing.any() else []
     if len(numbers) <= (FEW if column.levels.dtype.kind in "iu" else 1):
-        return {"levels": column.levels.tolist()}
-    coded = {"missing": [MISSING]} if numbers[0] == MISSING else {}
+        return {"levels": column.levels.tolist(), "missing": empty}
+    coded = numbers[0] == MISSING
     ordinary = numbers[1:] if coded else numbers
     grid = assumed_grid(column, ordinary, decimals_of(column), "", ())
-    found = {"range": [grid.low, grid.high, grid.step], "scale": grid.scale, "bins": BINS, **coded}
+    found = {"range": [grid.low, grid.high, grid.step], "scale": grid.scale, "bins": BINS}
+    found["missing"] = [*([MISSING] if coded else []), *empty]
     if column.counts[0] >= column.counts.sum() / 4 and len(numbers) >= 2 * FEW and not coded:
         found["special"] = [float(numbers[0])]
     return found

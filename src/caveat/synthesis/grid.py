@@ -24,6 +24,8 @@ SCALES = ("even", "geometric")
 MOST_CELLS = 64
 MOST_BINS = 10_000
 MOST_POINTS = 10**9
+EXACT = 2**53
+"""Numbers of points stay below it, where floating point holds every whole number."""
 WIDEST = 100.0
 """How much wider the last cell of a geometric scale is than the first."""
 
@@ -99,11 +101,9 @@ class Grid:
         flags = state["declared"], state["heap"]
         if state["scale"] not in SCALES or not all(type(flag) is bool for flag in flags):
             raise ValueError("no scale")
-        if not (given[2] > 0 and given[1] >= given[0] and
-                (given[1] - given[0]) / given[2] <= MOST_POINTS and
-                max(abs(given[0]), abs(given[1])) / given[2] < 2**53):  # fmt: skip
-            raise ValueError("no points")
         low, high, step = given
+        if not _has_points(low, high, step):
+            raise ValueError("no points")
         bins = state["bins"]
         bins = tuple(bins) if isinstance(bins, list) else bins
         if not _are_bins(bins):
@@ -180,7 +180,8 @@ class Grid:
 
     def point_of(self, values: Floats) -> Ints:
         """Return the number of the point nearest to each value."""
-        place = np.rint((np.nan_to_num(values) - self.offset) / self.step)
+        inside = np.clip(np.nan_to_num(values), self.low, self.high)  # before the division
+        place = np.rint((inside - self.offset) / self.step)
         last = self.first + self.n_points - 1
         return np.clip(place, self.first, last).astype(np.int64)
 
@@ -236,6 +237,13 @@ class Grid:
         return np.searchsorted(self.edges, points, "right") - 1
 
 
+def _has_points(low: float, high: float, step: float) -> bool:
+    """Whether a range has points, not too many, and each a number that is exact."""
+    return step > 0 and high >= low and (
+        (high - low) / step <= MOST_POINTS and max(abs(low), abs(high)) / step < EXACT
+    )  # fmt: skip
+
+
 def _are_bins(bins: Any) -> bool:
     """Whether something is a number of cells, or rising edges."""
     if isinstance(bins, tuple):
@@ -276,12 +284,13 @@ def declared_grid(given: Sequence[Any], scale: str, special: Sequence[float], co
             do="write [lowest, highest, step]",
         )
     low, high, step = map(float, numbers)
-    if not (step > 0 and high > low and (high - low) / step <= MOST_POINTS):
+    if high == low or not _has_points(low, high, step):
         raise CaveatError(
             "the range has no points, or too many",
             where="synthesis",
             column=column,
-            do=f"give a highest value above the lowest and at most {MOST_POINTS:,} steps",
+            do=f"give a highest value above the lowest, at most {MOST_POINTS:,} steps, and a step "
+            "that is not too fine for numbers of this size",
         )
     return Grid(low, high, step, scale or "even", tuple(special), declared=True)
 
@@ -296,14 +305,17 @@ def assumed_grid(column: Column, ordinary: Floats, decimals: int, scale: str,
     """
     counts = column.counts[: len(column.levels)][np.isin(column.numbers, ordinary)]
     low, high = float(ordinary[0]), float(ordinary[-1])
-    finest = 10.0**-decimals
+    # Far from zero, numbers that lie close together are more exact than any step can be.
+    coarse = math.ceil(math.log10(max(-low, high, 1e-300) / EXACT * 2))
+    finest = 10.0 ** max(-decimals, coarse)
     held = (exact or int(counts[0]) >= K, exact or int(counts[-1]) >= K)
     if column.levels.dtype.kind == "M":
         low, high = _round_dates(low, high, held, column.levels.dtype)
-        step = _tick(ordinary, max(high - low, finest))
+        step = max(_tick(ordinary, max(high - low, finest)), 10.0**coarse)
     else:
         low, high = _round_numbers(low, high, held, finest)
-        step = 10.0 ** max(-decimals, math.ceil(math.log10(max(high - low, finest) / MOST_POINTS)))
+        most = math.ceil(math.log10(max(high - low, finest) / MOST_POINTS))
+        step = 10.0 ** max(-decimals, most, coarse)
     if not scale:
         middle = ordinary[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
         scale = "geometric" if (middle - low) / max(high - low, step) < LOW_MEDIAN else "even"

@@ -26,7 +26,7 @@ from caveat.table._text_types import (
     shape_of,
 )
 from caveat.table.column import NA_TOKENS, Column, Kind, Missing
-from caveat.table.encode import encode
+from caveat.table.encode import encode, usable_numbers
 from caveat.table.frames import refuse_bad_names
 from caveat.table.schema import Schema
 from caveat.table.table import Table
@@ -385,12 +385,14 @@ def _numbers(series: pl.Series, plan: Parsing, name: str, decimal: str) -> Colum
     if decimal == ",":
         plain = plain.str.replace(",", ".", literal=True)
     dtype = pl.Int64 if plan.kind is Kind.INTEGER else pl.Float64
-    column = encode(plain.cast(dtype), name)
+    numbers = plain.cast(dtype)
+    numbers = usable_numbers(numbers, name) if dtype == pl.Float64 else numbers
+    column = encode(numbers, name)
     if not tokens.any():
         return column
     n, codes = len(column.levels), column.codes.astype(np.int64)
     words = text.filter(tokens).unique().sort().to_list()
-    empty = (Missing(),) if series.null_count() else ()
+    empty = (Missing(),) if numbers.null_count() > tokens.sum() else ()
     for i, word in enumerate(words):
         codes[(text == word).fill_null(False).to_numpy()] = n + len(empty) + i
     missing = (*empty, *(Missing(word) for word in words))

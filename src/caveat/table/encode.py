@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.late import Late
 from caveat.table.column import Codes, Column, Kind, Missing, smallest_unsigned
 
@@ -18,7 +20,16 @@ if TYPE_CHECKING:
 else:
     pl = Late("polars")
 
-__all__ = ["LAST_YEAR", "convert", "encode", "kind_of_text", "outside_calendar"]
+__all__ = ["LARGEST", "LAST_YEAR", "SMALLEST", "convert", "encode", "kind_of_text",
+           "outside_calendar", "usable_numbers"]  # fmt: skip
+
+LARGEST, SMALLEST = 1e75, 1e-75
+"""The size of numbers: up to its fourth power, and sums of it, everything stays finite.
+
+A larger number is refused, one that is closer to zero is zero.
+"""
+SYSTEM_MISSING = sys.float_info.max
+"""What SPSS stores, with a minus, where a number is missing, and other programs hand on."""
 
 # Whole numbers up to here are exact as floating point, so 2.0 may be called an integer.
 EXACT_INTEGER = 2**53
@@ -123,16 +134,44 @@ def _as_int64(series: pl.Series, name: str) -> pl.Series:
         ) from None
 
 
-def _encode_floats(series: pl.Series, name: str) -> Column:
-    infinite = series.is_infinite().fill_null(False)
-    if infinite.any():
-        row = int(infinite.arg_max() or 0) + 1
+def usable_numbers(series: pl.Series, name: str) -> pl.Series:
+    """Return floating-point numbers that can be computed with, or say that one cannot.
+
+    This is the only place where the size of numbers is judged: see :data:`LARGEST`. What SPSS
+    stores for a missing number is an empty cell.
+
+    Examples
+    --------
+    >>> usable_numbers(pl.Series([2.5, None, 1e75, 0.0]), "x").to_list()
+    [2.5, None, 1e+75, 0.0]
+    """
+    size = series.abs().fill_nan(None)
+    largest, least = size.max(), size.filter(size > 0).min()
+    if largest is None or (float(largest) <= LARGEST and float(least or 1) >= SMALLEST):  # type: ignore[arg-type]
+        return series
+    system = (size == SYSTEM_MISSING).fill_null(False)
+    outside = ((size > LARGEST) & ~system).fill_null(False)
+    if outside.any():
+        infinite = bool(series.is_infinite().fill_null(False).any())
         raise CaveatError(
-            "a value is infinite",
+            "a value is infinite" if infinite else f"a number is beyond ±{LARGEST:g}",
             column=name,
-            row=row,
-            do="replace it by a number or leave the cell empty",
+            row=int(outside.arg_max() or 0) + 1,
+            do="replace it by a number of usual size, or leave the cell empty",
         )
+    tiny = ((size > 0) & (size < SMALLEST)).fill_null(False)
+    for cells, what in (
+        (system, "hold the number that SPSS stores for a missing value, and are empty"),
+        (tiny, f"are closer to zero than {SMALLEST:g}, and are zero"),
+    ):
+        if cells.any():
+            warnings.warn(f"{name}: {int(cells.sum()):,} cells {what}", CaveatWarning, stacklevel=2)
+    series = series.set(system, None) if system.any() else series
+    return series.set(tiny, 0.0) if tiny.any() else series
+
+
+def _encode_floats(series: pl.Series, name: str) -> Column:
+    series = usable_numbers(series, name)
     nan = series.is_nan().fill_null(False)
     if nan.any():
         # A NaN beside empty cells is a second way to be missing, so that both come back.
@@ -267,6 +306,8 @@ def convert(column: Column, kind: Kind, name: str, *, date_format: str = "") -> 
     if kind in (Kind.CATEGORY, Kind.ORDERED, Kind.TEXT, Kind.ID):
         return replace(column, kind=kind)
     converted = _convert_levels(column, kind, name, date_format)
+    if converted.dtype.is_float():
+        converted = usable_numbers(converted, name)
     _refuse_lost(column, converted, kind, name, date_format)
     levels = encode(converted, name)
     lookup = np.arange(column.n_levels)

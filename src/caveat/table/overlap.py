@@ -9,6 +9,7 @@ both tables are codes, and must be the same again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,12 +19,17 @@ from caveat.errors import CaveatError
 from caveat.table.column import Column, Kind
 from caveat.table.table import Table
 
-__all__ = ["RIGHT_FILE", "common_share", "doubt", "refuse_other_table", "refuse_strangers"]
+__all__ = ["RIGHT_FILE", "chance_of_nothing", "common_share", "doubt", "refuse_other_table",
+           "refuse_strangers"]  # fmt: skip
 
 # With less than this share in common, the tables hardly belong together.
 ENOUGH = 0.5
 RIGHT_FILE = "is it the right file?"
 """How every doubt ends."""
+# Nothing in common is no sign of a wrong file where it happens by chance so often,
+CHANCE = 0.01
+# for a release only where so few cells have a value: what it holds comes from the original.
+FEW = 20
 # Whole numbers that occur so often on average are codes or counts, not measurements.
 REPEATS = 5
 
@@ -75,12 +81,43 @@ def _within(numbers: NDArray[np.float64], o: NDArray[np.int64], s: NDArray[np.in
     return float(s[inside].sum() / s.sum())
 
 
-def refuse_strangers(original: Table, others: Sequence[Table], names: Sequence[str]) -> None:
+def chance_of_nothing(ours: Column, theirs: Column) -> float:
+    """Return how probable it is that two samples of the same people have no value in common.
+
+    The values of both are shared out at random again. No number of theirs lies within the range of
+    ours where ours follow each other in the order of all; no class is in both where all its cells
+    are on one side.
+
+    Examples
+    --------
+    >>> both = Table.from_frame({"x": ["a", "a", "b", None], "y": [1.5, 2.5, 3.5, None]})
+    >>> chances = [chance_of_nothing(both[n].take([0, 1]), both[n].take([2, 3])) for n in "xy"]
+    >>> [round(chance, 6) for chance in chances]  # 5/9 and 2/3
+    [0.555556, 0.666667]
+    """
+    n = len(ours.levels)
+    o, s = ours.counts[:n], theirs.counts[:n]
+    many, others = int(o.sum()), int(s.sum())
+    if not many or not others:
+        return 1.0
+    if ours.kind.is_number and not _are_codes(ours, o, s):
+        ways = math.lgamma(many + others + 1) - math.lgamma(many + 1) - math.lgamma(others + 1)
+        return math.exp(math.log(others + 1) - ways)
+    share = many / (many + others)
+    return float(np.prod(share ** (o + s) + (1 - share) ** (o + s), where=o + s > 0))
+
+
+def refuse_strangers(
+    original: Table, copies: Sequence[Table], names: Sequence[str], control: Table | None = None
+) -> None:
     """Refuse a table that has no value of a column in common with the original.
+
+    Where few people have a value at all, or all values differ, that happens by chance, and is no
+    reason to refuse the table.
 
     Parameters
     ----------
-    original, others
+    original, copies, control
         Tables on the same levels.
     names
         The columns that a measure rests on, such as keys and targets.
@@ -90,14 +127,21 @@ def refuse_strangers(original: Table, others: Sequence[Table], names: Sequence[s
     >>> people = Table.from_frame({"sex": ["f", "m"]})
     >>> refuse_strangers(people, [people], ["sex"])
     """
-    for position, table in enumerate(others, 1):
+    for position, table in enumerate((*copies, *([] if control is None else [control])), 1):
         for name in names:
-            if common_share(original[name], table[name]) == 0:
-                raise CaveatError(
-                    f"table {position} of those compared has no value in common with the original",
-                    column=name,
-                    do="check that both are the right files, or leave the column out",
-                )
+            ours, theirs = original[name], table[name]
+            few = position > len(copies) or min(map(_n_ordinary, (ours, theirs))) < FEW
+            if common_share(ours, theirs) or (few and chance_of_nothing(ours, theirs) >= CHANCE):
+                continue
+            raise CaveatError(
+                f"table {position} of those compared has no value in common with the original",
+                column=name,
+                do="check that both are the right files, or leave the column out",
+            )
+
+
+def _n_ordinary(column: Column) -> int:
+    return int(column.counts[: len(column.levels)].sum())
 
 
 def refuse_other_table(original: Table, others: Sequence[Table]) -> None:

@@ -37,7 +37,7 @@ class ColumnSchema:
     Parameters
     ----------
     kind
-        The kind it should have.
+        The kind it should have, or its name.
     missing
         Codes that mean "missing", with their labels ("" if they have none).
     date_format
@@ -62,6 +62,10 @@ class ColumnSchema:
     value_labels: Mapping[Any, str] = field(default_factory=dict)
     recode: Mapping[Any, Any] = field(default_factory=dict)
     public: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind is not None:  # the name of a kind is as good as the kind
+            object.__setattr__(self, "kind", _kind(self.kind))
 
     @classmethod
     def from_mapping(cls, entry: Mapping[str, Any], name: str) -> ColumnSchema:
@@ -89,7 +93,7 @@ class ColumnSchema:
         )
 
 
-def _kind(word: Any, name: str) -> Kind:
+def _kind(word: Any, name: str | None = None) -> Kind:
     try:
         return Kind(word)
     except ValueError:
@@ -172,7 +176,7 @@ class Schema:
 def _apply(column: Column, entry: ColumnSchema, name: str) -> Column:
     column = _recoded(column, entry.recode) if entry.recode else column
     # Missing codes go first: they must be out of the way before text becomes numbers.
-    declared = [Missing(_as_level(code, column), label) for code, label in entry.missing.items()]
+    declared = [Missing(_as_missing(code, column), label) for code, label in entry.missing.items()]
     column = column.declare_missing(declared) if declared else column
     if entry.kind is not None:
         column = convert(column, entry.kind, name, date_format=entry.date_format)
@@ -199,6 +203,15 @@ def _recoded(column: Column, recode: Mapping[Any, Any]) -> Column:
     )
     levels = np.array([*places], dtype=column.levels.dtype)
     return replace(column, codes=lookup[column.codes], levels=levels)
+
+
+def _as_missing(code: Any, column: Column) -> Any:
+    """Return a declared code as it is held; "" is the empty cell where it is no empty text."""
+    if code is None or (
+        code == "" and (column.levels.dtype != object or Missing() in column.missing)
+    ):
+        return None
+    return _as_level(code, column)
 
 
 def _as_level(code: Any, column: Column) -> Any:

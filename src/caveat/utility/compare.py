@@ -174,8 +174,9 @@ def compare_pairs(
     members = [_with_weight(one, weights, control_weights) for one in members]
     refuse_strangers(
         original,
-        [*(pair.synthetic for pair in aligned), *([] if outside is None else [outside])],
+        [pair.synthetic for pair in aligned],
         [name for name in targets if name in original],
+        outside,
     )
     pairs = tuple(
         WeightedPair(

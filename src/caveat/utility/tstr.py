@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from caveat.errors import CaveatError
 from caveat.late import Late
 from caveat.seeds import rng_of
 from caveat.table import Table
@@ -29,6 +30,9 @@ _preprocessing = Late("sklearn.preprocessing")
 
 Learner = Literal["boosting", "forest", "linear"]
 Floats = NDArray[np.float64]
+
+
+FEWEST = 2  # records on which a prediction is tested: one alone has no R²
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ def train_on_synthetic(
     outside = pair.control
     number = pair.original[target].kind.is_number
     others = [name for name in pair.names if name != target]
+    if not others:
+        raise _untrainable("there is no other column to predict it from", target)
     encoder = Encoder(pair, others, dense=learner == "linear")
 
     def data(table: Table, weights: Weights = None) -> tuple[Floats, Floats, Weights]:
@@ -100,6 +106,8 @@ def train_on_synthetic(
         x, y, w = x[train], y[train], None if w is None else w[train]
     else:
         xt, yt, wt = data(outside, pair.control_weights)
+    if min(len(y), len(synthetic[1])) == 0 or len(yt) < FEWEST:
+        raise _untrainable("too few records have it to train and test a prediction", target)
     naive = (_dummy.DummyRegressor() if number else _dummy.DummyClassifier()).fit(x, y, w)
     with threadpool_limits(limits=1):
         guesses = [
@@ -112,11 +120,17 @@ def train_on_synthetic(
     return Prediction(target, figure, theirs, ours, least, len(yt), outside is not None)
 
 
+def _untrainable(why: str, target: str) -> CaveatError:
+    return CaveatError(why, column=target, do="choose another target, or leave it out")
+
+
 def _split(
     pair: WeightedPair, held: NDArray[np.bool_], seed: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Set a third aside, of groups if rows belong together: nobody is tested by her household."""
     n = int(held.sum())
+    if n < 2:
+        return np.arange(n), np.arange(0)
     if pair.groups is None or pair.groups.original.n_groups < 2:
         train, test = _model_selection.train_test_split(
             np.arange(n), test_size=1 / 3, random_state=seed

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.attack.ordinary.tables import people
 
-from caveat.attack.ordinary.encoding import mixed, prepare
+from caveat.attack.ordinary.encoding import dense, mixed, prepare
+from caveat.attack.registry import run_attack
 from caveat.nearest import gower_nearest
 from caveat.table import Table
 
@@ -25,3 +27,15 @@ def test_gower_by_hand():
 def test_columns_that_are_no_values_are_left_out():
     table = Table.from_frame(people(1, 30))
     assert prepare(table, table).original.names == table.names
+
+
+def test_numbers_far_beyond_the_release_stay_finite():
+    """Standardised by a release that hardly varies, they were too large for trees."""
+    near = {"x": [0.0, 1e-70, 2e-70] * 10, "y": ["a", "b"] * 15}
+    far = {"x": [1e75, -1e75, 2e-70] * 10, "y": ["a", "b"] * 15}
+    both = prepare(far, near)
+    ours, theirs = dense(both.synthetic, [both.original, both.synthetic], ["x"])
+    assert ours[:3, 0].tolist() == [1e15, -1e15, pytest.approx(1.224745)]
+    assert np.abs(theirs).max() < 2
+    found = run_attack("prediction", far, near, keys=["x"], target="y")
+    assert all(one.result.value is not None for one in found)

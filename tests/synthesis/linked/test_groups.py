@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.synthesis.linked.people import households
 
@@ -210,3 +211,44 @@ def test_a_partner_mirrors_the_first_member(method):
     logs = model.log_prob(made)
     assert all(np.isfinite(stage.total) for stage in logs.values())
     assert [str(r) for r in model.plan.rules] == [rule]
+
+
+def firms(seed: int = 0) -> pd.DataFrame:
+    """Return employees in firms of one to more than a hundred, with a weight for each firm."""
+    rng = np.random.default_rng(seed)
+    sizes = np.maximum(1, np.round(rng.lognormal(1.5, 1.4, 60))).astype(int)
+    sizes[:2] = 1, 140
+    firm = np.repeat(np.arange(60), sizes)
+    n = len(firm)
+    return pd.DataFrame(
+        {
+            "employer": [f"F{i:03d}" for i in firm],
+            "age": rng.integers(18, 65, n),
+            "wage": rng.lognormal(7.5, 0.5, n).round(),
+            "sector": np.array(list("ABC"))[firm % 3],
+            "weight": rng.uniform(1, 2, 60).round(2)[firm],
+        }
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": "weight"}], ids=["dropped", "weighted"])
+def test_every_drawn_group_has_a_member(options):
+    """Round ends of the assumed range of sizes made firms without an employee, for some seeds."""
+    table = firms()
+    fit = Synthesizer(seed=1, method="guarded", groups="employer", drop=["weight"], **options)
+    model = fit.fit(table)
+    sizes = model.plan.stages["groups"].columns["number of members"].grid
+    assert (sizes.low, sizes.high) == (1, 140)
+    for seed in range(40):
+        release = model.with_seed(seed).tables()[0]
+        assert len(np.unique(release["employer"].codes)) == 60
+        assert "weight" not in release
+    assert all(np.isfinite(log).all() for log in model.log_prob(release)["groups"].columns.values())
+
+
+def test_a_regression_draws_no_group_without_a_member():
+    table = firms().drop(columns="sector").assign(floors=lambda t: t.weight.mul(100) % 7)
+    model = Synthesizer(seed=1, method="normal", groups="employer", drop=["weight"]).fit(table)
+    for seed in range(5):
+        release = model.with_seed(seed).tables()[0]
+        assert len(np.unique(release["employer"].codes)) == 60

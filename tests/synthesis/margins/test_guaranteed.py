@@ -147,9 +147,29 @@ def test_a_value_outside_is_counted_at_the_end_and_said():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model = fitted(Table.from_frame(frame))
-    words = [str(one.message) for one in said if "declared domain and" in str(one.message)]
-    assert [w.split(" values")[0] for w in words] == ["sex: 2", "age: 1"]
+    words = [str(one.message) for one in said if "not publish" in str(one.message)]
+    assert [w.split(" values")[0] for w in words[:2]] == ["sex: 2", "age: 1"]
+    assert words[-1].startswith("11 records")  # nine have no weight
     assert model.tables()[0]["age"].levels.max() <= 99
+
+
+@pytest.mark.parametrize("missing", [None, []])
+def test_a_release_holds_declared_cells_only(missing):
+    """Noise puts counts into every cell: one that nobody declared must not be there."""
+    declared = {n: {k: v for k, v in e.items() if k != "missing"} for n, e in DECLARED.items()}
+    if missing is not None:
+        declared = {n: {**e, "missing": missing} for n, e in declared.items()}
+    release = fitted(columns=declared).tables(rows=2_000)[0]
+    assert all(not column.missing for column in release.columns.values())
+
+
+def test_most_records_with_undeclared_values_are_refused():
+    frame = TABLE.to_frame()
+    third = len(frame) // 3
+    frame.loc[:third, "sex"] = None
+    frame.loc[third : 2 * third, "marital"] = None
+    with pytest.raises(CaveatError, match="most records"):
+        fitted(Table.from_frame(frame))
 
 
 @pytest.mark.parametrize(("delta", "warned"), [(1 / 400, True), (0.5, True), (1e-3, False)])

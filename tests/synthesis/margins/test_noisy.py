@@ -15,7 +15,11 @@ from caveat.synthesis.plan import Plan
 from caveat.table import read
 from caveat.table.provenance import Output
 
-COLUMNS = {"sex": {"levels": ["f", "m"]}, "age": {"range": [0, 99, 1], "bins": 2}}
+EMPTY = {"missing": [""]}
+COLUMNS = {
+    "sex": {"levels": ["f", "m"], **EMPTY},
+    "age": {"range": [0, 99, 1], "bins": 2, **EMPTY},
+}
 SIZES = {"sex": 3, "age": 3}
 
 

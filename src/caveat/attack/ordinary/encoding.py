@@ -61,7 +61,7 @@ def prepare(
         if not len(table):
             raise CaveatError(f"the {what} has no row", do="give a table with records")
     found = align(*select_common(given, list(dict.fromkeys(columns))))
-    refuse_strangers(found.original, [found.synthetic, *found.people[1:]], named or ())
+    refuse_strangers(found.original, [found.synthetic], named or (), found.control)
     return found
 
 
@@ -163,13 +163,20 @@ def level_values(column: Column) -> Floats:
     return np.stack(values, axis=1) if values else np.zeros((column.n_levels, 0))
 
 
+FARTHEST = 1e15
+"""In standard deviations: other people's numbers beyond it are as far as can be.
+
+Trees compute in single precision, and distances square the numbers.
+"""
+
+
 def _standardised(values: Floats, counts: NDArray[np.int64], n_levels: int) -> Floats:
     out = np.zeros(n_levels)
     total = counts.sum()
     if total:
         mean = float(values @ counts / total)
         sd = float(np.sqrt((values - mean) ** 2 @ counts / total))
-        out[: len(values)] = (values - mean) / (sd or 1.0)
+        out[: len(values)] = np.clip((values - mean) / (sd or 1.0), -FARTHEST, FARTHEST)
     return out
 
 

@@ -21,6 +21,7 @@ from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Stage, number_of
 from caveat.synthesis.linked.unfold import (
     counts_column,
+    least_children,
     sums_column,
     unfold,
     unknown_where,
@@ -173,7 +174,7 @@ class _Draw:
         """Draw the children of all rows of the table above, one place after the other."""
         link = self.model.outline.parent_of(table)
         assert link is not None
-        counts = self.columns[link.parent][number_of(table)].cell_numbers.astype(np.int64)
+        counts = self._possible_counts(link.parent, table)
         by_part = {stage.part: stage for stage in stages}
         # A table in which nobody has a child, or a second one, has no such stage.
         most = counts.max(initial=0) if "later" in by_part else int("first" in by_part)
@@ -187,6 +188,18 @@ class _Draw:
             self.columns[table] |= {name: _gathered(drawn[name], name) for name in drawn}
         if not rounds:
             self.columns[table] = dict(self.model.dictionaries[table].columns)
+
+    def _possible_counts(self, parent: str, table: str) -> Ints:
+        """Return how many children each row has; a regression may draw a number that no row can."""
+        name = number_of(table)
+        column = self.columns[parent][name]
+        fitted = next(s for s in self.model.plan.shape if name in s.drawn and s.table == parent)
+        least = least_children(self.model.stages[fitted.name].columns[name].coding.column)
+        counts = np.asarray(column.cell_numbers.astype(np.int64))
+        if (counts < least).any():
+            counts = np.maximum(counts, least)
+            self.columns[parent][name] = counts_column(counts)
+        return counts
 
     def _in_rounds(
         self, stages: list[Stage | None], rounds: list[tuple[Ints, Ints]]

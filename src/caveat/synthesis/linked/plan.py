@@ -22,7 +22,7 @@ from caveat.synthesis.linked.checks import (
     rules_of_stage,
 )
 from caveat.synthesis.linked.stages import Drawn, Shape, Stage, number_of, shape_of
-from caveat.synthesis.linked.unfold import complete, unfold
+from caveat.synthesis.linked.unfold import complete, least_children, unfold
 from caveat.synthesis.methods import Settings
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, make_plan
 from caveat.synthesis.pooling import (
@@ -196,10 +196,7 @@ def make_linked_plan(
     remarks += _incomplete(linked, complete(linked, shape), shape)
     tables = unfold(linked, shape)
     shape = tuple(stage for stage in shape if tables[stage.name].n_rows)
-    plans = {
-        stage.name: make_plan(tables[stage.name], _stage_options(stage, shape, tables, options))
-        for stage in shape
-    }
+    plans = {stage.name: _stage_plan(linked, stage, shape, tables, options) for stage in shape}
     check_rules(options["rules"], shape, plans)
     for plan in plans.values():
         remarks += [remark for remark in plan.remarks if remark not in remarks]
@@ -239,6 +236,31 @@ def _rare(
         if of:
             found[name] = of
     return found
+
+
+def _stage_plan(
+    linked: Linked,
+    stage: Stage,
+    shape: Sequence[Stage],
+    tables: Mapping[str, Table],
+    options: Mapping[str, Any],
+) -> Plan:
+    """Return the plan of a stage whose numbers of children begin where the original's can begin.
+
+    The ends of an assumed range are round numbers, and 0 is one: groups without a member would be
+    drawn although every original group has one.
+    """
+    table = tables[stage.name]
+    plan = make_plan(table, _stage_options(stage, shape, tables, options))
+    columns = dict(plan.columns)
+    for name in map(number_of, linked.children_of(stage.table)):
+        entry = columns.get(name)
+        if entry is None or entry.grid is None:
+            continue
+        least = float(least_children(table[name]))
+        if entry.grid.low < least:
+            columns[name] = replace(entry, grid=replace(entry.grid, low=least))
+    return replace(plan, columns=columns)
 
 
 def kind_columns(table: Table, names: Sequence[str]) -> list[str]:

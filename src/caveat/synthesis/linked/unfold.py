@@ -18,7 +18,7 @@ from caveat.table import Column, Kind, Missing, Table
 from caveat.table.linked import Linked, places_within
 from caveat.table.numbers import decimals_of
 
-__all__ = ["complete", "counts_column", "placed", "restricted",
+__all__ = ["complete", "counts_column", "least_children", "placed", "restricted",
            "sums_column", "unfold", "unknown_where"]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -65,6 +65,17 @@ def counts_column(counts: NDArray[np.int64]) -> Column:
     """Return whole numbers as a column; every number between the ends is a level."""
     least = int(counts.min(initial=int(counts.max(initial=0))))
     return Column(counts - least, np.arange(least, int(counts.max(initial=0)) + 1), Kind.INTEGER)
+
+
+def least_children(numbers: Column) -> int:
+    """Return the least number of children that is drawn: 1 where every original row has one.
+
+    Examples
+    --------
+    >>> [least_children(counts_column(np.array(counts))) for counts in ([3, 1, 9], [4, 7], [0, 2])]
+    [1, 1, 0]
+    """
+    return int(np.clip(numbers.levels[:1], 0, 1).sum())
 
 
 def placed(linked: Linked, stage: Stage, released: bool = False) -> tuple[Ints, Ints]:

@@ -1,8 +1,9 @@
 """The declared domain of a private release: what every column can be, whoever is in the data.
 
-Nothing of it is read off the records. What does not fit the declaration is made to fit: a number
-beyond its range becomes the end of the range, and every other value is an empty cell. An empty cell
-is therefore possible in every column, whether it occurs or not.
+Nothing of it is read off the records, and a release can hold nothing else: a missing value is a
+cell only where one is declared. Each record is coded by itself. A number beyond its range becomes
+the end of the range. Any other value that is not declared is an empty cell where the declaration
+has one (``missing = [""]``); where it has none, the record is not counted in any table.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.synthesis.coding import Coding
-from caveat.synthesis.grid import declared_grid
+from caveat.synthesis.grid import EXACT, declared_grid
 from caveat.table import Column, Kind, Missing, Table
 
-__all__ = ["DECLARED", "cells_in", "declared_table", "outside"]
+__all__ = ["DECLARED", "NOT_COUNTED", "cells_in", "declared_table", "outside", "words_of"]
 
 Ints = NDArray[np.int64]
+
+NOT_COUNTED = -1
+"""The cell of records that hold a value which the declaration does not have."""
 
 DECLARED = ("levels", "missing")
 """What is declared of a column, besides the range, the scale and the bins of numbers."""
@@ -37,14 +41,14 @@ def declared_table(names: Sequence[str], given: Mapping[str, Mapping[str, Any]])
         The columns.
     given
         What is declared of each: ``levels`` of a class, or the ``range`` of a number, and the codes
-        that mean ``missing``.
+        that mean ``missing``, "" for an empty cell.
 
     Examples
     --------
     >>> declared = {"sex": {"levels": ["f", "m"]}, "age": {"range": [0, 99, 1], "missing": [-8]}}
     >>> table = declared_table(["sex", "age"], declared)
     >>> table.n_rows, table["sex"].n_levels, [str(way) for way in table["age"].missing]
-    (0, 3, ['empty', '-8'])
+    (0, 2, ['-8'])
     """
     without = [n for n in names if not {"levels", "range"} & set(given.get(n, {}))]
     if without:
@@ -61,24 +65,28 @@ def declared_table(names: Sequence[str], given: Mapping[str, Mapping[str, Any]])
 
 
 def _column(name: str, given: Mapping[str, Any]) -> Column:
-    codes = [code for code in given.get("missing", ()) if code not in (None, "")]
+    codes = list(given.get("missing", ()))
+    empty = [Missing()] if any(code in (None, "") for code in codes) else []
     words = any(isinstance(level, str) for level in given.get("levels", ()))
-    ways = (Missing(), *(Missing(code if words else _as_number(code)) for code in codes))
+    coded = [code if words else _as_number(code) for code in codes if code not in (None, "")]
+    ways = (*empty, *map(Missing, coded))
     if "range" in given:
         if "levels" in given:
             raise _wrong(name, "it has levels and a range", "declare one of them")
         grid = declared_grid(given["range"], "", (), name)
-        whole = all(float(v).is_integer() for v in (grid.low, grid.high, grid.step))
         # The ends stand for the dictionary; points in between follow from the declaration.
-        special = given.get("special", ())
-        if any(_number(value) is None for value in special):
+        special = [
+            number for number in map(_number, given.get("special", ())) if number is not None
+        ]
+        if len(special) < len(given.get("special", ())):
             raise _wrong(name, "a special value is no number", "write special = [0]")
         ends = [grid.low, grid.high, *special]
-        held = np.unique(np.array(ends, np.int64 if whole else np.float64))
+        whole = all(float(v).is_integer() and abs(v) < EXACT for v in (*ends, grid.step))
+        held = np.unique(np.array(ends).astype(np.int64 if whole else np.float64))
         kind = Kind.INTEGER if whole else Kind.NUMERIC
         return Column(np.zeros(0, np.uint8), held, kind, ways)
     levels = _levels(name, given["levels"])
-    if {_word(level) for level in levels.tolist()} & {_word(way.code) for way in ways}:
+    if {_word(level) for level in levels.tolist()} & {"", *(_word(way.code) for way in ways)}:
         raise _wrong(name, "a level is empty or means missing", "leave it out of the levels")
     return Column(np.zeros(0, np.uint8), levels, Kind.CATEGORY, ways)
 
@@ -113,9 +121,15 @@ def _wrong(name: str, what: str, do: str) -> CaveatError:
 
 
 def cells_in(codings: Mapping[str, Coding], table: Table) -> dict[str, Ints]:
-    """Return the cell of each row in each of the declared columns."""
-    return {name: _lookup(coding, table[name])[0][table[name].codes]
-            for name, coding in codings.items()}  # fmt: skip
+    """Return the cell of each row in each of the declared columns.
+
+    A row with a value that has no cell is :data:`NOT_COUNTED` in all of them: it is in one cell of
+    every table, or in none.
+    """
+    cells = {name: _lookup(coding, table[name])[0][table[name].codes]
+             for name, coding in codings.items()}  # fmt: skip
+    left = np.any([own == NOT_COUNTED for own in cells.values()], axis=0)
+    return {name: np.where(left, NOT_COUNTED, own) for name, own in cells.items()}
 
 
 def outside(codings: Mapping[str, Coding], table: Table) -> Iterator[tuple[str, int]]:
@@ -132,7 +146,7 @@ def _lookup(coding: Coding, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
     Each value is read by itself: how a file writes the others, or of what kind a column therefore
     is, must not move anybody's cell.
     """
-    values = [*column.levels.tolist(), *(way.code for way in column.missing)]
+    values = [*_plain(column.levels), *(way.code for way in column.missing)]
     if coding.grid is None:
         return _of_class(coding.column, values)
     return _of_number(coding, values)
@@ -141,8 +155,9 @@ def _lookup(coding: Coding, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
 def _of_class(known: Column, values: Sequence[Any]) -> tuple[Ints, NDArray[np.bool_]]:
     ways = [way.code for way in known.missing]
     codes = {_word(value): code for code, value in enumerate([*known.levels.tolist(), *ways])}
-    found = np.array([codes.get(_word(value), -1) for value in values], np.int64)
-    return np.where(found < 0, codes[""], found), found < 0
+    found = np.array([codes.get(_word(value), NOT_COUNTED) for value in values], np.int64)
+    strange = found == NOT_COUNTED
+    return np.where(strange, codes.get("", NOT_COUNTED), found), strange
 
 
 def _of_number(coding: Coding, values: Sequence[Any]) -> tuple[Ints, NDArray[np.bool_]]:
@@ -150,7 +165,8 @@ def _of_number(coding: Coding, values: Sequence[Any]) -> tuple[Ints, NDArray[np.
     assert grid is not None
     ways = [*coding.special_numbers.tolist(), *(way.code for way in coding.column.missing)]
     apart = {_word(value): grid.n_cells + place for place, value in enumerate(ways)}
-    cells, strange = np.full(len(values), apart[""]), np.zeros(len(values), bool)
+    cells = np.full(len(values), apart.get("", NOT_COUNTED))
+    strange = np.zeros(len(values), bool)
     for place, value in enumerate(values):
         word, number = _word(value), _number(value)
         if word in apart:
@@ -161,6 +177,25 @@ def _of_number(coding: Coding, values: Sequence[Any]) -> tuple[Ints, NDArray[np.
             cells[place] = grid.cell_of(np.array([number]))[0]
             strange[place] = not grid.low <= number <= grid.high
     return cells, strange
+
+
+def words_of(levels: NDArray[Any]) -> list[str]:
+    """Return levels as words that do not depend on the unit or the type of the others.
+
+    Examples
+    --------
+    >>> words_of(np.array(["2020-01-01T10:00"], "M8[ns]")), words_of(np.array([1.0, 2.5]))
+    (['2020-01-01T10:00:00'], ['1', '2.5'])
+    """
+    return [_word(value) for value in _plain(levels)]
+
+
+def _plain(levels: NDArray[Any]) -> list[Any]:
+    # Times as text: what Python makes of them hangs on their unit, and that on other records.
+    held: list[Any] = (
+        np.datetime_as_string(levels) if levels.dtype.kind == "M" else levels
+    ).tolist()
+    return held
 
 
 def _word(value: Any) -> str:

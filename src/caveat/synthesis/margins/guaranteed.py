@@ -20,7 +20,14 @@ from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
 from caveat.synthesis.margins.cells import n_cells_of
-from caveat.synthesis.margins.domain import DECLARED, Ints, cells_in, declared_table, outside
+from caveat.synthesis.margins.domain import (
+    DECLARED,
+    NOT_COUNTED,
+    Ints,
+    cells_in,
+    declared_table,
+    outside,
+)
 from caveat.synthesis.margins.plan import MARGINS, components, is_tree, maximal
 from caveat.synthesis.margins.private import Measured, measure, measure_poisson
 from caveat.synthesis.margins.promise import OPTIONS, Promise
@@ -237,11 +244,26 @@ def _say_strangers(codings: Mapping[str, Coding], table: Table, promise: Promise
                 "most values are not in the declared domain: noise would be paid for nothing",
                 where="synthesis",
                 column=name,
-                do="mend the declaration, or drop the column",
+                do='repair the declaration (missing = [""] declares empty cells), or drop the '
+                "column",
             )
         warnings.warn(
-            f"{name}: {many:,} values are not in the declared domain and are counted as its end or "
-            "as empty cells (say so nowhere outside)",
+            f"{name}: {many:,} values are not in the declared domain (do not publish this number)",
+            CaveatWarning,
+            stacklevel=4,
+        )
+    cells = next(iter(cells_in(codings, table).values()), np.zeros(0, np.int64))
+    left = int(np.count_nonzero(cells == NOT_COUNTED))
+    if 2 * left > table.n_rows:
+        raise CaveatError(
+            "most records hold a value that is not declared, and would not be counted",
+            where="synthesis",
+            do='repair the declaration; missing = [""] declares empty cells',
+        )
+    if left:
+        warnings.warn(
+            f"{left:,} records hold a value that is not declared and are not counted; "
+            'missing = [""] declares empty cells (do not publish this number)',
             CaveatWarning,
             stacklevel=4,
         )

@@ -95,8 +95,9 @@ class Promise:
         return (
             "the guarantee is about single records of the declared domain: two tables that differ "
             "in one record; what a group of k people have in common is protected k times less",
-            "a value beyond its declared range counts as the end of the range, any other value "
-            "that is not declared as an empty cell",
+            "a number beyond its declared range counts as the end of the range; any other value "
+            'that is not declared counts as an empty cell where one is declared (missing = [""]), '
+            "and where none is, the record is not counted",
         )
 
     @property

@@ -30,7 +30,8 @@ def count_tables(
     Parameters
     ----------
     cells, sizes
-        The cell of each record in each column, and how many cells a column has.
+        The cell of each record in each column, and how many cells a column has. A record whose
+        cells are below 0 is in no table.
     margins
         The columns of each table.
     weights
@@ -46,8 +47,10 @@ def count_tables(
     for margin in margins:
         shape = tuple(sizes[name] for name in margin)
         check_size(margin, shape)
-        place = places(cells, sizes, margin)
-        counts = np.bincount(place, weights, minlength=int(np.prod(shape)))
+        place, own = places(cells, sizes, margin), weights
+        if (counted := place >= 0).sum() < len(place):
+            place, own = place[counted], None if weights is None else weights[counted]
+        counts = np.bincount(place, own, minlength=int(np.prod(shape)))
         found[tuple(margin)] = counts.reshape(shape)
     return found
 
@@ -55,7 +58,7 @@ def count_tables(
 def places(
     cells: Mapping[str, NDArray[np.int64]], sizes: Mapping[str, int], margin: Sequence[str]
 ) -> NDArray[np.int64]:
-    """Return the number of the cell of a table that each record is in."""
+    """Return the number of the cell of a table that each record is in; below 0 for none."""
     place = np.zeros(len(cells[margin[0]]), np.int64)
     for name in margin:
         place = place * sizes[name] + cells[name]

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from caveat.errors import CaveatError
 from caveat.notes import Note
-from caveat.risk.measurement import Measurement
+from caveat.risk.measurement import Measurement, undefined
 from caveat.utility.analyses import ModelComparison, compare_model
 from caveat.utility.edits import EditRule, check_rules, rule_notes
-from caveat.utility.measures import add, measured
+from caveat.utility.measures import add, measured, rows_of
 from caveat.utility.pair import WeightedPair
 from caveat.utility.tstr import train_on_synthetic
 
@@ -35,7 +36,11 @@ def _model(pair: WeightedPair, model: str, figure: str) -> Measurement:
 
 
 def _tstr(pair: WeightedPair, target: str) -> Measurement:
-    found = train_on_synthetic(pair, target)
+    pair.choose([target])
+    try:
+        found = train_on_synthetic(pair, target)
+    except CaveatError as error:  # too few records to learn from
+        return undefined(Note("refused", error.what), n=rows_of(pair))
     seen = Note("tested-on-original", "tested on a third of the original: the release saw it")
     return Measurement(
         found.trained_on_synthetic - found.trained_on_original,

@@ -153,11 +153,7 @@ def suppress(
     primary = np.asarray(primary, bool)
     known = np.zeros(len(primary), bool) if known is None else np.asarray(known, bool)
     whole = _whole(matrix, len(primary))
-    problems = [_problem(whole, primary, zero_rows, owners, virtual)]
-    if possible is not None:
-        fewer = [only_rows(as_column(one, whole.shape[0]), possible) for one in virtual]
-        nested = only_rows(whole, possible)
-        problems.append(_problem(nested, primary, zero_rows, owners, fewer))
+    problems = _problems(whole, primary, zero_rows, owners, virtual, possible)
     if zero_rows is not None:
         problems = [replace(problem, zeros=zeros) for problem in problems]
     tasks = [(one, o) for one in problems for o in _orders(one, rows, zero_rows, owners)]
@@ -167,6 +163,23 @@ def suppress(
     secondary = np.zeros(len(primary), bool)
     secondary[list(why)] = True
     return Suppressed(primary, secondary, why)
+
+
+def _problems(
+    matrix: Any,
+    primary: NDArray[np.bool_],
+    zero_rows: NDArray[np.bool_] | None,
+    owners: Owners | None,
+    virtual: Sequence[Any],
+    possible: NDArray[np.bool_] | None,
+) -> list[Problem]:
+    """Return what must not be computed by anybody, and by those who know of nested columns."""
+    problems = [_problem(matrix, primary, zero_rows, owners, virtual)]
+    if possible is not None:
+        fewer = [only_rows(as_column(one, matrix.shape[0]), possible) for one in virtual]
+        nested = only_rows(matrix, possible)
+        problems.append(_problem(nested, primary, zero_rows, owners, fewer))
+    return problems
 
 
 def _problem(

@@ -181,6 +181,29 @@ def cells_of(
     ([[1, 1, 0], [1, 0, 1]], [3, 1, 2])
     """
     _check_layouts(layouts, hierarchies)
+    unique, row_of = _inner(codes, hierarchies, every)
+    n, sizes = len(unique), [len(tree.codes) for tree in hierarchies.values()]
+    rows, keys, tables = _incidences(unique, hierarchies, layouts)
+    (cell,), n_cells = key_cells([list(keys.T)], sizes)
+    cell_keys = np.zeros((n_cells, len(sizes)), np.int64)
+    cell_keys[cell] = keys
+    matrix = sp.csc_array((np.ones(len(rows), np.int64), (rows, cell)), shape=(n, n_cells))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    members = tuple(np.unique(cell[tables == t]) for t in range(len(layouts)))
+    counts = np.bincount(row_of, minlength=n)
+    occurs = unique[counts > 0]
+    nested = dependencies(occurs, counts[counts > 0], hierarchies) if every else ()
+    return Cells(
+        dict(hierarchies), unique, cell_keys, matrix, tuple(layouts), members, row_of, nested,
+        compatible(unique, occurs, hierarchies, nested) if nested else None,
+    )  # fmt: skip
+
+
+def _inner(
+    codes: Mapping[str, Ints], hierarchies: Mapping[str, Hierarchy], every: bool
+) -> tuple[Ints, Ints]:
+    """Return the codes of each inner cell, and the inner cell of each record."""
     nodes = [hierarchies[name].leaves[np.asarray(codes[name])] for name in hierarchies]
     sizes = [len(tree.codes) for tree in hierarchies.values()]
     leaves = [tree.leaves for tree in hierarchies.values()]
@@ -198,21 +221,7 @@ def cells_of(
         inner, place = np.stack(nodes, axis=1), row_of
     unique = np.zeros((n, len(sizes)), np.int64)
     unique[place] = inner
-    rows, keys, tables = _incidences(unique, hierarchies, layouts)
-    (cell,), n_cells = key_cells([list(keys.T)], sizes)
-    cell_keys = np.zeros((n_cells, len(sizes)), np.int64)
-    cell_keys[cell] = keys
-    matrix = sp.csc_array((np.ones(len(rows), np.int64), (rows, cell)), shape=(n, n_cells))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
-    members = tuple(np.unique(cell[tables == t]) for t in range(len(layouts)))
-    counts = np.bincount(row_of, minlength=n)
-    occurs = unique[counts > 0]
-    nested = dependencies(occurs, counts[counts > 0], hierarchies) if every else ()
-    return Cells(
-        dict(hierarchies), unique, cell_keys, matrix, tuple(layouts), members, row_of, nested,
-        compatible(unique, occurs, hierarchies, nested) if nested else None,
-    )  # fmt: skip
+    return unique, row_of
 
 
 def only_rows(matrix: Any, rows: NDArray[np.bool_]) -> Any:

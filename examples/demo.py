@@ -87,7 +87,6 @@ DECISIONS = {
     'purpose = ""': 'purpose = "teaching"',
     'recipients = ""': 'recipients = "students of a statistics course"',
     "# control = 0.2": "control = 0.2",
-    "# seed = 1": "seed = 2",
     'drop = ["person"]': 'drop = ["person", "interviewed"]',
     '  "interviewed",\n': "",
     '# targets = ["…"]  # what': 'targets = ["income", "satisfied"]  # what',

@@ -30,7 +30,7 @@ SEVERAL = {
 # Modules without a file of tests: those of the modules that use them reach them. A new module has
 # its own; the list only becomes shorter.
 ELSEWHERE = {
-    ".": "documents intervals progress seeds",
+    ".": "intervals progress",
     "attack": "_lookups adjacent candidates entry figures generator strong worlds",
     "attack/ordinary": "common prediction_measures",
     "charts": "style",
@@ -60,7 +60,7 @@ ELSEWHERE = {
     "nested normrank ordinal sample saturated stratified",
     "table": "_columnar _expand _forms _ipc _labelled _labelled_write _notes _numberings numbers "
     "_places _readstat _same_missing _scan _telling _text _text_types _text_write "
-    "_values cells column decode drafts encode weights",
+    "_values cells column decode encode weights",
     "tree": "_all_subsets _classes _control _forest _growing _leaves _many _numbers _orders "
     "_partition _predictors _regrow _rehearsals _response _sorting _storage _threads "
     "_update _walk _workspace adjacent",

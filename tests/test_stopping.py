@@ -95,7 +95,7 @@ try:
     here()
     time.sleep(600)
 except BaseException:
-    write_text("x.json", "new", force=True)
+    write_text("x.json", "new", confidential=False, force=True)
 print("replaced", flush=True)
 """,
         tmp_path,
@@ -109,7 +109,7 @@ def test_drafts_of_other_threads_are_removed(tmp_path: Path) -> None:
     process = start(
         """
 def work():
-    with atomic_output("x.json") as draft:
+    with atomic_output("x.json", confidential=False) as draft:
         draft.write_text("half")
         here()
         time.sleep(600)
@@ -126,7 +126,7 @@ time.sleep(600)
 def test_what_was_complete_before_is_said(tmp_path: Path) -> None:
     process = start(
         """
-write_text("x.json", "{}")
+write_text("x.json", "{}", confidential=False)
 here()
 time.sleep(600)
 """,

@@ -153,7 +153,7 @@ def test_the_plan_is_written(here, project):
     assert now["synthesis"]["drop"] == ["person", "region"]
     assert "region" not in now["synthesis"]["order"]
     assert now["columns"]["friends"]["kind"] == "category"
-    assert "# seed = 1  # the same seed" in project.text()  # comments stay
+    assert "# seed = 1  # names one release" in project.text()  # comments stay
 
 
 @pytest.mark.parametrize(

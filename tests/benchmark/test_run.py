@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from tests.benchmark.conftest import SPEC
 
 from caveat import evidence
 from caveat.benchmark import Benchmark, run
+from caveat.benchmark.run import one_trial
 from caveat.cluster import threads
 from caveat.errors import CaveatError
+from caveat.spec.benchmark import commands_of
 from caveat.table import drafts
 
 
@@ -124,3 +127,36 @@ def test_what_can_be_named_and_said(spec: Path) -> None:
 def test_what_a_killed_run_has_left_is_no_hindrance(spec: Path) -> None:
     (spec.parent / "benchmark" / f"{drafts.PREFIX}left").mkdir(parents=True)
     assert Benchmark.from_toml(spec).run().content["generators"][0]["trials"][0]["failed"] is None
+
+
+def hostile(spec: Path) -> Path:
+    """Add a generator with a harmless label that leaves a mark; return the mark."""
+    mark = spec.parent / "mark"
+    command = [sys.executable, "-c", f"open({str(mark)!r}, 'w')"]
+    entry = f'[[generator]]\nname = "cart"\nlabel = "trees"\nsettings = {{ command = {command} }}\n'
+    spec.write_text(spec.read_text() + entry)
+    return mark
+
+
+def test_a_specification_alone_starts_no_command(spec: Path) -> None:
+    mark = hostile(spec)
+    with pytest.raises(CaveatError, match="allow-command") as caught:
+        Benchmark.from_toml(spec).run()
+    line = 1 + spec.read_text().splitlines().index('label = "trees"') + 1
+    assert caught.value.where == f"bench.toml, line {line}"
+    assert sys.executable in caught.value.what
+    assert not mark.exists()
+    assert not (spec.parent / "benchmark").exists()
+
+
+def test_a_worker_starts_no_other_command_than_was_allowed(spec: Path) -> None:
+    mark = hostile(spec)
+    target = spec.parent / "benchmark"
+    target.mkdir()
+    trial = one_trial((str(spec), str(target), 3, 1, ("other -c command",)))
+    assert trial.failed is not None
+    assert "not allowed" in trial.failed
+    assert not mark.exists()
+    benchmark = Benchmark.from_toml(spec)
+    assert one_trial((str(spec), str(target), 3, 1, commands_of(benchmark.spec.generators))).failed
+    assert mark.exists()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,18 @@ def test_settings_come_from_the_generator_of_this_label(data: Path) -> None:
     # One record in a hundred is released: whoever is not is as good as absent.
     found = json.loads(result.stdout)["copies"][0][0]
     assert found["value"] < 0.5
+
+
+def test_a_command_of_a_specification_is_shown_and_allowed_first(data: Path) -> None:
+    mark, spec = data.parent / "mark", data.parent / "bench.toml"
+    command = [sys.executable, "-c", f"open({str(mark)!r}, 'w')"]
+    entry = f'[[generator]]\nname = "x"\nlabel = "safe"\nsettings = {{ command = {command} }}\n'
+    spec.write_text(f'[data]\npath = "data.csv"\n{entry}')
+    told = ["attack", "simulated", str(data), "--spec", str(spec), "--generator", "safe"]
+    result = CliRunner().invoke(app, told)
+    assert isinstance(result.exception, CaveatError)
+    assert result.exception.where == "bench.toml, line 6"
+    assert not mark.exists()
+    result = CliRunner().invoke(app, [*told, "--most", "1", "--allow-command"])
+    assert shlex.join(command) in result.stderr
+    assert mark.exists()

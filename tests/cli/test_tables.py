@@ -16,6 +16,7 @@ from caveat import datasets, write
 from caveat.cli import app
 from caveat.errors import CaveatError
 from caveat.release.folder import write_manifest
+from caveat.seeds import TRIAL
 
 SPEC = """
 [data]
@@ -252,11 +253,24 @@ def test_rounding_shows_every_combination(here: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["stochastic rounding", "cell keys"])
-def test_a_seed_that_everybody_knows_is_none(here: Path, method: str) -> None:
+def test_the_draws_come_from_a_key_and_a_seed_without_one_is_a_trial(
+    here: Path, method: str
+) -> None:
+    def published(folder: str) -> tuple[str, list[bytes]]:
+        result = CliRunner().invoke(app, ["tables", "tables.toml", "--folder", folder])
+        assert result.exit_code == 0
+        files = sorted(path for path in (here / folder).rglob("*.csv"))
+        return result.output.replace("\n", " "), [path.read_bytes() for path in files]
+
     text = SPEC.replace("least = 5", f'method = "{method}"')
+    (here / "tables.toml").write_text(text.replace("method", "seed = 1\nmethod"))
+    said, trial = published("trial")
+    assert TRIAL in said
     (here / "tables.toml").write_text(text)
-    with pytest.raises(CaveatError, match="needs a seed"):
-        call()
+    said, keyed = published("keyed")
+    assert TRIAL not in said
+    assert (here / "tables.key").stat().st_mode & 0o777 == 0o600
+    assert published("again")[1] == keyed != trial
 
 
 def two_publications(here: Path, published: str) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from pathlib import Path
+
+import pytest
 
 from caveat.evidence.manifest import MANIFEST, is_listed, list_again, listed
 
@@ -50,3 +53,22 @@ def test_only_the_file_that_was_written_is_listed_again(tmp_path):
     (here / "c.txt").write_text("new")
     list_again(here / "c.txt")
     assert (here / MANIFEST).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"name": "../x"}, {"name": "/x"}, {"name": 3}, {"name": "x", "sha256": 3}, {}, [], "x",
+     {"name": "x", "confidential": "no"}],
+)  # fmt: skip
+def test_a_manifest_that_no_run_has_written_lists_nothing(entry: object, tmp_path: Path) -> None:
+    good = {"name": "a", "sha256": "0" * 64, "bytes": 1, "confidential": True}
+    (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "files": [good]}))
+    assert list(listed(tmp_path)) == ["a"]
+    (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "files": [good, entry]}))
+    assert listed(tmp_path) == {}
+
+
+def test_a_manifest_that_is_a_link_lists_nothing(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text('{"files": [{"name": "a"}]}')
+    (tmp_path / MANIFEST).symlink_to("other")
+    assert listed(tmp_path) == {}

@@ -175,7 +175,8 @@ def test_a_link_leads_to_the_same_ledger_and_the_same_lock(book: Ledger, tmp_pat
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link.jsonl"
     link.symlink_to(book.path)
-    spend(Ledger(link), Spent(rho=ALL))
+    spend(book, Spent(rho=ALL / 2))
+    spend(Ledger(link), Spent(rho=ALL / 2))
     with pytest.raises(CaveatError, match="is spent on survey"):
         spend(book, Spent(rho=ALL))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -440,3 +441,64 @@ def test_releases_are_entered_and_cost_nothing(book: Ledger) -> None:
         raise ZeroDivisionError
     assert [entry["kind"] for entry in book.entries("survey")] == ["budget", "release"]
     assert book.spent("survey", 1e-6) == pytest.approx(epsilon_of(0.004, 1e-6))
+
+
+def test_spellings_of_a_name_are_one_budget(book: Ledger) -> None:
+    for name in ("d", "D", " d ", "ｄ"):
+        spend(book, Spent(rho=ALL / 4), dataset=name)
+    assert len(book.entries("D ")) == 4
+    assert book.spent("d", 1e-6) == pytest.approx(1)
+    with pytest.raises(CaveatError, match="is left"):
+        spend(book, Spent(rho=ALL / 4), dataset="d  ")
+    spend(book, Spent(rho=ALL / 4), dataset="e")
+    assert [entry["dataset"] for entry in book.entries()] == ["d", "D", " d ", "ｄ", "e"]
+
+
+def test_a_ledger_with_several_spellings_is_read_as_one_sum(book: Ledger) -> None:
+    lines = [
+        {"kind": "budget", "dataset": name, "rho": ALL / 2} for name in ("Straße 1", "STRASSE 1")
+    ]
+    book.path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert book.spent("strasse  1", 1e-6) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"kind": "budget", "dataset": "d", "rho": "1"}, {"kind": "budget", "dataset": ["d"], "rho": 1},
+     {"kind": "release", "dataset": "d", "targets": 3}, {"kind": "release", "private": "x"},
+     {"kind": "release", "dataset": "d", "private": {"a": 1}},
+     {"kind": "table", "dataset": "d", "cells": 3}, {"kind": ["budget"]}],
+)  # fmt: skip
+def test_an_entry_of_another_shape_is_damaged(entry: dict[str, object], book: Ledger) -> None:
+    book.path.write_text(json.dumps(entry) + "\n")
+    with pytest.raises(CaveatError, match="damaged"):
+        book.entries()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"token-without-an-end", b"one\ntwo\n", b"{}"])
+def test_a_link_to_a_file_that_is_no_ledger_changes_nothing(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    folder, other = tmp_path / "received", tmp_path / "other"
+    folder.mkdir()
+    if content is not None:
+        other.write_bytes(content)
+    (folder / "ledger.jsonl").symlink_to(other)
+    with pytest.raises(CaveatError):
+        spend(Ledger(folder / "ledger.jsonl"), Spent(rho=0.001))
+    assert (other.read_bytes() if other.exists() else None) == content
+    assert not (tmp_path / "other.lock").exists()
+
+
+def test_a_file_that_is_no_ledger_is_not_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"without an end")
+    with pytest.raises(CaveatError, match="damaged"):
+        spend(Ledger(tmp_path / "token"), Spent(rho=0.001))
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"without an end"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+def test_a_pipe_is_not_waited_for(book: Ledger) -> None:
+    os.mkfifo(book.path)
+    with pytest.raises(CaveatError):
+        book.entries()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -122,3 +123,33 @@ def test_groups_and_promises_are_refused(tmp_path: Path, more: str, says: str) -
     path.write_text(f'[data]\npath = "x.csv"\n[[scenario]]\nname = "a"\nkeys = ["a"]\n{more}')
     with pytest.raises(CaveatError, match=says):
         made_again(Release.from_toml(path).spec)
+
+
+@pytest.mark.parametrize("name", ["../../x.csv", "/tmp/x.csv", "a.duckdb#x", "..", "x\0.csv"])
+def test_names_in_received_evidence_are_no_paths(
+    name: str, tmp_path: Path, outcome: Outcome
+) -> None:
+    deep = tmp_path / "one" / "two"
+    shutil.copytree(outcome.folder, deep / "release")
+    for file in ("survey.csv", "release.toml"):
+        shutil.copy(outcome.folder.parent / file, deep)
+    place = deep / "release" / "evidence.json"
+    content = json.loads(place.read_text())
+    content["release"]["files"][0]["name"] = name
+    place.write_text(json.dumps(content))
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises(CaveatError):
+        made_again(ReleaseSpec.from_toml(deep / "release.toml"), deep / "release")
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_copy_that_no_release_has_is_refused(tmp_path: Path, outcome: Outcome) -> None:
+    shutil.copytree(outcome.folder, tmp_path / "release")
+    for file in ("survey.csv", "release.toml"):
+        shutil.copy(outcome.folder.parent / file, tmp_path)
+    place = tmp_path / "release" / "evidence.json"
+    content = json.loads(place.read_text())
+    content["release"]["files"][0]["copy"] = 99
+    place.write_text(json.dumps(content))
+    with pytest.raises(CaveatError, match="lists a file"):
+        made_again(ReleaseSpec.from_toml(tmp_path / "release.toml"), tmp_path / "release")

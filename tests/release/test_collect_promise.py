@@ -18,6 +18,7 @@ from caveat.errors import CaveatError
 from caveat.privacy import rho_of
 from caveat.release.collect_promise import _simulations, remarks_on
 from caveat.report import markdown
+from caveat.seeds import ReleaseKey
 from caveat.synthesis.margins.private import Measured
 
 pytest.importorskip("opendp")
@@ -146,6 +147,7 @@ def test_the_bound_is_of_the_worst_records_and_below_the_promise(private: Make) 
 
 def test_the_noisy_tables_may_leave_and_the_rest_may_not(private: Make) -> None:
     path = private()
+    ReleaseKey.at(path.with_suffix(".key"))
     run(path)
     folder = path.parent / "release"
     listed = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]

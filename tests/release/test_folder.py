@@ -72,7 +72,7 @@ def test_a_killed_run_leaves_the_previous_release_and_the_next_clears_up(specifi
     assert len(hidden(spec.parent)) == 1
     with release_folder(target, force=True) as (draft, remarks):
         assert remarks == ["what an interrupted run had left was removed"]
-        assert hidden(spec.parent) == [draft.name]
+        assert hidden(spec.parent) == [draft.parent.name]
         (draft / "evidence.json").write_text("new")
         write_manifest(draft, {"evidence.json": True})
     assert (target / "evidence.json").read_text() == "new"
@@ -150,7 +150,7 @@ def test_a_draft_that_was_left_by_another_release_is_removed_too(tmp_path):
     (left / "synthetic-1.csv").write_text("half")
     with release_folder(tmp_path / "release") as (draft, remarks):
         assert remarks == ["what an interrupted run had left was removed"]
-        assert hidden(tmp_path) == [draft.name]
+        assert hidden(tmp_path) == [draft.parent.name]
 
 
 def test_two_runs_do_not_write_one_folder(tmp_path):

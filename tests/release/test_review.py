@@ -119,3 +119,36 @@ def test_evidence_alone_has_no_reports_to_print(release):
     decide(release, made(release))
     assert review_of(release).unprinted == []
     assert print_again(release) == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_nothing_is_written_to_where_a_link_leads(release, tmp_path, there):
+    secret = tmp_path / "secret"
+    if there:
+        secret.write_text("mine")
+    decision = made(release)
+    (release / "decision.json").symlink_to(secret)
+    assert "symbolic link" in review_of(release).broken
+    for stands in ("", "0" * 64):
+        with pytest.raises(CaveatError):
+            decide(release, decision, stands=stands, replace_it=True)
+    assert secret.exists() == there
+    assert not there or secret.read_text() == "mine"
+
+
+def test_reports_and_manifest_that_are_links_are_not_written(release, tmp_path):
+    secret = tmp_path / "secret"
+    (release / "report.html").write_text("x")
+    write_manifest(release, {"report.html": True})
+    secret.write_text("mine")
+    decide(release, made(release))
+    os.utime(release / "report.html", (1, 1))
+    shutil.copy(release / "report.html", tmp_path / "other.html")
+    (release / "report.html").unlink()
+    (release / "report.html").symlink_to(tmp_path / "other.html")
+    assert print_again(release) == []
+    assert (tmp_path / "other.html").read_text() == "x"
+    (release / "evidence.json").rename(tmp_path / "evidence.json")
+    (release / "evidence.json").symlink_to(tmp_path / "evidence.json")
+    with pytest.raises(CaveatError, match="symbolic link"):
+        review_of(release)

@@ -18,6 +18,7 @@ from caveat.errors import CaveatError
 from caveat.release.collect_strong import allot
 from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
+from caveat.seeds import TRIAL, ReleaseKey
 from caveat.table import Table, read, write
 from caveat.utility import compare
 
@@ -26,6 +27,10 @@ DATE = "2024-05-01"
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def tables_of(folder: Path) -> dict[str, bytes]:
+    return {name: held for name, held in files_of(folder).items() if name.startswith("synthetic")}
 
 
 def measured(content: dict, scenario: str, measure: str, target: str | None = None) -> list[dict]:
@@ -64,9 +69,6 @@ def test_the_folder_holds_what_the_manifest_says(outcome):
         content = files[entry["name"]]
         assert entry["sha256"] == hashlib.sha256(content).hexdigest()
         assert entry["bytes"] == len(content)
-        public = entry["name"].startswith(("synthetic", "dictionary"))
-        public = public or "external" in entry["name"]
-        assert entry["confidential"] is not public
     spec = outcome.folder.parent / "release.toml"
     assert files["release.toml"] == spec.read_bytes()
     content = evidence.read(outcome.folder / "evidence.json")
@@ -225,19 +227,56 @@ def test_work_is_shared_out_between_targets():
     assert allot([1e9], wanted=5, work=1) == [5]
 
 
-def test_without_a_seed_one_is_drawn_recorded_and_can_be_given(specification, tmp_path):
+def test_a_release_has_a_key_that_repeats_it_and_another_key_makes_another(specification, tmp_path):
     bare = specification(("seed = 1\n", ""))
     first = Release.from_toml(bare).run(tmp_path / "first", date=DATE)
-    second = Release.from_toml(bare).run(tmp_path / "second", date=DATE)
-    seed = first.evidence["seed"]
-    assert int(seed) > 2**90
-    assert seed != second.evidence["seed"]
-    given = specification(("seed = 1\n", f"seed = {seed}\n"))
-    third = Release.from_toml(given).run(tmp_path / "third", date=DATE)
-    names = ("synthetic-1.csv", "synthetic-1.parquet")
-    one, three = files_of(first.folder), files_of(third.folder)
-    assert all(one[name] == three[name] for name in names)
-    assert first.evidence["scenarios"] == third.evidence["scenarios"]
+    key = ReleaseKey.read(bare.with_suffix(".key"))
+    assert (first.evidence["seed"], first.evidence["key"]) == ("0", key.text)
+    again = Release.from_toml(bare).run(tmp_path / "again", date=DATE)
+    assert files_of(again.folder) == files_of(first.folder)
+    other = Release.from_toml(bare).run(tmp_path / "b", date=DATE, key=tmp_path / "b.key")
+    assert tables_of(other.folder) != tables_of(first.folder)
+    assert other.evidence["key"] != key.text
+
+
+def test_what_may_leave_a_release_holds_neither_seed_nor_key(specification, tmp_path):
+    spec = specification(("seed = 1\n", "seed = 7_654_321_987\n"))
+    made = Release.from_toml(spec).run(tmp_path / "a", date=DATE, key=tmp_path / "a.key")
+    assert made.evidence["trial"] is False
+    key = made.evidence["key"]
+    roots = (key, str(ReleaseKey(key).root(7654321987)), "7654321987", "7_654_321_987")
+    entries = json.loads((made.folder / "manifest.json").read_text())["files"]
+    public = [entry["name"] for entry in entries if not entry["confidential"]]
+    assert sorted(public) == [
+        "dictionary.csv", "dictionary.html", "dictionary.xml", "synthetic-1.csv",
+        "synthetic-1.parquet",
+    ]  # fmt: skip
+    leaving = json.dumps(evidence.external(made.evidence))
+    assert not [root for root in roots if root in leaving]
+    for name in public:
+        content = (made.folder / name).read_bytes()
+        assert not [root for root in roots if root.encode() in content]
+
+
+def test_a_seed_without_a_key_is_marked_as_a_trial_everywhere(outcome):
+    assert outcome.evidence["trial"] is True
+    assert outcome.evidence["key"] is None
+    manifest = json.loads((outcome.folder / "manifest.json").read_text())
+    assert manifest["notice"] == TRIAL
+    assert all(entry["confidential"] for entry in manifest["files"])
+    for name in ("report.html", "report-external.html", "report.md", "report-external.md"):
+        assert "Trial, not for release" in (outcome.folder / name).read_text()
+    external = evidence.external(outcome.evidence)
+    assert (external["trial"], external["seed"], external["key"]) == (True, None, None)
+
+
+def test_the_terminal_says_that_a_trial_is_no_release(specification, tmp_path):
+    spec = str(specification())
+    trial = CliRunner().invoke(app, ["run", spec, "--folder", str(tmp_path / "a")])
+    assert TRIAL in trial.output.replace("\n", " ")
+    key = ["--key", str(tmp_path / "a.key")]
+    release = CliRunner().invoke(app, ["run", spec, "--folder", str(tmp_path / "b"), *key])
+    assert TRIAL not in release.output.replace("\n", " ")
 
 
 def test_what_has_no_likelihood_has_no_value_but_a_reason(specification):
@@ -388,7 +427,8 @@ def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
     write(table, tmp_path / "survey.csv")
     (tmp_path / "release.toml").write_text(CLEARED)
     release = Release.from_toml(tmp_path / "release.toml")
-    folder = release.run(threads=1, date=DATE).folder
+    key = tmp_path / "release.key"
+    folder = release.run(threads=1, date=DATE, key=key).folder
     manifest = json.loads((folder / "manifest.json").read_text())
     listed = {entry["name"]: entry["confidential"] for entry in manifest["files"]}
     tables = ["01-sex-marital.csv", "02-marital-age.csv", "manifest.csv"]

@@ -46,12 +46,11 @@ def test_each_copy_has_the_same_files_with_fresh_keys(
 
 def test_the_folder_says_what_it_holds(tables_outcome: Outcome) -> None:
     manifest = json.loads((tables_outcome.folder / "manifest.json").read_text())["files"]
-    public = [f["name"] for f in manifest if not f["confidential"]]
-    assert public[:4] == [
+    assert all(f["confidential"] for f in manifest)  # a seed without a key: a trial
+    assert [f["name"] for f in manifest][:4] == [
         "synthetic-1/patients.csv", "synthetic-1/visits.csv",
         "synthetic-2/patients.csv", "synthetic-2/visits.csv",
     ]  # fmt: skip
-    assert "evidence.json" not in public
     for file in manifest:
         content = (tables_outcome.folder / file["name"]).read_bytes()
         assert file["sha256"] == hashlib.sha256(content).hexdigest()

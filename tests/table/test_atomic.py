@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from caveat.release.folder import release_folder
 from caveat.synthesis import Synthesizer, save
 from caveat.table import Table, read, write
 from caveat.table.atomic import atomic_output, check_output, check_outputs, make_folder, write_text
-from caveat.table.drafts import PREFIX, file_draft
+from caveat.table.drafts import PREFIX, draft_of
 from caveat.table.formats import writable
 
 TABLE = Table.from_frame({"a": list(range(60)), "b": ["x", "y", "z"] * 20})
@@ -70,7 +72,7 @@ def test_devices_pipes_and_folders_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x" * 251 + ".csv", "ü" * 125 + "x.csv", "a." + "b" * 253])
 def test_the_longest_names_work(tmp_path: Path, name: str) -> None:
     assert len(name.encode()) == 255
-    write_text(tmp_path / name, "text")
+    write_text(tmp_path / name, "text", confidential=False)
     assert names(tmp_path) == [name]
     with release_folder(tmp_path / f"y{name[1:]}") as (draft, _):
         (draft / "x").write_text("x")
@@ -92,8 +94,8 @@ def test_names_that_no_file_can_have(tmp_path: Path, name: str, says: str) -> No
         lambda path: write(TABLE, path, force=True),
         read,
         lambda path: release_folder(path, force=True).__enter__(),
-        make_folder,
-        lambda path: write_text(path / "x.json", ""),
+        lambda path: make_folder(path, confidential=False),
+        lambda path: write_text(path / "x.json", "", confidential=False),
     )
     for call in calls:
         with pytest.raises(CaveatError) as caught:
@@ -115,35 +117,41 @@ def test_a_folder_around_it_may_have_such_a_name(tmp_path: Path, monkeypatch) ->
 
 def test_text_that_is_not_utf8_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CaveatError, match="holds a name that is not UTF-8"):
-        write_text(tmp_path / "x.toml", 'path = "\udcff.csv"')
+        write_text(tmp_path / "x.toml", 'path = "\udcff.csv"', confidential=False)
     assert names(tmp_path) == []
 
 
-@pytest.fixture
-def small_files():
-    """Let files grow to 100 bytes: the disk is full."""
+@contextmanager
+def small_files() -> Iterator[None]:
+    """Let files grow to 100 bytes: the disk is full. That holds for the log of the tests too."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("suffix", writable())
-def test_a_full_disk_leaves_the_earlier_file(tmp_path: Path, suffix: str, small_files) -> None:
+def test_a_full_disk_leaves_the_earlier_file(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"x{suffix}"
     target.write_text("old")
     long = Table.from_frame({"a": [i * 7919 % 10007 / 7 for i in range(5000)]})
-    with pytest.raises(CaveatError, match=f"x{suffix}: cannot be written"):
+    with small_files(), pytest.raises(CaveatError, match=f"x{suffix}: cannot be written"):
         write(long, target, force=True)
     assert target.read_text() == "old"
     assert names(tmp_path) == [target.name]
 
 
-def test_a_full_disk_and_a_model_or_a_release(tmp_path: Path, small_files) -> None:
+def test_a_full_disk_and_a_model_or_a_release(tmp_path: Path) -> None:
     model = Synthesizer(seed=1).fit(Table.from_frame({"b": ["x", "y"] * 30, "c": [1, 2, 3] * 20}))
-    with pytest.raises(CaveatError, match=r"m\.caveat: cannot be written \(File too large\)"):
+    with (
+        small_files(),
+        pytest.raises(CaveatError, match=r"m\.caveat: cannot be written \(File too large\)"),
+    ):
         save(model, tmp_path / "m.caveat")
     with (
+        small_files(),
         pytest.raises(CaveatError, match=r"release: cannot be written \(File too large\)"),
         release_folder(tmp_path / "release") as (draft, _),
     ):
@@ -170,9 +178,9 @@ def test_a_folder_that_may_not_be_written_to(tmp_path: Path, monkeypatch) -> Non
     monkeypatch.setattr(Path, "mkdir", refuse)
     monkeypatch.setattr(Path, "unlink", refuse)  # it hid the message
     for call in (
-        lambda: write_text(tmp_path / "x.json", "{}"),
+        lambda: write_text(tmp_path / "x.json", "{}", confidential=False),
         lambda: release_folder(tmp_path / "release").__enter__(),
-        lambda: make_folder(tmp_path / "charts"),
+        lambda: make_folder(tmp_path / "charts", confidential=False),
     ):
         with pytest.raises(CaveatError, match=r"\(Permission denied\)"):
             call()
@@ -192,7 +200,7 @@ def test_inputs_are_refused_by_whatever_path(tmp_path: Path) -> None:
 
 
 def hold(target: Path, ready: multiprocessing.Event) -> None:
-    with atomic_output(target) as draft:
+    with atomic_output(target, confidential=False) as draft:
         draft.write_text("half")
         ready.set()
         time.sleep(600)
@@ -207,12 +215,12 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next_and_only_that(tmp_p
     (draft,) = names(tmp_path)
     assert draft.startswith(".caveat-draft-confidential-")
     assert draft.endswith("-model.caveat")
-    write_text(tmp_path / "x.json", "{}")  # the other one lives
+    write_text(tmp_path / "x.json", "{}", confidential=False)  # the other one lives
     assert names(tmp_path) == [draft, "x.json"]
     process.kill()
     process.join()
     assert names(tmp_path) == [draft, "x.json"]
-    write_text(tmp_path / "y.json", "{}")
+    write_text(tmp_path / "y.json", "{}", confidential=False)
     assert names(tmp_path) == ["x.json", "y.json"]
 
 
@@ -220,7 +228,7 @@ def test_links_and_folders_that_look_like_drafts_are_left_alone(tmp_path: Path) 
     (tmp_path / "data.csv").write_text("x")
     (tmp_path / f"{PREFIX}link").symlink_to("data.csv")
     (tmp_path / f"{PREFIX}folder").mkdir()
-    with file_draft(tmp_path / "y"):
+    with draft_of(tmp_path / "y"):
         assert len(names(tmp_path)) == 4
     assert len(names(tmp_path)) == 3
 
@@ -230,5 +238,5 @@ def test_where_there_are_no_locks_a_draft_is_old_after_a_day(tmp_path: Path, mon
     for name, age in (("young", 3600), ("old", 2 * 24 * 3600)):
         (tmp_path / f"{PREFIX}{name}").write_text("x")
         os.utime(tmp_path / f"{PREFIX}{name}", (time.time() - age,) * 2)
-    write_text(tmp_path / "x.json", "{}")
+    write_text(tmp_path / "x.json", "{}", confidential=False)
     assert names(tmp_path) == [f"{PREFIX}young", "x.json"]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.table import Column, Kind, Missing, Table, read, write
 from caveat.table.atomic import check_outputs
 from caveat.table.database import sql_name, tables_of, write_database
@@ -101,6 +106,117 @@ def test_an_existing_table_is_kept(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(CaveatError, match="the disk is full"):
         write_database(fresh, blocks())
     assert not Path(fresh.place).exists()
+
+
+# No two begin alike: what repeats itself is stored in a shorter form.
+IDS = [sha256(str(i).encode()).hexdigest()[:20] for i in range(1900)]
+
+
+def readable(path: Path) -> int:
+    """Count the ids that stand in the bytes of a database or of whatever lies beside it."""
+    content = b"".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
+    return sum(one.encode() in content for one in IDS)
+
+
+@EVERY
+@pytest.mark.parametrize("how", ["alone", "wal", "persist"])
+def test_no_replaced_row_can_be_read_in_the_file(suffix: str, how: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    marked = Table.from_frame({"id": IDS[1:]})
+    write(Table.from_frame({"y": ["other"]}), f"{path}#other")
+    write(marked, f"{path}#t")
+    if how != "alone" and suffix != ".duckdb":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"PRAGMA journal_mode = {how}")
+            connection.execute("INSERT INTO t VALUES (?)", [IDS[0]])
+            connection.commit()
+    assert readable(path) > 1000
+    write(Table.from_frame({"x": [1, 2]}), f"{path}#t", force=True)
+    assert readable(path) == 0
+    assert list(tmp_path.iterdir()) == [path]
+    assert read(f"{path}#t")["x"].values.tolist() == [1, 2]
+    assert read(f"{path}#other")["y"].values.tolist() == ["other"]
+
+
+def test_rows_that_another_program_still_reads_are_a_remark(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    write(Table.from_frame({"id": IDS}), f"{path}#t")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = wal")
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM t").fetchone()
+        with pytest.warns(CaveatWarning, match="another program has the database open"):
+            write(Table.from_frame({"x": [1]}), f"{path}#t", force=True)
+        assert read(f"{path}#t")["x"].values.tolist() == [1]
+
+
+def test_everything_else_in_a_duckdb_file_stays_when_a_table_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    write(Table.from_frame({"x": [1]}), f"{path}#t")
+    path.chmod(0o640)
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE SCHEMA s; CREATE SEQUENCE q START 5; CREATE TABLE p(id INTEGER PRIMARY "
+            "KEY DEFAULT nextval('q'), mood ENUM('sad', 'glad'), g INTEGER GENERATED ALWAYS AS "
+            "(id+1)); INSERT INTO p (mood) VALUES ('glad'), (NULL); CREATE TABLE c(x INTEGER "
+            "REFERENCES p(id)); INSERT INTO c VALUES (5); CREATE TABLE s.t(a VARCHAR); INSERT "
+            "INTO s.t VALUES ('in s'); CREATE UNIQUE INDEX i ON s.t(a); CREATE MACRO f(a) AS "
+            "a + 1; CREATE VIEW v AS SELECT * FROM t; COMMENT ON COLUMN p.mood IS 'how'"
+        )
+    write(Table.from_frame({"x": [2, 3]}), f"{path}#t", force=True)
+    assert path.stat().st_mode & 0o777 == 0o640
+    with duckdb.connect(path) as connection:
+
+        def ask(query: str) -> list[tuple[object, ...]]:
+            return list(connection.execute(query).fetchall())
+
+        assert ask("SELECT * FROM p ORDER BY id") == [(5, "glad", 6), (6, None, 7)]
+        assert ask("SELECT nextval('q'), f(1)") == [(7, 2)]
+        assert ask("SELECT * FROM s.t") == [("in s",)]
+        assert ask("SELECT * FROM v ORDER BY x") == [(2,), (3,)]
+        assert ask("SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL") == [("how",)]
+        with pytest.raises(duckdb.ConstraintException):
+            connection.execute("INSERT INTO c VALUES (99)")
+        with pytest.raises(duckdb.ConstraintException):
+            connection.execute("INSERT INTO s.t VALUES ('in s')")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_writer_has_begun_in_a_sqlite_file_is_undone_by_a_reader(tmp_path) -> None:
+    path = tmp_path / "a.sqlite"
+    write(Table.from_frame({"x": [1, 2]}), f"{path}#t")
+    code = (
+        "import os, sqlite3, sys\n"
+        "c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "c.execute('PRAGMA cache_size = 5')\n"
+        "c.execute('BEGIN IMMEDIATE')\n"
+        "c.execute('DROP TABLE t')\n"
+        "c.execute('CREATE TABLE t(y)')\n"
+        "c.executemany('INSERT INTO t VALUES (?)', [(f'y{i}',) for i in range(9999)])\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert read(f"{path}#t")["x"].values.tolist() == [1, 2]
+
+
+@EVERY
+def test_a_failed_writer_removes_no_file_that_another_one_made(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+
+    def blocks() -> Iterator[Table]:
+        yield Table.from_frame({"x": [2]})
+        # Another program makes the file while this one is at work.
+        write(Table.from_frame({"y": [1]}), tmp_path / f"b{suffix}")
+        (tmp_path / f"b{suffix}").rename(path)
+        raise CaveatError("the disk is full")
+
+    source = source_of(f"{path}#t")
+    assert source is not None
+    with pytest.raises(CaveatError, match="the disk is full"):
+        write_database(source, blocks())
+    assert tables_of(path) == ["data"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @EVERY

@@ -17,6 +17,7 @@ from typing import Any
 
 from caveat import stopping
 from caveat.errors import CaveatError, CaveatWarning
+from caveat.release.job_files import read_job, remove_links, result_text
 
 __all__ = ["main"]
 
@@ -29,8 +30,9 @@ class Journal:
     """What the pages hear of a job."""
 
     def __init__(self, folder: Path, kind: str) -> None:
+        remove_links(folder, kind)
         self.file = folder / f"{kind}.json"
-        self.said = json.loads(self.file.read_text("utf-8"))
+        self.said = read_job(folder, kind)
         self.lock = threading.Lock()
         self.new = False  # whether something was said that is not written yet
         self.held = _locked(folder / f"{kind}.lock")
@@ -62,6 +64,7 @@ class Journal:
         self.new = False
         draft = self.file.with_suffix(".new")
         with stopping.held():  # also that it was told to stop is written
+            draft.touch(mode=0o600)
             draft.write_text(json.dumps(self.said), encoding="utf-8")
             draft.replace(self.file)
 
@@ -95,9 +98,8 @@ def main(kind: str, folder: Path) -> None:
             left = KINDS[kind](folder, journal.said["asked"], journal.tell)
         from caveat.table.atomic import write_text
 
-        told = {"format": journal.said["format"], "left": left}
-        text = json.dumps(told, ensure_ascii=False, default=str)
-        write_text(state / f"{kind}-result.json", text, force=True)
+        text = result_text(left)
+        write_text(state / f"{kind}-result.json", text, confidential=True, force=True)
         notes = [str(w.message) for w in caught if issubclass(w.category, CaveatWarning)]
         journal.say("done", share=1.0, ended=time.time(), said=notes)
     except CaveatError as error:

@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from caveat.app.pages import Project
+from caveat.documents import path_below
+from caveat.errors import CaveatError
+from caveat.release.job_files import FORMAT, read_job, read_result, remove_links
 from caveat.table.atomic import write_text
-from caveat.table.drafts import is_abandoned
+from caveat.table.drafts import is_abandoned, open_private
 
 __all__ = ["FORMAT", "cancel", "job_of", "result_of", "start"]
 
-FORMAT = 2  # of the files that jobs leave; others are as good as none
 PATIENCE = 10.0  # seconds until a job that begins can be told to stop
 STARTING = 60.0  # seconds until a job that has not said a word is given up
 LOCK = "{}.lock"
-STATES = ("starting", "working", "done", "failed", "cancelled")
 COMMAND = [sys.executable, "-m", "caveat.app.job"]
 
 
@@ -45,10 +46,11 @@ def start(project: Project, kind: str, **asked: Any) -> None:
     """
     if job_of(project, kind)["state"] in ("starting", "working"):
         return
-    project.state.mkdir(exist_ok=True)
+    project.state.mkdir(mode=0o700, exist_ok=True)
+    remove_links(project.state, kind)
     state = {"format": FORMAT, "state": "starting", "since": time.time(), "asked": asked}
-    write_text(_file(project, kind), json.dumps(state), force=True)
-    log = (project.state / f"{kind}.log").open("wb")
+    write_text(_file(project, kind), json.dumps(state), confidential=True, force=True)
+    log = open_private(project.state / f"{kind}.log")
     with log:
         job = subprocess.Popen(
             [*COMMAND, kind, str(project.path)],
@@ -66,17 +68,15 @@ def job_of(project: Project, kind: str) -> dict[str, Any]:
     now = time.time()
     job: dict[str, Any] = {"state": "none", "since": now, "step": "starting", "share": 0.0}
     job |= {"said": [], "mistakes": [], "asked": {}}
-    told = _read(_file(project, kind))
-    if told.get("state") in STATES:
-        job |= told
+    job |= read_job(project.state, kind)
     job["seconds"] = max(job.get("ended", now) - job["since"], 0.0)
     if job["state"] == "starting" and now - job["since"] > STARTING:
         job["state"] = "lost"
     elif job["state"] == "working" and not _lives(project, kind):
         # It may have ended between the two looks.
-        again = _read(_file(project, kind))
+        again = read_job(project.state, kind)
         job |= again if again.get("state") != "working" else {"state": "lost"}
-    if job["state"] == "working" and job["share"] and "from" in job:
+    if job["state"] == "working" and job["share"] and {"from", "at"} <= {*job}:
         left = (job["at"] - job["from"]) * (1 - job["share"]) / job["share"]
         job["left"] = left - (now - job["at"])  # below nothing: it takes longer than was thought
     return job
@@ -87,30 +87,21 @@ def cancel(project: Project, kind: str) -> None:
     end = time.monotonic() + PATIENCE
     while (job := job_of(project, kind))["state"] == "starting" and time.monotonic() < end:
         time.sleep(0.05)  # it cannot hear yet
-    if job["state"] == "working":  # its process is the one that holds the lock
+    if job["state"] == "working" and "pid" in job:  # its process is the one that holds the lock
         with suppress(ProcessLookupError):
             os.kill(job["pid"], signal.SIGTERM)
 
 
 def result_of(project: Project, name: str) -> Any:
     """Return what a job has left for the pages; None if there is nothing that can be read."""
-    return _read(project.state / f"{name}-result.json").get("left")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Return a file of a job; nothing if it is none, or that of another version."""
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) and found.get("format") == FORMAT else {}
+    return read_result(project.state, name)
 
 
 def _lives(project: Project, kind: str) -> bool:
     try:
-        with is_abandoned(project.state / LOCK.format(kind)) as abandoned:
+        with is_abandoned(path_below(project.state, LOCK.format(kind))) as abandoned:
             return not abandoned
-    except OSError:
+    except (CaveatError, OSError):
         return False
 
 

@@ -82,7 +82,7 @@ async def _changes(request: Request, setting: str) -> dict[Entry, Any]:
     folder, known = project.release, []
     if folder is not None:
         spec = folder / "release.toml"
-        now = sha256(spec.read_text("utf-8"))
+        now = sha256(spec.read_text("utf-8", "replace"))
         left = jobs.result_of(project, "run") or {}
         async with ONE:  # two that are compared ask at the same time
             if left.get("made_from") != now:
@@ -90,7 +90,7 @@ async def _changes(request: Request, setting: str) -> dict[Entry, Any]:
             if left.get("made_from") != now:
                 found = await aside.answer("settings", str(spec))
                 state.tried = left = {"made_from": now, "tried": found}
-        known = left["tried"]
+        known = left.get("tried", [])
     if setting not in map(str, range(len(known))):
         raise HTTPException(404, "there is no such setting on the map")
     return {tuple(entry): value for entry, value in known[int(setting)]}

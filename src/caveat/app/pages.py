@@ -126,15 +126,20 @@ def project_of(request: Request) -> Project:
     """Return the project that an address names; one that leads out of the folder is not there."""
     name, folder = request.path_params["name"], folder_of(request)
     if name == HERE and (folder / SPEC).is_file():
-        return Project(HERE, folder)
+        return _owned(Project(HERE, folder))
     long = len(name.encode(errors="replace")) > 255  # bytes, more than a name can have
     odd = name.startswith(".") or any(c in name for c in "/\\\0") or long
     path = folder / name
     if odd or not path.is_dir() or path.resolve().parent != folder.resolve():
         raise HTTPException(404, "there is no such project")
-    if any(not (path / own).resolve().is_relative_to(path.resolve()) for own in (SPEC, STATE)):
+    return _owned(Project(name, path))
+
+
+def _owned(project: Project) -> Project:
+    path = project.path.resolve()
+    if any(not own.resolve().is_relative_to(path) for own in (project.spec, project.state)):
         raise HTTPException(409, "what belongs to this project is a link that leads out of it")
-    return Project(name, path)
+    return project
 
 
 async def form_of(request: Request) -> Form:

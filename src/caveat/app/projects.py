@@ -25,7 +25,9 @@ from caveat.app.pages import (
     go,
     page,
 )
-from caveat.table.drafts import file_draft
+from caveat.errors import CaveatError
+from caveat.table.atomic import give_name
+from caveat.table.drafts import draft_of
 from caveat.table.formats import files_in, readable
 from caveat.table.source import entries_in
 
@@ -52,8 +54,8 @@ def new_project(folder: Path, wanted: str) -> Project:
     for number in range(1, 10_000):
         name = stem if number == 1 else f"{stem}-{number}"
         with suppress(FileExistsError):
-            (folder / name).mkdir()
-            (folder / name / STATE).mkdir()
+            (folder / name).mkdir(mode=0o700)
+            (folder / name / STATE).mkdir(mode=0o700)
             return Project(name, folder / name)
     raise HTTPException(409, "there are too many projects of this name")
 
@@ -98,11 +100,10 @@ async def upload(request: Request) -> Response:
         raise _too_large(limit)
     try:
         # A draft that a killed server has left is removed by the next upload.
-        with file_draft(target) as draft:
+        with draft_of(target) as draft:
             await _streamed(request, draft, limit)
-            target.open("xb").close()  # the name is ours from here: nothing else is replaced
-            draft.replace(target)
-    except FileExistsError:
+            give_name(draft, target, confidential=True, force=False)
+    except CaveatError:
         raise HTTPException(409, f"there is a file {target.name} already") from None
     except ClientDisconnect:
         raise HTTPException(400, "the upload has stopped") from None

@@ -16,6 +16,7 @@ from caveat.app.guard import FRAME
 from caveat.app.pages import form_of, go, page, project_of, sha256
 from caveat.app.steps import BUSY, checked, mistakes_in, shown
 from caveat.evidence.manifest import listed
+from caveat.spec.forms import allow_servers
 
 __all__ = ["ROUTES"]
 
@@ -34,6 +35,7 @@ async def run(request: Request) -> Response:
             raise HTTPException(400, "release.toml has mistakes: its page says which")
         if project.target is None:
             raise HTTPException(400, "folder in [output] leads out of the project: choose another")
+        allow_servers(project.text())  # the page names them above the button
         jobs.start(project, "run", anyway="anyway" in form)
         return go(project.url("run"))
     job = jobs.job_of(project, "run")
@@ -44,7 +46,7 @@ async def run(request: Request) -> Response:
     names: dict[str, Any] = {
         "job": job,
         "check": check,
-        "result": jobs.result_of(project, "run") or {"limits": 0, "broken": 0},
+        "result": {"limits": 0, "broken": 0} | (jobs.result_of(project, "run") or {}),
         "plan": jobs.result_of(project, "check") if fits else None,
         "fresh": project.is_fresh,
         "exists": folder is not None,

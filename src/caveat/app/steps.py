@@ -92,7 +92,7 @@ def _saved(
             return page(request, "both.html.j2", 409, changes=differing(now, mine), **names)
         if mine == now:
             return go(project.url(back), "same")
-        write_text(project.spec, mine, force=True)
+        write_text(project.spec, mine, confidential=True, force=True)
     return go(project.url(back), "saved")
 
 
@@ -149,9 +149,11 @@ async def look_again(request: Request) -> Response:
         answer = await save(request, project, form, lambda text: forms.read_so(text, form), "look")
         if answer.status_code != 303:
             return answer
-    asked = jobs.job_of(project, "look")["asked"]
+    last = jobs.job_of(project, "look")["asked"]
+    asked = {name: last[name] for name in ("files", "example", "form") if name in last}
     if "encoding" in form:
         asked["form"] = forms.read_as(form)
+    forms.allow_servers(project.text())  # the page names them beside the button
     jobs.start(project, "look", **asked)
     return go(project.url("look"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,9 +20,14 @@ from caveat.progress import Progress
 from caveat.release.collect import entries_of
 from caveat.release.content import described_inputs, software
 from caveat.release.material import hold_out
-from caveat.spec.benchmark import BenchmarkSpec, GeneratorSpec
+from caveat.spec.benchmark import (
+    BenchmarkSpec,
+    GeneratorSpec,
+    commands_of,
+    refuse_commands,
+)
 from caveat.table import drafts
-from caveat.table.atomic import write_text
+from caveat.table.atomic import make_folder, write_text
 from caveat.table.identifying import judge
 
 __all__ = ["Benchmark", "Comparison"]
@@ -72,6 +76,7 @@ class Benchmark:
         folder: str | Path | None = None,
         *,
         force: bool = False,
+        allow_command: bool = False,
         threads: int | None = None,
         cluster: Any = None,
         date: str | None = None,
@@ -86,6 +91,9 @@ class Benchmark:
             an earlier run has left there is taken as it is if nothing that matters has changed.
         force
             Whether everything is carried out again.
+        allow_command
+            Whether commands that the specification names (``settings.command``) may be started.
+            They get the confidential data: read them first.
         threads
             Threads; all cores by default. The result does not depend on it.
         cluster
@@ -98,17 +106,20 @@ class Benchmark:
         """
         spec, release = self.spec, self.spec.release
         target = Path(folder) if folder is not None else release.output.folder
+        if not allow_command:
+            refuse_commands(release.document)
+        commands = commands_of(spec.generators) if allow_command else ()
         _check_folder(target)
         split, seed = self._split()
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target, confidential=True)
         work = [(n, i) for n in range(len(spec.generators)) for i in range(1, spec.seeds + 1)]
         found = {item: None if force else self._earlier(target, *item) for item in work}
         todo = [item for item in work if found[item] is None]
         told = _Told(progress, [spec.generators[n].label for n, _ in todo], len(work))
         with workers_of(cluster) as workers:
-            carried = self._here(todo, split, seed, target, threads, told)
+            carried = self._here(todo, split, seed, target, commands, threads, told)
             if workers is not None:
-                carried = self._on(workers, todo, target, told)
+                carried = self._on(workers, todo, target, commands, told)
             found |= dict(zip(todo, carried, strict=True))
         trials: dict[str, list[Trial]] = {}
         for (n, _), trial in found.items():
@@ -130,22 +141,29 @@ class Benchmark:
         split: Split,
         seed: int,
         target: Path,
+        commands: Sequence[str],
         threads: int | None,
         told: _Told,
     ) -> Iterator[Trial]:
         for n, i in todo:
             yield carry_out(
                 self.spec, self.spec.generators[n], i, split, seed, self._at(target, n, i),
-                threads=threads, progress=told.next(),
+                commands=commands, threads=threads, progress=told.next(),
             )  # fmt: skip
 
     def _on(
-        self, workers: Workers, todo: Sequence[tuple[int, int]], target: Path, told: _Told
+        self,
+        workers: Workers,
+        todo: Sequence[tuple[int, int]],
+        target: Path,
+        commands: Sequence[str],
+        told: _Told,
     ) -> Iterator[Trial]:
         """Let workers carry trials out: each reads the specification and the data itself."""
         workers.check(target)
         path = str(self.spec.release.document.path.absolute())
-        items = [(path, str(target.absolute()), *item) for item in todo]
+        # A worker reads the specification again, and starts no other command than was allowed.
+        items = [(path, str(target.absolute()), *item, tuple(commands)) for item in todo]
         try:
             for trial in workers.map(one_trial, items):
                 told.next()
@@ -169,7 +187,7 @@ class Benchmark:
         if seed is None:
             release.document.fail(
                 ("release",), "a benchmark needs a seed, or it could not be resumed",
-                f"add seed = {secrets.randbits(31)} to [release]",
+                "add seed = 1 to [release]; the tables of a benchmark are trials, not releases",
             )  # fmt: skip
         held = hold_out(table, release.release.held_out(table.n_rows), seed)
         return Split(table, *held, released, judged), seed
@@ -287,15 +305,15 @@ def _opened(path: str) -> tuple[Benchmark, Split, int]:
 _SPLIT = Kept(_opened)
 
 
-def one_trial(item: tuple[str, str, int, int]) -> Trial:
+def one_trial(item: tuple[str, str, int, int, tuple[str, ...]]) -> Trial:
     """Carry one trial out: the task of a worker. What it has measured is in the trial's folder."""
-    path, target, n, i = item
+    path, target, n, i, commands = item
     benchmark, split, seed = _SPLIT.of(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaveatWarning)
         trial = carry_out(
             benchmark.spec, benchmark.spec.generators[n], i, split, seed,
-            benchmark._at(Path(target), n, i), threads=1, progress=None,
+            benchmark._at(Path(target), n, i), commands=commands, threads=1, progress=None,
         )  # fmt: skip
     return replace(trial, evidence=None)
 
@@ -309,5 +327,5 @@ def _write(target: Path, content: dict[str, Any], date: str | None) -> None:
     from caveat.report.benchmark import benchmark_page  # the charts' library takes long to load
 
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
-    write_text(target / RESULT, text, force=True)
-    write_text(target / PAGE, benchmark_page(content, date=date), force=True)
+    write_text(target / RESULT, text, confidential=True, force=True)
+    write_text(target / PAGE, benchmark_page(content, date=date), confidential=True, force=True)

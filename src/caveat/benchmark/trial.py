@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from caveat import __version__
 from caveat.benchmark.meter import Cost, measured
 from caveat.discreet import without_values
+from caveat.documents import Shape, path_below
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Copy, Generator, generator_of
 from caveat.generators.child import Limits
@@ -25,7 +26,7 @@ from caveat.generators.reference import REFERENCES
 from caveat.notes import Note
 from caveat.progress import Progress
 from caveat.release.collect import refusal
-from caveat.release.folder import LOCK, MANIFEST, release_folder, sha256_of, write_manifest
+from caveat.release.folder import MANIFEST, release_folder, sha256_of, write_manifest
 from caveat.release.material import Material
 from caveat.release.run import Run, seconds_of
 from caveat.release.steps import Steps
@@ -42,6 +43,31 @@ TRIAL = "trial.json"
 FITS = 1_000_020  # first word of the seeds
 OTHERS = "this is not Caveat's own generator: only its tables are known, so nothing is exact"
 ONCE = Note("simulated-once", "its releases are simulated once, with the first fit", public=True)
+_AMOUNT = {"type": "number", "minimum": 0}
+_COSTS = {"cpu": _AMOUNT, "wall": _AMOUNT, "megabytes": {"type": ["number", "null"]}}
+_COST = {
+    "type": ["object", "null"],
+    "required": list(_COSTS),
+    "properties": _COSTS,
+    "additionalProperties": False,
+}
+EARLIER = Shape(
+    {
+        "type": "object",
+        "required": ["key", "failed", "seeded", "cost"],
+        "properties": {
+            "key": {"type": "string"},
+            "failed": {"type": ["string", "null"]},
+            "seeded": {"type": ["boolean", "null"]},
+            "cost": _COST,
+        },
+        "if": {"properties": {"failed": {"type": "null"}}},
+        "then": {"properties": {"cost": {"type": "object"}}},
+    },
+    "this is no trial of a benchmark",
+    "carry it out again",
+)
+"""The form of the file that a trial leaves."""
 SHARED = ("release", "data", "columns", "synthesis", "scenario", "utility")
 
 
@@ -120,12 +146,12 @@ def read_trial(folder: Path, key: str) -> Trial | None:
     from caveat import evidence
 
     try:
-        found = json.loads((folder / TRIAL).read_text("utf-8"))
+        found = EARLIER.read(path_below(folder, TRIAL))
         if found["key"] != key or found["failed"] is not None:
             return None
-        content = evidence.read(folder / "evidence.json")
+        content = evidence.read(path_below(folder, "evidence.json"))
         return Trial(folder.name, None, found["seeded"], Cost(**found["cost"]), content)
-    except (OSError, ValueError, KeyError, TypeError, CaveatError):
+    except (OSError, CaveatError):
         return None
 
 
@@ -134,8 +160,13 @@ def _is_ours(entry: GeneratorSpec) -> bool:
     return named and "command" not in entry.settings
 
 
-def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Generator:
-    """Return a generator; ours take over what the specification says about the synthesis."""
+def generator_for(
+    entry: GeneratorSpec, spec: BenchmarkSpec, split: Split, commands: Sequence[str] = ()
+) -> Generator:
+    """Return a generator; ours take over what the specification says about the synthesis.
+
+    Only a command line that is among ``commands`` may be started.
+    """
     settings = dict(entry.settings)
     if _is_ours(entry):
         given = {**spec.release.synthesis, "method": entry.name}
@@ -145,7 +176,8 @@ def generator_for(entry: GeneratorSpec, spec: BenchmarkSpec, split: Split) -> Ge
         settings = {**shared, "judged": split.judged, **settings}
     limits = Limits(60 * spec.minutes, 1000 * spec.gigabytes)
     folder = spec.release.document.path.parent
-    return generator_of(*with_plan(entry.name, settings, folder), limits)
+    named = with_plan(entry.name, settings, folder)
+    return generator_of(*named, limits, allow_command=entry.command in commands)
 
 
 def carry_out(
@@ -156,13 +188,14 @@ def carry_out(
     seed: int,
     folder: Path,
     *,
+    commands: Sequence[str],
     threads: int | None,
     progress: Progress | None,
 ) -> Trial:
     """Fit, draw and measure; the folder holds the tables and the evidence, or the reason."""
     with release_folder(folder, force=True) as (draft, _):
         own = child_seed(seed, FITS, number)
-        trial = _Trial(spec, entry, number, split, own, draft, threads, progress)
+        trial = _Trial(spec, entry, number, split, own, draft, commands, threads, progress)
         found = trial.run()
         content = {
             "key": key_of(spec, entry, number),
@@ -172,9 +205,7 @@ def carry_out(
             "cost": None if found.cost is None else asdict(found.cost),
         }
         (draft / TRIAL).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        written = (
-            path.name for path in sorted(draft.iterdir()) if path.name not in (LOCK, MANIFEST)
-        )
+        written = (path.name for path in sorted(draft.iterdir()) if path.name != MANIFEST)
         write_manifest(draft, {name: not name.startswith("synthetic-") for name in written})
     return replace(found, folder=folder.name)
 
@@ -189,13 +220,14 @@ class _Trial:
     split: Split
     seed: int
     draft: Path
+    commands: Sequence[str]
     threads: int | None
     progress: Progress | None
 
     def run(self) -> Trial:
         generator = None
         try:
-            generator = generator_for(self.entry, self.spec, self.split)
+            generator = generator_for(self.entry, self.spec, self.split, self.commands)
             (material, theirs), cost = measured(lambda: self._made(generator))
             if theirs is not None:
                 cost = replace(cost, megabytes=theirs)

@@ -94,8 +94,20 @@ def _key(key: Key) -> Any:
     )
 
 
-def save(chart: Any, path: str | Path, *, force: bool = False) -> None:
-    """Write a chart to an HTML, SVG or PNG file that needs nothing from the network."""
+def save(chart: Any, path: str | Path, *, force: bool = False, confidential: bool = False) -> None:
+    """Write a chart to an HTML, SVG or PNG file that needs nothing from the network.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    path
+        The target; its extension decides the format.
+    force
+        Whether a file that exists may be replaced.
+    confidential
+        Whether the file is for this user alone.
+    """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
@@ -105,5 +117,5 @@ def save(chart: Any, path: str | Path, *, force: bool = False) -> None:
             do=f"use {', '.join('.' + k for k in FORMATS)}",
         )
     options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"ppi": SHARPNESS}}
-    with atomic_output(path, force=force) as draft:
+    with atomic_output(path, confidential=confidential, force=force) as draft:
         chart.save(str(draft), format=kind, **options.get(kind, {}))

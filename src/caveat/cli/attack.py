@@ -15,7 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from caveat.cli.benchmark import AllowCommandOption
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
+from caveat.cli.hosts import with_hosts
 from caveat.cli.reading import Reader, column_numbers
 from caveat.errors import CaveatError
 from caveat.table.atomic import check_outputs
@@ -112,7 +114,7 @@ def _command(attack: Any) -> Any:
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(attack.name, help=_help(attack), short_help=attack.does)(command)
+    alone.command(attack.name, help=_help(attack), short_help=attack.does)(with_hosts(command))
     return get_command(alone)
 
 
@@ -138,6 +140,7 @@ def _run(
     records: Path | None = None,
     cluster: str | None = None,
     work: Path | None = None,
+    allow_command: bool = False,
     **given: Any,
 ) -> None:
     read = {option.name: _read(option, given[option.name]) for option in attack.options}
@@ -171,8 +174,9 @@ def _run(
         from caveat.cli.simulated import attack_by_simulation
 
         attack_by_simulation(
-            attack, reader, original, synthetic, told, records=records, json=json, force=force
-        )
+            attack, reader, original, synthetic, told,
+            records=records, json=json, force=force, allow_command=allow_command,
+        )  # fmt: skip
         return
     from caveat.cli.ordinary import attack_with_the_release
 
@@ -203,7 +207,10 @@ STRONG_FILES = {
     "cluster": (ClusterOption, {"default": None}),
     "work": (WorkOption, {"default": None}),
 }
-SIMULATED_FILES = {"records": STRONG_FILES["records"]}
+SIMULATED_FILES = {
+    "records": STRONG_FILES["records"],
+    "allow_command": (AllowCommandOption, {"default": False}),
+}
 SIMULATED_ARGUMENTS = {
     "original": FILES["original"],
     "synthetic": _given(

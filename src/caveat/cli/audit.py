@@ -138,11 +138,11 @@ def _write(found: Audit, json: str | None, records: Path | None, *, force: bool)
     if json == "-":
         console.document(found.to_json())
     elif json is not None:
-        write_text(json, found.to_json(), force=force)
+        write_text(json, found.to_json(), confidential=True, force=force)
         console.remark(f"results written to {json}")
     if records is not None:
         with console.notes():
-            write(Table.from_frame(found.records()), records, force=force)
+            write(Table.from_frame(found.records()), records, force=force, confidential=True)
         console.remark(f"CONFIDENTIAL: single records written to {records}; not for release")
 
 

@@ -15,7 +15,15 @@ from caveat.cli.reading import check_file
 if TYPE_CHECKING:
     from caveat.benchmark.run import Comparison
 
-__all__ = ["benchmark", "show"]
+__all__ = ["AllowCommandOption", "benchmark", "show"]
+
+AllowCommandOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-command",
+        help="Start commands that the specification names, after printing them.",
+    ),
+]
 
 
 def benchmark(
@@ -26,6 +34,7 @@ def benchmark(
     date: Annotated[str | None, typer.Option(help="The date on the page [none].")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="[all cores]")] = None,
     cluster: ClusterOption = None,
+    allow_command: AllowCommandOption = False,
     force: Annotated[
         bool, typer.Option("--force", help="Run everything again, also what is there already.")
     ] = False,
@@ -36,16 +45,21 @@ def benchmark(
     """
     check_file(spec)
     from caveat.benchmark import Benchmark
+    from caveat.spec.benchmark import commands_of
 
+    compared = Benchmark.from_toml(spec)
+    for command in commands_of(compared.spec.generators) if allow_command else ():
+        console.announce(f"{spec.name} starts with the confidential data: {command}")
     with console.notes(), console.progress() as bar:
         task = bar.add_task("starting", total=1.0)
 
         def tell(step: str, share: float) -> None:
             bar.update(task, description=step, completed=share)
 
-        found = Benchmark.from_toml(spec).run(
-            folder, force=force, threads=threads, cluster=cluster, date=date, progress=tell
-        )
+        found = compared.run(
+            folder, force=force, allow_command=allow_command, threads=threads, cluster=cluster,
+            date=date, progress=tell,
+        )  # fmt: skip
     show(found)
 
 

@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from caveat import __version__
 from caveat.cli import console
+from caveat.cli.hosts import with_hosts
 
 __all__ = ["COMMANDS", "app", "loaded"]
 
@@ -69,7 +70,7 @@ def loaded(name: str) -> Any:
     if name in _GROUPS:
         alone.add_typer(what, name=name)
     else:
-        alone.command(name)(what)
+        alone.command(name)(with_hosts(what))
     group: Any = get_command(alone)
     return group.commands[name]
 
@@ -85,6 +86,16 @@ class _Commands(TyperGroup):
         super().__init__(**more)
         for name, says in COMMANDS.items():
             self.commands[name] = TyperCommand(name=name, help=says, rich_markup_mode=None)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; a database server that stands among them is named by the user."""
+        from caveat.table.hosts import allow_source
+
+        for argument in args:
+            if "postgres" in argument.lower():
+                name, equals, value = argument.partition("=")
+                allow_source(value if name.startswith("--") and equals else argument)
+        return list(super().parse_args(ctx, args))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command that was chosen, loaded."""

@@ -95,7 +95,7 @@ def compare(
     else:
         _print(found, str(original))
     if json_path is not None:
-        write_text(json_path, content + "\n", force=force)
+        write_text(json_path, content + "\n", confidential=True, force=force)
         console.remark(f"written: {json_path}")
     if charts is not None:
         _draw(found, charts, targets, force=force)
@@ -105,7 +105,7 @@ def _chart_files(folder: Path, n_models: int) -> list[Path]:
     """Return the files of all charts, format by format, and make the folder."""
     from caveat.charts import FORMATS
 
-    make_folder(folder)
+    make_folder(folder, confidential=True)
     names = ["distributions", "two-way", "associations", "propensity"]
     names += [f"model-{i}" for i in range(1, n_models + 1)]
     return [folder / f"{name}.{kind}" for name in names for kind in FORMATS]
@@ -124,7 +124,7 @@ def _draw(found: Utility, folder: Path, targets: list[Path], *, force: bool) -> 
         drawn[f"model-{i}"] = draw.coefficient_forest(fitted)
     for target in targets:
         if target.stem in drawn:
-            draw.save(drawn[target.stem], target, force=force)
+            draw.save(drawn[target.stem], target, force=force, confidential=True)
     console.remark(f"written: {len(targets)} files in {folder}")
 
 

@@ -15,7 +15,7 @@ from rich.segment import Segment
 
 from caveat.errors import CaveatWarning, commands_in
 
-__all__ = ["document", "error", "notes", "out", "progress", "remark", "set_quiet"]
+__all__ = ["announce", "document", "error", "notes", "out", "progress", "remark", "set_quiet"]
 
 
 EVERY = 10.0  # seconds between two lines where no bar is shown
@@ -48,6 +48,12 @@ def set_quiet(quiet: bool) -> None:
 def remark(message: str) -> None:
     """Say something about the run that is not a result."""
     _err.print(message, markup=False)
+
+
+def announce(message: str) -> None:
+    """Say what is about to be done on behalf of a file, even when quiet."""
+    with suppress(OSError):
+        _Discreet(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
 
 
 def error(message: str) -> None:

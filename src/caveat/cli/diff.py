@@ -46,10 +46,10 @@ def diff(
     page = difference_page(content)
     if json is not None:
         write_text(json, json_format.dumps(content, indent=1, ensure_ascii=False) + "\n",
-                   force=force)  # fmt: skip
+                   confidential=True, force=force)  # fmt: skip
     if out is None:
         console.out.print(as_text(page), markup=False, soft_wrap=True, end="")
     else:
-        write_text(out, written(out)(page), force=force)
+        write_text(out, written(out)(page), confidential=True, force=force)
         console.out.print(str(out), markup=False, soft_wrap=True)
     console.remark("confidential: it shows what the evidence shows")

@@ -82,7 +82,7 @@ def draft(
         console.document(text)
     else:
         if json is not None:
-            write_text(json, text, force=force)
+            write_text(json, text, confidential=True, force=force)
             console.remark(f"how near each target came: {json}")
         _show(content, made)
     console.remark(f"written: {out}")

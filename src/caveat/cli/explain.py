@@ -80,13 +80,13 @@ def explain(
     page = explain_page(content)
     document = json_format.dumps(content, indent=1) + "\n"
     if json_path is not None:
-        write_text(json_path, document, force=force)
+        write_text(json_path, document, confidential=True, force=force)
     if json == "-":
         console.document(document)
     elif out is None:
         console.out.print(as_text(page), markup=False, soft_wrap=True, end="")
     if out is not None:
-        write_text(out, written(out)(page), force=force)
+        write_text(out, written(out)(page), confidential=True, force=force)
         if json != "-":
             console.out.print(str(out), markup=False, soft_wrap=True)
     console.remark("CONFIDENTIAL: about a single record; not for release")

@@ -49,7 +49,9 @@ def init(
         # The specification knows every room: seconds that `caveat --help` does not need.
         from caveat.spec.schema import json_schema
 
-        write_text(target, json.dumps(json_schema(), indent=2) + "\n", force=force)
+        write_text(
+            target, json.dumps(json_schema(), indent=2) + "\n", confidential=False, force=force
+        )
         console.remark(f"written: {target}")
         return
     if not _is_terminal():
@@ -69,7 +71,7 @@ def init(
     profile = look_at(table)
     answers = _ask(profile, "Synthetic data")
     text = starter(profile, seen_from(out, file), {}, answers)
-    write_text(out, text, force=force)
+    write_text(out, text, confidential=True, force=force)
     _say(f"\nwritten: {out}")
     ReleaseSpec.from_toml(out).check(table)
     _say("Read it line by line: what the look only suspects stands in comments.")

@@ -100,7 +100,7 @@ def look(
     written = [(json_path, document + "\n"), (out, text)]
     for target, content in written:
         if target is not None:
-            write_text(target, content, force=force)
+            write_text(target, content, confidential=True, force=force)
             console.remark(f"written: {target}")
 
 

@@ -55,7 +55,7 @@ def show(
         if json == "-":
             console.document(text)
             return
-        write_text(json, text + "\n", force=force)
+        write_text(json, text + "\n", confidential=True, force=force)
     _print(name, found, control)
 
 

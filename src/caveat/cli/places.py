@@ -11,8 +11,10 @@ import typer
 from rich.table import Table as Sheet
 
 from caveat.cli import console
+from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
+from caveat.seeds import ReleaseKey
 from caveat.table.atomic import check_outputs, write_text
 from caveat.table.files import check_target, write
 
@@ -24,6 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["places"]
 
 MOST_ZONES = 20  # are printed
+
+
+def _root(seed: int | None, key: Path | None) -> int | None:
+    """Return the root of the draws; None where nobody has to repeat them."""
+    return seed if key is None else ReleaseKey.at(key).root(seed or 0)
+
+
+def _remark_on_draws(seed: int | None, key: Path | None, together: str | None) -> None:
+    if key is None and seed is not None:
+        remark_on_draws(seed)
+    elif key is None and together is not None:
+        console.remark("note: to move records alike again later, use --key FILE")
 
 
 def places(
@@ -54,9 +68,8 @@ def places(
         str | None,
         typer.Option(help="With --move: a column; records with the same value move alike."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="With --move: keep it secret; drawn if not given.")
-    ] = None,
+    seed: SeedOption = None,
+    key: KeyOption = None,
     degrees: Annotated[
         bool | None,
         typer.Option("--degrees/--metres", help="What the columns are; degrees need caveat[geo]."),
@@ -125,7 +138,7 @@ def places(
         area = Area.read(inside) if inside is not None else box
         done = donut(
             before, x, y, *move, radial=radial, inside=area, together=together, degrees=degrees,
-            epsg=epsg, seed=seed,
+            epsg=epsg, seed=_root(seed, key),
         )  # fmt: skip
         after = done.table
         for note in done.step.notes:
@@ -139,7 +152,7 @@ def places(
     if out is not None:
         write(after, out, force=force)
     if json_path is not None:
-        write_text(json_path, content + "\n", force=force)
+        write_text(json_path, content + "\n", confidential=True, force=force)
     if json == "-":
         console.document(content)
     else:
@@ -147,8 +160,7 @@ def places(
             console.out.print(sentence, markup=False, soft_wrap=True)
         if found.zones is not None:
             _show(found.zones)
-    if together is not None and seed is None:
-        console.remark("note: the seed is not kept; to move them alike again, give a secret --seed")
+    _remark_on_draws(seed, key, together)
     for path in (out, json_path):
         if path is not None:
             console.remark(f"written: {path}")

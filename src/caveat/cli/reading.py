@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from caveat.cli.hosts import ask_for_hosts
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table
 from caveat.table.files import read_into
@@ -143,6 +144,7 @@ def check_file(specification: Path, *sections: str) -> None:
     from caveat.spec.stored import stored_table
 
     document = Document.read(specification)
+    ask_for_hosts(document)
     if not any(room in sys.modules for room in ("caveat.attack.registry", "caveat.risk.measure")):
         document.check(sections or None, stored_table())
 

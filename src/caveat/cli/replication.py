@@ -66,7 +66,7 @@ def replication(
     )
     content = text_format.dumps(found.to_dict(cells=True), indent=2, ensure_ascii=False)
     if json_path is not None:
-        write_text(json_path, content + "\n", force=force)
+        write_text(json_path, content + "\n", confidential=True, force=force)
     if json == "-":
         console.document(content)
     else:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from caveat.cli import console
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import decision_beside, read
 from caveat.evidence.manifest import is_listed, list_again
@@ -40,7 +41,7 @@ def report(
     the report of the run is written again, unless somebody has changed it.
     """
     evidence = _evidence(release)
-    target = out or evidence.parent / _name(external, markdown)
+    target = out or path_below(evidence.parent, _name(external, markdown))
     # What the run, or this command, has left there can be made again.
     again = out is None and release.is_dir() and is_listed(target)
     check_output(target, force=force or again, inputs=[evidence])
@@ -57,7 +58,7 @@ def report(
         date=date.today().isoformat(),
         decision=decision,
     )
-    write_text(target, text, force=force or again)
+    write_text(target, text, confidential=not external, force=force or again)
     if again:
         list_again(target)
     console.out.print(str(target), markup=False, soft_wrap=True)
@@ -77,7 +78,7 @@ def _evidence(release: Path) -> Path:
             where=str(release),
             do="name the folder that caveat run has written",
         )
-    return release / EVIDENCE
+    return path_below(release, EVIDENCE)
 
 
 def _name(external: bool, markdown: bool) -> str:

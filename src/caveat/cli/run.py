@@ -15,6 +15,7 @@ from caveat.cli.cluster import ClusterOption, WorkOption
 from caveat.cli.reading import check_file
 from caveat.errors import CaveatWarning
 from caveat.evidence import FEWEST, withheld
+from caveat.seeds import TRIAL
 from caveat.units import SIGNS, printed
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier release in this folder.")
     ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of the release's secret key, created if missing "
+            r"\[the specification's name with .key]."
+        ),
+    ] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
     ] = False,
@@ -71,6 +79,7 @@ def run(
                 date=date,
                 progress=show,
                 anyway=anyway,
+                key=key,
             )
     for warning in caught:
         console.remark(f"note: {warning.message}")
@@ -100,6 +109,10 @@ def _print(outcome: Outcome) -> None:
     tables = "1 synthetic table" if len(made) == 1 else f"{len(made)} synthetic tables"
     console.out.print(f"\n{outcome.folder}: {tables}, evidence and reports", markup=False,
                       soft_wrap=True)  # fmt: skip
+    if content.get("trial"):
+        console.out.print(f"{TRIAL}\nto make a release, add --key FILE or remove the seed",
+                          markup=False, soft_wrap=True)  # fmt: skip
+        return
     console.out.print("what may leave the building is marked in manifest.json", markup=False)
 
 

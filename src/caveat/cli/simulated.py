@@ -13,7 +13,7 @@ from caveat.cli.reading import Reader
 from caveat.cli.strong import watched, write_lines
 from caveat.errors import CaveatError
 from caveat.generators import Generator, Setting, generator_of
-from caveat.spec.benchmark import GeneratorSpec
+from caveat.spec.benchmark import GeneratorSpec, refuse_commands
 from caveat.spec.draft_spec import with_plan
 
 __all__ = ["attack_by_simulation"]
@@ -29,11 +29,12 @@ def attack_by_simulation(
     records: Path | None,
     json: str | None,
     force: bool,
+    allow_command: bool = False,
 ) -> None:
     """Run the attack, print and write what it finds."""
+    generator = _generator(told.pop("generator"), reader, allow_command)
     table = reader.original(original)
     releases = [reader.release(path) for path in synthetic]
-    generator = _generator(told.pop("generator"), reader)
     n = 1 if told["record"] is not None else min(told["most"], table.n_rows)
     console.remark(
         f"{generator.name}: {fits_needed(told['simulations'], n):,} runs, "
@@ -50,17 +51,22 @@ def attack_by_simulation(
         write_lines(lines, records, force=force)
 
 
-def _described(name: str, reader: Reader) -> tuple[str, dict[str, Any]]:
+def _described(name: str, reader: Reader, allow_command: bool) -> tuple[str, dict[str, Any]]:
     """Return name and settings as a ``[[generator]]`` of this label has them, or the name alone."""
     if reader.document is not None:
         reader.document.check(("generator",))
         for entry in map(GeneratorSpec.of, reader.document.content.get("generator", ())):
             if name == entry.label:
+                if not allow_command:
+                    refuse_commands(reader.document, name)
+                elif entry.command is not None:
+                    file = reader.document.path.name
+                    console.announce(f"{file} starts with the confidential data: {entry.command}")
                 return entry.name, dict(entry.settings)
     return name, {}
 
 
-def _generator(name: str | None, reader: Reader) -> Generator:
+def _generator(name: str | None, reader: Reader, allow_command: bool) -> Generator:
     """Return the generator that is named, with what a specification says about ours."""
     if name is None and reader.document is None:
         raise CaveatError(
@@ -71,7 +77,8 @@ def _generator(name: str | None, reader: Reader) -> Generator:
         assert reader.document is not None
         return Setting(dict(reader.synthesis), tuple(reader.document.content.get("protect", ())))
     folder = Path() if reader.document is None else reader.document.path.parent
-    generator = generator_of(*with_plan(*_described(name, reader), folder))
+    named = with_plan(*_described(name, reader, allow_command), folder)
+    generator = generator_of(*named, allow_command=allow_command)
     if isinstance(generator, Setting) and reader.synthesis:
         return Setting({**reader.synthesis, **generator.options}, generator.protect)
     return generator

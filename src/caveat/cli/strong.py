@@ -62,7 +62,7 @@ def attack_with_the_generator(
         if json == "-":
             console.document(content)
         else:
-            write_text(json, content + "\n", force=force)
+            write_text(json, content + "\n", confidential=True, force=force)
     if records is not None:
         write_lines(lines, records, force=force)
 
@@ -70,7 +70,7 @@ def attack_with_the_generator(
 def write_lines(lines: dict[str, Any], path: Path, *, force: bool) -> None:
     """Write what was found about single records, and say that it is confidential."""
     with console.notes():
-        write(Table.from_frame(lines), path, force=force)
+        write(Table.from_frame(lines), path, force=force, confidential=True)
     console.remark(f"CONFIDENTIAL: single records written to {path}; not for release")
 
 

@@ -12,11 +12,13 @@ from rich.progress import Progress, TaskID
 
 from caveat.cli import console
 from caveat.cli.cluster import ClusterOption, WorkOption, on_cluster
+from caveat.cli.randomness import KeyOption, SeedOption, remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.cli.synth_groups import Written, synth_tables, write_description, write_groups
 from caveat.cli.synth_margins import tables_folder, write_source
 from caveat.cli.synth_output import Output
 from caveat.errors import CaveatError
+from caveat.seeds import is_guessable
 from caveat.stopping import going_on_from
 from caveat.table import Kind, Table
 from caveat.table.atomic import check_outputs, make_folder
@@ -70,7 +72,8 @@ def synth(
             "original].",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same bytes.")] = None,
+    seed: SeedOption = None,
+    key: KeyOption = None,
     model: Annotated[
         Path | None, typer.Option(help="Keep the fitted model here. It is confidential.")
     ] = None,
@@ -104,7 +107,7 @@ def synth(
     ] = False,
 ) -> None:
     """Make synthetic copies of a table by guarded trees, or as the specification says."""
-    options: dict[str, Any] = {"seed": seed, "threads": threads, "anyway": anyway}
+    options: dict[str, Any] = {"seed": seed, "key": key, "threads": threads, "anyway": anyway}
     output = Output(out, copies, force)
     targets = output.targets
     reader, file = _named(file, spec) if file.suffix == ".toml" else (None, file)
@@ -118,7 +121,7 @@ def synth(
     output.check([model, dictionary], [file, spec])
     reader = reader or Reader.of(spec)
     if resume:
-        _check_resume(model, seed, reader)
+        _check_resume(model, seed, key, reader)
     inputs = [file, *reader.inputs]
     _check_names(output, [model, dictionary], reader, inputs)
     folder = tables_folder(Path(out), reader.synthesis, force=force, inputs=inputs)
@@ -153,7 +156,8 @@ def synth(
     here = store if cluster is None else None
     _write_copies(fitted, table, output, n, here, inputs, written)
     write_description(fitted, targets, reader, dictionary, written)
-    console.remark(f"{copies} x {n:,} rows, seed {fitted.seed}: {', '.join(map(shown, targets))}")
+    console.remark(f"{copies} x {n:,} rows: {', '.join(map(shown, targets))}")
+    remark_on_draws(fitted.seed)
 
 
 def _released(dictionary: Path | None, output: Output) -> tuple[Released, ...]:
@@ -261,12 +265,12 @@ def _groups(named: str | None, reader: Reader) -> Groups | None:
     return Groups(named)
 
 
-def _check_resume(model: Path | None, seed: int | None, reader: Reader) -> None:
+def _check_resume(model: Path | None, seed: int | None, key: Path | None, reader: Reader) -> None:
     """Refuse to go on with a run that cannot be found, or whose noise cannot."""
     if model is None:
         raise CaveatError("--resume needs a place to keep columns", do="add --model NAME.caveat")
-    if seed is None:
-        raise CaveatError("--resume needs the seed of the run it goes on with", do="add --seed N")
+    if seed is None and key is None:
+        raise CaveatError("--resume needs the key of the interrupted run", do="add --key FILE")
     from caveat.synthesis.margins.promise import is_private
 
     if is_private(reader.synthesis):
@@ -300,7 +304,7 @@ def _fit_with_progress(
     folder = None if path is None else path.with_name(f"{path.name}.partial")
     key, finished = "", {}
     if folder is not None:
-        make_folder(folder)
+        make_folder(folder, confidential=True)
         key = fingerprint(table, plan, synthesizer.seed or 0)
         finished = load_columns(folder, key, plan)
     with going_on_from(folder), console.progress() as bar:
@@ -347,6 +351,6 @@ def show(file: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
     many = f", {model.n_groups:,} groups" if isinstance(model, GroupModel) else ""
     console.out.print(
         f"fitted on {model.n_rows:,} records{many}, {len(model.plan.columns)} columns, "
-        f"seed {model.seed}\n"
+        f"{f'trial with seed {model.seed}' if is_guessable(model.seed) else 'with a secret key'}\n"
     )
     console.out.print(str(model.plan), markup=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from caveat.cli import console
+from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.table import Table, write
@@ -84,8 +85,9 @@ def write_groups(
     key = fitted.groups.key
     console.remark(
         f"{len(targets)} x {number:,} groups ({' and '.join(f'{n:,}' for n in lengths)} rows) with "
-        f"fresh {key}, seed {fitted.seed}: {', '.join(map(shown, targets))}"
+        f"fresh {key}: {', '.join(map(shown, targets))}"
     )
+    remark_on_draws(fitted.seed)
 
 
 def write_description(
@@ -203,6 +205,7 @@ def _write_folder(reader: Reader, drawn: Linked, target: Path, written: Written)
 def _report(fitted: LinkedModel, linked: Linked, targets: Sequence[Path]) -> None:
     fresh = ", ".join(sorted({linked.keys[name] for name in fitted.keys}))
     console.remark(
-        f"{len(targets)} x {len(linked.tables)} tables with fresh {fresh}, seed {fitted.seed}: "
+        f"{len(targets)} x {len(linked.tables)} tables with fresh {fresh}: "
         f"{', '.join(map(str, targets))}"
     )
+    remark_on_draws(fitted.seed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from caveat.cli import console
+from caveat.cli.randomness import remark_on_draws
 from caveat.cli.reading import Reader
 from caveat.errors import CaveatError
 from caveat.table import Table
@@ -62,7 +63,7 @@ def tables(
     if not shown:
         console.remark("nothing is written: every table is published already")
         return
-    make_folder(folder.parent)
+    make_folder(folder.parent, confidential=False)
     _check(folder, force, inputs)
     _write(folder, dict(zip(names, shown, strict=True)), why, excel, force, inputs)
 
@@ -101,13 +102,14 @@ def _write(
     with release_folder(folder, force=force, inputs=inputs) as (draft, remarks):
         for name, one in tables.items():
             write(Table.from_frame(one.columns()), draft / name, escape_formulas=True)
-        write_text(draft / PAGE, page([*tables.values()]))
+        write_text(draft / PAGE, page([*tables.values()]), confidential=False)
         if excel:
             write_workbook(draft / BOOK, [*tables.values()])
         names = [*tables, PAGE, *([BOOK] if excel else [])]
         write_manifest(draft, dict.fromkeys(names, False))
         if why is not None:
-            write(Table.from_frame(why), _why(folder), force=force, escape_formulas=True)
+            told = Table.from_frame(why)
+            write(told, _why(folder), force=force, escape_formulas=True, confidential=True)
     for remark in remarks:
         console.remark(f"note: {remark}")
     if why is not None:
@@ -162,6 +164,8 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
                 do='use method = "suppress"',
             )
         base, seed = told.options.get("base", 5), told.seed
+        if method != "controlled rounding":
+            remark_on_draws(seed)
         if method == "stochastic rounding":
             from caveat.protect import stochastic_round
 

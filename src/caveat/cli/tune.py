@@ -83,7 +83,7 @@ def tune(
 
         found = run_tune(table, search, state=memory, threads=threads, progress=show)
     if json_file is not None:
-        write_text(json_file, json.dumps(found.to_dict(), indent=1), force=force)
+        write_text(json_file, json.dumps(found.to_dict(), indent=1), confidential=True, force=force)
     if chart is not None and search.limits:
         limit = search.limits[0]
         save(found.map.plot(limit.measure, search.objective, limit.most), chart, force=force)

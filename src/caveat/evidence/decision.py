@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence.file import as_text, read_document, write_document
 
@@ -128,13 +129,14 @@ def read_decision(path: str | Path) -> Decision:
 
 def decision_beside(evidence: str | Path) -> Decision | None:
     """Return the decision that lies beside an evidence file; None if there is none."""
-    path = Path(evidence).parent / DECISION
+    path = path_below(Path(evidence).parent, DECISION)
     return read_decision(path) if path.exists() else None
 
 
 def write_decision(path: str | Path, decision: Decision, *, force: bool = False) -> None:
-    """Write a decision to its file, whole or not at all."""
-    write_document(path, decision.to_dict(), force=force)
+    """Write a decision to its file, whole or not at all; never to where a link leads."""
+    path = Path(path)
+    write_document(path_below(path.parent, path.name), decision.to_dict(), force=force)
 
 
 def _check(content: Any, where: str) -> None:

@@ -82,9 +82,9 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
     """Return what of the evidence may be published, chosen by a list of what may be.
 
     Nothing about single records, no number that rests on fewer than :data:`FEWEST` of them, no
-    seed, nothing of the input files, no level, rule, expression, distribution or coefficient of the
-    original, no free remark, and no name of a column that is not released. Numbers are rounded to
-    four digits. Title, purpose, recipients and the names of the scenarios stay as they were
+    seed or key, nothing of the input files, no level, rule, expression, distribution or coefficient
+    of the original, no free remark, and no name of a column that is not released. Numbers are
+    rounded to four digits. Title, purpose, recipients and the scenario names stay as they were
     written. Of a release that promises something no measurement stays at all: each is computed from
     the original and lies outside the promise.
 
@@ -102,6 +102,8 @@ def external(content: dict[str, Any]) -> dict[str, Any]:
         "software": _pick(content["software"], ("caveat", "python", "packages")),
         "inputs": None,
         "seed": None,
+        "key": None,
+        "trial": content.get("trial", False),
         "synthesis": public.synthesis(content["synthesis"]),
         "protection": [public.step(step) for step in content["protection"]],
         **public.cleared(content.get("cleared")),

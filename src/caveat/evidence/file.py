@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from caveat.documents import parse
+from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError
 from caveat.table.atomic import write_text
 
@@ -85,19 +85,21 @@ def as_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_document(path: str | Path, document: dict[str, Any], *, force: bool = False) -> None:
-    """Write a document to a file, whole or not at all."""
-    write_text(path, as_text(document), force=force)
+def write_document(
+    path: str | Path, document: dict[str, Any], *, force: bool = False, confidential: bool = True
+) -> None:
+    """Write a document to a file, whole or not at all; for this user alone if confidential."""
+    write_text(path, as_text(document), confidential=confidential, force=force)
 
 
 def write(path: str | Path, content: dict[str, Any], *, force: bool = False) -> None:
     """Write evidence to a file, whole or not at all."""
-    write_text(path, text_of(content), force=force)
+    write_text(path, text_of(content), confidential=True, force=force)
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """Read and check an evidence file; one that was right is not checked again."""
-    raw = _bytes(path)
+    raw = read_bytes(Path(path))
     found: dict[str, Any] = _parsed(raw, path, "give the evidence.json of a release")
     mark = sha256(raw).digest()
     if mark not in _RIGHT:
@@ -108,17 +110,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def read_document(path: str | Path, do: str) -> Any:
     """Read a document; what to do if it is none is said by who needs it."""
-    return _parsed(_bytes(path), path, do)
-
-
-def _bytes(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise CaveatError("there is no such file", where=str(path), do="check the name") from None
-    except OSError as error:
-        says = f"the file cannot be read ({error.strerror})"
-        raise CaveatError(says, where=str(path)) from None
+    return _parsed(read_bytes(Path(path)), path, do)
 
 
 def _parsed(raw: bytes, path: str | Path, do: str) -> Any:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError, hint
 from caveat.generators.child import Limits
 from caveat.generators.home import home
@@ -53,8 +54,8 @@ def is_installed(source: Source) -> bool:
     """Whether an environment is there with the pins of today, or the program is."""
     if source.program:
         return shutil.which(source.program) is not None
-    with suppress(OSError, ValueError, AttributeError):
-        mark = json.loads((folder_of(source) / MARK).read_text(encoding="utf-8"))
+    with suppress(CaveatError, OSError, ValueError, AttributeError):
+        mark = parse(read_bytes(folder_of(source) / MARK))
         return bool(mark.get("pins") == _listed(source)) and _python(folder_of(source)).exists()
     return False
 

@@ -34,7 +34,11 @@ def generator_names() -> list[str]:
 
 
 def generator_of(
-    name: str, settings: Mapping[str, Any] | None = None, limits: Limits | None = None
+    name: str,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    *,
+    allow_command: bool = False,
 ) -> Generator:
     """Return a generator by its name.
 
@@ -51,6 +55,9 @@ def generator_of(
         otherwise), and whatever it understands itself; for ``outputs`` its ``plan``.
     limits
         Of a generator in another process.
+    allow_command
+        Whether a ``command`` in the settings may be started. Settings often come from a file that
+        somebody else has written, and the command gets the confidential data.
 
     Raises
     ------
@@ -68,7 +75,7 @@ def generator_of(
     """
     given = dict(settings or {})
     if "command" in given:
-        return _command(name, given, limits)
+        return _command(name, given, limits, allow_command)
     if name in RECIPES:
         return process_of(name, given, limits)
     if name in REFERENCES:
@@ -76,16 +83,7 @@ def generator_of(
     if name == OUTPUTS:
         return drafted(given)
     if name in METHODS:
-        for key in RUNS:
-            if key in given:
-                raise CaveatError(
-                    f"{key} is no setting of a generator",
-                    where=f"generator {name}",
-                    do="leave it out",
-                )
-        steps = given.pop("protect", [])
-        check_steps(steps)
-        return Setting({"method": name, **given}, tuple(steps))
+        return _ours(name, given)
     near = hint(name, generator_names())
     raise CaveatError(
         f"there is no generator {name!r}",
@@ -93,8 +91,28 @@ def generator_of(
     )
 
 
-def _command(name: str, given: dict[str, Any], limits: Limits | None) -> ProcessGenerator:
-    """Return a command of the user's own."""
+def _ours(name: str, given: dict[str, Any]) -> Setting:
+    """Return one of our methods with its settings."""
+    for key in RUNS:
+        if key in given:
+            raise CaveatError(
+                f"{key} is no setting of a generator", where=f"generator {name}", do="leave it out"
+            )
+    steps = given.pop("protect", [])
+    check_steps(steps)
+    return Setting({"method": name, **given}, tuple(steps))
+
+
+def _command(
+    name: str, given: dict[str, Any], limits: Limits | None, allowed: bool
+) -> ProcessGenerator:
+    """Return a command of the user's own; a document alone starts none."""
+    if not allowed:
+        raise CaveatError(
+            "its settings name a command, which is not allowed to start",
+            where=f"generator {name}",
+            do="read the command, and use allow_command=True (--allow-command) if you trust it",
+        )
     words, is_seeded = given.pop("command"), given.pop("is_seeded", True)
     is_list = isinstance(words, list | tuple) and all(isinstance(word, str) for word in words)
     if not is_list or not words or not words[0]:

@@ -136,20 +136,21 @@ class Counts:
             if rounded is not None and (not isinstance(rounded, int) or rounded < 1):
                 raise ValueError
             if entry["cells"] is None:
-                return cls(name, (), {(): entry["total"]}, {}, str(entry["sha256"]), rounded)
+                total: Cells = {(): _count(entry["total"])}
+                return cls(name, (), total, {}, str(entry["sha256"]), rounded)
             cells, totals = (
                 {tuple(str(one) for one in cell): _count(count) for *cell, count in entry[part]}
                 for part in ("cells", "totals")
             )
             if any(len(cell) != len(keys) for cell in (*cells, *totals)):
                 raise ValueError
+            return cls(name, keys, cells, totals, str(entry["sha256"]), rounded)
         except (KeyError, TypeError, ValueError):
             raise CaveatError(
                 "the entry of a published table is damaged",
                 where="ledger",
                 do="take the file from a backup: without the entry differences are not seen",
             ) from None
-        return cls(name, keys, cells, totals, str(entry["sha256"]), rounded)
 
 
 def _count(value: Any) -> float | None:

@@ -24,7 +24,7 @@ def append(path: Path, whole: int, lines: Sequence[str]) -> None:
     """
     line = b"".join(text.encode() + b"\n" for text in lines)
     is_new = not path.exists()
-    opened = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
         os.ftruncate(opened, whole)
         if whole:

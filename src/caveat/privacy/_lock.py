@@ -39,7 +39,7 @@ def locked(path: Path) -> Iterator[None]:
     Nothing is in the file and it is never removed: who removes it takes the lock from somebody who
     has just opened it.
     """
-    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _wait(opened, path)
         yield

@@ -12,15 +12,17 @@ import json
 import math
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
-from caveat.documents import parse
+from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError, commands_in
 from caveat.privacy._append import append
 from caveat.privacy._checks import check_delta, check_epsilon, check_positive
@@ -44,6 +46,35 @@ Entry = dict[str, Any]
 COST = ("rho", "epsilon", "delta", "what")
 ROUNDING = 1e-9  # by so much, of the limit, a sum may be above it: digits, no privacy
 LONGEST = 200  # characters of a name or a description
+
+# The form of an entry of each kind; entries of other kinds may be anything. Each line of a long
+# file is checked, while others wait: a library of schemas would take too long.
+_FORMS: dict[str, dict[str, tuple[type, ...]]] = {
+    BUDGET: {"rho": (int, float), "epsilon": (int, float), "delta": (int, float)},
+    TABLE: {
+        "columns": (list,),
+        "sha256": (str,),
+        "cells": (list, NoneType),
+        "totals": (list, NoneType),
+        "total": (int, float, NoneType),
+        "rounded": (int, NoneType),
+    },
+    RELEASE: {
+        "data": (str,),
+        "evidence": (str,),
+        "method": (str,),
+        "folder": (str,),
+        "files": (list,),
+        "exact": (bool,),
+        "reason": (str, NoneType),
+        "targets": (list,),
+        "private": (str, NoneType),
+    },
+}
+_TEXTS = ("columns", "files", "targets")  # lists of texts
+_DO = "take the file from a backup: without the entry too much would be spent"
+BEGINNING = b'{"kind": "'
+"""How a line begins that a run was writing when it was killed."""
 
 
 @dataclass(frozen=True)
@@ -170,10 +201,13 @@ class Ledger:
         Parameters
         ----------
         dataset
-            The name of the data; without it those of all.
+            The name of the data; without it those of all. Names that differ only in letter
+            case, in blanks or in the form of their characters are one name.
         """
         found, _ = self._read()
-        return [entry for entry in found if dataset in (None, entry.get("dataset"))]
+        if dataset is None:
+            return found
+        return [entry for entry in found if _is_of(entry, dataset)]
 
     def spent(self, dataset: str, delta: float) -> float:
         """Return the ε that all spending on the data comes to at δ.
@@ -257,12 +291,17 @@ class Ledger:
         if not dataset.strip():
             raise CaveatError("the data have no name", do="name the data whose budget is spent")
         path = self._place()
+        # A file that is no ledger is left alone, without a lock beside it.
+        earlier, _ = self._read()
+        if self.path.is_symlink() and not earlier:
+            do = "name the ledger itself"
+            raise CaveatError("this is a link to no ledger", where=str(self.path), do=do)
         with ExitStack() as stack:
             with self._writing():
                 stack.enter_context(locked(path.with_name(f"{path.name}.lock")))
             found, whole = self._read()
             new: list[Entry] = []
-            yield [entry for entry in found if entry.get("dataset") == dataset], new
+            yield [entry for entry in found if _is_of(entry, dataset)], new
             if new:
                 with held(), self._writing():
                     stop_if_told()
@@ -306,14 +345,9 @@ class Ledger:
         """Return the entries and the length of the file up to the last one."""
         if self.path.is_dir():
             raise CaveatError("this is a folder", where=str(self.path), do="name a file in it")
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
+        if not self.path.exists():
             return [], 0
-        except OSError as error:
-            raise CaveatError(
-                f"cannot be read ({error.strerror})", where=str(self.path), do="check who may"
-            ) from None
+        content = read_bytes(self.path)
         *lines, last = content.split(b"\n")
         found = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
         # Without its end the last line was torn, if it is no entry: nothing made with it is there.
@@ -321,6 +355,9 @@ class Ledger:
             try:
                 found.append(self._parsed(last, len(lines) + 1))
             except CaveatError:
+                begun = last.startswith(BEGINNING) or BEGINNING.startswith(last)
+                if not (found or begun):
+                    raise  # no run has begun to write it
                 return found, len(content) - len(last)
         return found, len(content)
 
@@ -329,17 +366,31 @@ class Ledger:
             entry = parse(line)
             if not isinstance(entry, dict) or not isinstance(entry["kind"], str):
                 raise ValueError
+            _check_form(entry)
             if entry["kind"] == BUDGET:
-                if not isinstance(entry["dataset"], str):
-                    raise ValueError
                 _cost(entry)
         except (ValueError, KeyError, CaveatError):
-            raise CaveatError(
-                "the entry is damaged",
-                where=f"{self.path}, line {number}",
-                do="take the file from a backup: without the entry too much would be spent",
-            ) from None
+            where = f"{self.path}, line {number}"
+            raise CaveatError("the entry is damaged", where=where, do=_DO) from None
         return entry
+
+
+def _name_of(dataset: str) -> str:
+    """Return a name in the one form of all its spellings: letter case and blanks do not count.
+
+    Examples
+    --------
+    >>> {_name_of(text) for text in ("Survey 2026", "survey  2026 ", "ＳＵＲＶＥＹ 2026")}
+    {'survey 2026'}
+    """
+    text = unicodedata.normalize("NFKC", dataset).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _is_of(entry: Entry, dataset: str) -> bool:
+    """Whether an entry is about the data of a name: one budget, however the name is spelled."""
+    name = entry.get("dataset")
+    return isinstance(name, str) and _name_of(name) == _name_of(dataset)
 
 
 def _entry(dataset: str, kind: str, content: Entry) -> Entry:
@@ -351,6 +402,20 @@ def _entry(dataset: str, kind: str, content: Entry) -> Entry:
         # Not imported: the package opens its rooms when they are asked for, and this is one.
         "version": sys.modules["caveat"].__version__,
     }
+
+
+def _check_form(entry: Entry) -> None:
+    """Raise ValueError unless an entry has the fields of its kind in their types."""
+    form = _FORMS.get(entry["kind"])
+    if form is None:
+        return
+    for name, kinds in {**form, "dataset": (str,), "what": (str,)}.items():
+        if name in entry and type(entry[name]) not in kinds:
+            raise ValueError(name)
+        if name in _TEXTS and not all(isinstance(text, str) for text in entry.get(name, ())):
+            raise ValueError(name)
+    if "dataset" not in entry:
+        raise ValueError("dataset")
 
 
 def _cost(entry: Entry) -> Spent:

@@ -8,7 +8,6 @@ numbers stay whole, and text files keep their decimal places: a spot counts as i
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from caveat.notes import Note
 from caveat.protect.area import Area
 from caveat.protect.record import Protected, Step
 from caveat.protect.values import Floats, with_numbers
+from caveat.seeds import random_root
 from caveat.table import Column, Kind, Table
 from caveat.table.coordinates import Plane, plane_of, points_of
 
@@ -91,7 +91,7 @@ def donut(
     area = None if inside is None else Area.of(inside)
     ring = _Ring(r_min, r_max, radial == "area", plane, area, (synthetic[x], synthetic[y]), (x, y))
     there = np.flatnonzero(~np.isnan(points[:, 0]))
-    seed = secrets.randbits(128) if seed is None else seed
+    seed = random_root() if seed is None else seed
     keys = _keys(synthetic, points, together, f"{seed} {ring.says}")
     points[there], redrawn = ring.moved(points[there], keys[there], there)
     told = {"together": together, "epsg": epsg, "inside": area and area.says}

@@ -1,4 +1,4 @@
-"""The tables of a release made again: from its specification, its data and the seed it had."""
+"""The tables of a release made again: from its specification, its data, its key and its seed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from caveat import evidence
+from caveat.documents import path_below
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.release.content import described_file
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material, synthesise
+from caveat.seeds import ReleaseKey
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.promise import is_private
 from caveat.table import Table, write
 from caveat.table.identifying import judge
+from caveat.table.source import source_of
 
 __all__ = ["made_again"]
 
@@ -27,24 +30,25 @@ def made_again(
 ) -> Material:
     """Return the tables of a release with the model that made them.
 
-    Fitted models are not kept in the folder of a release; the same specification, data and seed
-    give the same ones.
+    Fitted models are not kept in the folder of a release; the same specification, data, key and
+    seed give the same ones.
 
     Parameters
     ----------
     spec
         The specification.
     folder
-        Where the release is; ``[output]`` says it otherwise. Its evidence has the seed. If there
-        is none yet, the specification must have one.
+        Where the release is; ``[output]`` says it otherwise. Its evidence has key and seed. If
+        there is none yet, the specification must have a seed.
     threads
         Threads; all cores by default.
     """
     _refuse_whole(spec)
     place = spec.output.folder if folder is None else folder
     found = None
-    if folder is not None or (place / "evidence.json").exists():
-        found = evidence.read(place / "evidence.json")
+    written = path_below(place, "evidence.json")
+    if folder is not None or written.exists():
+        found = evidence.read(written)
         _check_same(found, spec, place)
     table = spec.read_data()
     if found is not None:
@@ -103,6 +107,8 @@ def _check_data(found: dict[str, Any], spec: ReleaseSpec, table: Table) -> None:
 
 def _seed(found: dict[str, Any] | None, spec: ReleaseSpec) -> int:
     seed = spec.release.seed if found is None else int(found["seed"])
+    if found is not None and found.get("key") is not None:
+        return ReleaseKey(found["key"]).root(int(found["seed"]))
     if seed is None:
         raise CaveatError(
             "there is no release yet, and no seed in the specification",
@@ -117,12 +123,21 @@ def _check_tables(
 ) -> None:
     """Refuse to go on with tables that are not those of the release."""
     listed = found["release"]["files"]
+    tables = dict(enumerate(material.releases, 1))
     with tempfile.TemporaryDirectory() as folder:
         for file in listed[:1]:
-            path = Path(folder) / file["name"]
-            table = material.releases[file["copy"] - 1].compact()
+            # The evidence may be somebody else's: a name in it is only that of a file.
+            path = path_below(Path(folder), file["name"])
+            table = tables.get(file["copy"])
+            source = source_of(path)
+            if table is None or (source is not None and source.part):
+                raise CaveatError(
+                    "the evidence lists a file that no release of this specification has",
+                    where=str(place),
+                    do="run the release again",
+                )
             escape = spec.output.escape_formulas
-            write(table, path, escape_formulas=escape, form=spec.text_form)
+            write(table.compact(), path, escape_formulas=escape, form=spec.text_form)
             if sha256_of(path) != file["sha256"]:
                 raise CaveatError(
                     "the tables come out otherwise than they did: versions are others",

@@ -246,9 +246,9 @@ def write_dictionary(
     if suffix == ".csv":
         write(Table.from_frame(_rows(variables)), path, force=force, escape_formulas=True)
     elif suffix == ".html":
-        write_text(path, _html(variables, title), force=force)
+        write_text(path, _html(variables, title), confidential=False, force=force)
     elif suffix == ".xml":
-        write_text(path, _ddi(variables, title, files or {}), force=force)
+        write_text(path, _ddi(variables, title, files or {}), confidential=False, force=force)
     else:
         raise CaveatError(
             "a data dictionary has another extension",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat import evidence
+from caveat.documents import path_below
 from caveat.evidence.difference import difference
 from caveat.spec.toml_file import read_toml
 
@@ -18,7 +19,8 @@ EVIDENCE, SPEC = "evidence.json", "release.toml"
 def files_of(release: Path) -> tuple[Path, Path]:
     """Return the evidence and the specification of a release: of its folder, or of its evidence."""
     folder = release if release.is_dir() or release.suffix != ".json" else release.parent
-    return (folder / EVIDENCE if folder == release else release), folder / SPEC
+    beside = path_below(folder, SPEC)
+    return (path_below(folder, EVIDENCE) if folder == release else release), beside
 
 
 def diff_releases(before: str | Path, after: str | Path) -> dict[str, Any]:
@@ -38,4 +40,4 @@ def diff_releases(before: str | Path, after: str | Path) -> dict[str, Any]:
 
 
 def _spec(path: Path) -> Mapping[str, Any] | None:
-    return read_toml(path)[2] if path.exists() else None
+    return read_toml(path)[2] if path.is_file() else None

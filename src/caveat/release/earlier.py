@@ -11,11 +11,13 @@ import hashlib
 import io
 import os
 import secrets
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from caveat.attack.together import (
 )
 from caveat.attack.worlds import affected_columns
 from caveat.discreet import without_values
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.privacy import RELEASE, Budget, Ledger
 from caveat.release.collect_strong import MOST_MEMBERS, MOST_WORK, PATHS, allot, unit_of
@@ -74,6 +77,17 @@ SEED = "it was drawn with the same seed as another one, and so not independently
 AGAIN = "it has the same tables as another one and tells no more"
 
 Entry = Mapping[str, Any]
+# What a damaged file of arrays raises.
+DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    BadZipFile,
+    zlib.error,
+)
 
 
 @contextmanager
@@ -309,13 +323,13 @@ def _kept(
     """Return what an earlier release says, or why it is left out."""
     if not entry.get("exact"):
         return None, str(entry.get("reason") or ELSEWHERE)
-    name = Path(str(entry.get("private"))).name
     try:
-        with np.load(private_folder(budget) / name, allow_pickle=False) as arrays:
+        path = path_below(private_folder(budget), entry.get("private"))
+        with np.load(path, allow_pickle=False) as arrays:
             seed, made = str(arrays["seed"]), str(arrays["tables"])
             rows = own.original.n_rows if own.original is not None else len(arrays["fitted"])
             said = said_of(arrays, rows)
-    except (OSError, ValueError, KeyError, EOFError):
+    except (CaveatError, *DAMAGED):
         return None, LOST
     if made in tables:
         return None, AGAIN

@@ -1,9 +1,9 @@
 """The folder of a release: whole or not there, with a manifest of what it holds.
 
-Everything is written into a draft folder beside the target, which is renamed when it is complete.
-A draft is locked while its run lives. What a killed run has left is therefore recognised: its draft
-is removed, and a previous release that it had moved aside is put back. What the run reads is never
-replaced.
+Everything is written into a draft beside the target, which is renamed when it is complete and is
+locked while its run lives (``table/drafts.py``). What a killed run has left is therefore
+recognised: its draft is removed, and a previous release that it had moved aside is put back. What
+the run reads is never replaced.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION
 from caveat.evidence.manifest import MANIFEST, listed
-from caveat.stopping import UNFINISHED, WRITTEN, held, stop_if_told
+from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table import drafts
 from caveat.table.atomic import check_folder, same_file, status, unwritable
 from caveat.table.partitions import PART, parts_of
 from caveat.table.source import file_of
 
-__all__ = ["LOCK", "MANIFEST", "release_folder", "sha256_of", "write_manifest"]
-
-LOCK = ".lock"
+__all__ = ["MANIFEST", "release_folder", "sha256_of", "write_manifest"]
 
 
 def sha256_of(path: Path) -> str:
@@ -42,18 +41,35 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, confidential: Mapping[str, bool]) -> None:
-    """Write the list of the files of a folder: checksum, size, and whether it may leave."""
-    files = [
-        {
-            "name": name,
-            "sha256": sha256_of(folder / name),
-            "bytes": (folder / name).stat().st_size,
-            "confidential": secret,
-        }
-        for name, secret in confidential.items()
-    ]
-    text = json.dumps({"format": 1, "files": files}, indent=1, ensure_ascii=False)
+def write_manifest(folder: Path, confidential: Mapping[str, bool], notice: str = "") -> None:
+    """Write the list of the files of a folder: checksum, size, and whether it may leave.
+
+    What may not leave is from here on for this user alone, as is the folder that holds it.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    confidential
+        Its files, each with whether it must stay.
+    notice
+        What holds for all of them, such as that they are a trial.
+    """
+    files = []
+    for name, secret in confidential.items():
+        path = folder / name
+        drafts.make_private(path, path, confidential=secret)
+        files.append(
+            {
+                "name": name,
+                "sha256": sha256_of(path),
+                "bytes": path.stat().st_size,
+                "confidential": secret,
+            }
+        )
+    drafts.make_private(folder, folder, confidential=any(confidential.values()))
+    document = {"format": 1, **({"notice": notice} if notice else {}), "files": files}
+    text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
@@ -84,17 +100,19 @@ def release_folder(
         check_folder(target.parent)
         remarks = _clear_up(target)
         check_target(target, force=force, inputs=read)
-        with _draft(target) as draft:
+        with drafts.draft_of(target) as draft:
+            draft.mkdir()
             yield draft, remarks
-            check_target(target, force=force, inputs=read)
-            with suppress(FileNotFoundError):  # what was decided stays; it says on which evidence
-                shutil.copy2(target / DECISION, draft / DECISION)
-            _settle(draft)
-            with held():
-                stop_if_told()
-                (draft / LOCK).unlink()
-                _replace(draft, target)
-                WRITTEN[target] = None
+            with drafts.exclusive(target):
+                check_target(target, force=force, inputs=read)
+                with suppress(FileNotFoundError):  # what was decided stays, with its evidence
+                    shutil.copy2(path_below(target, DECISION), draft / DECISION)
+                _settle(draft, target)
+                drafts.make_private(draft, target, confidential=False)
+                with held():
+                    stop_if_told()
+                    _replace(draft, target)
+                    WRITTEN[target] = None
 
 
 def _behind(target: Path) -> Path:
@@ -104,24 +122,6 @@ def _behind(target: Path) -> Path:
             "the output is a link to nothing", where=str(target), do="remove it or name a folder"
         )
     return target.resolve()
-
-
-@contextmanager
-def _draft(target: Path) -> Iterator[Path]:
-    """Give a folder that is locked until its run ends, however it ends, and removed afterwards."""
-    draft = drafts.name_beside(target)
-    lock = None
-    try:
-        with held():
-            UNFINISHED.add(draft)
-            draft.mkdir()
-            lock = drafts.make_locked(draft / LOCK)
-        yield draft
-    finally:
-        with held():
-            shutil.rmtree(draft, ignore_errors=True)
-            UNFINISHED.discard(draft)
-            drafts.release(lock)
 
 
 def check_target(target: Path, *, force: bool, inputs: Iterable[str | Path] = ()) -> None:
@@ -183,47 +183,33 @@ def _known(folder: Path) -> set[str]:
 
 def _clear_up(target: Path) -> list[str]:
     """Remove what killed runs have left beside a target; put a previous release back."""
-    remarks = []
-    drafts.clear_up(target.parent)
-    for folder in sorted(target.parent.glob(f"{drafts.PREFIX}*/")):
-        mine = folder.name.endswith(f"-{drafts.ending(target)}")
-        if not _is_abandoned(folder):
-            if mine:
-                raise CaveatError(
-                    "another run is about to write this folder",
-                    where=str(target),
-                    do="wait for it, or choose another folder",
-                )
-            continue
-        shutil.rmtree(folder, ignore_errors=True)
-        remarks.append("what an interrupted run had left was removed")
+    removed = drafts.clear_up(target.parent)
+    remarks = ["what an interrupted run had left was removed"] if removed else []
+    for _ in target.parent.glob(f"{drafts.PREFIX}*-{glob.escape(drafts.ending(target))}/"):
+        raise CaveatError(
+            "another run is about to write this folder",
+            where=str(target),
+            do="wait for it, or choose another folder",
+        )
     for aside in sorted(target.parent.glob(f"{glob.escape(_aside(target))}*")):
         if target.exists():
             shutil.rmtree(aside, ignore_errors=True)
         else:
             aside.rename(target)
             remarks.append("an interrupted run had moved the previous release aside; it is back")
-    return list(dict.fromkeys(remarks))
-
-
-def _is_abandoned(draft: Path) -> bool:
-    """Whether the run that made a draft has ended."""
-    try:
-        with drafts.is_abandoned(draft / LOCK) as abandoned:
-            return abandoned
-    except OSError:
-        return True
+    return remarks
 
 
 def _aside(target: Path) -> str:
     return f".{drafts.ending(target)}.caveat-old-"
 
 
-def _settle(draft: Path) -> None:
-    """Make sure that everything is on the disk before the name is given."""
+def _settle(draft: Path, target: Path) -> None:
+    """Bring everything to the disk, with no wider permissions than what it replaces."""
     for path in draft.iterdir():
+        drafts.make_private(path, target / path.name, confidential=False)
         if path.is_dir():
-            _settle(path)
+            _settle(path, target / path.name)
             continue
         with path.open("rb+") as file:
             os.fsync(file.fileno())

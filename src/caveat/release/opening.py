@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from caveat.attack.entry import Attacker
+from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence import FEWEST
 from caveat.findings import look
@@ -21,8 +22,9 @@ from caveat.spec.answers import candidates, candidates_of_tables
 from caveat.spec.document import Document
 from caveat.spec.starter import released, starter
 from caveat.spec.starter_tables import released_of_tables, starter_of_tables
-from caveat.table import Table, read, write
+from caveat.table import Table, write
 from caveat.table.atomic import write_text
+from caveat.table.files import read_into
 from caveat.table.several import parts_of
 from caveat.table.source import name_of
 
@@ -54,7 +56,7 @@ def example(folder: Path, name: str) -> str:
     from caveat import datasets
 
     table: Table = getattr(datasets, name)(rows=ROWS)
-    write(table, folder / f"{name}.csv", force=True)
+    write(table, path_below(folder, f"{name}.csv"), force=True, confidential=True)
     return f"{name}.csv"
 
 
@@ -91,7 +93,7 @@ def opened(
             text = starter(profile, seen[name], form)
         else:
             text = starter_of_tables(profiles, seen, links, form)
-        write_text(target, text)
+        write_text(target, text, confidential=True)
     return {**_told(profiles, tables, links), "limits": _limits()}
 
 
@@ -106,7 +108,7 @@ def _by_name(
     if not named:
         raise CaveatError("no file is named", do="choose one")
     seen = {name: Path(os.path.relpath(path, folder)).as_posix() for name, path in named.items()}
-    return {name: read(path, **form) for name, path in named.items()}, seen
+    return {name: read_into(None, path, **form) for name, path in named.items()}, seen
 
 
 def _by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
@@ -127,7 +129,7 @@ def _by_spec(path: Path) -> tuple[dict[str, Table], Links | None]:
         document.fail(("data",), "data: no file is named", 'write path = "…" in [data]')
     with document.reading(data.path, ("data", "path")):
         form: dict[str, Any] = data.form
-        return {name_of(data.path): read(data.path, schema=schema, **form)}, None
+        return {name_of(data.path): read_into(None, data.path, schema=schema, **form)}, None
 
 
 def _told(

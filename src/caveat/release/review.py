@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from caveat import evidence
+from caveat.documents import path_below, read_bytes
 from caveat.errors import CaveatError
 from caveat.evidence import DECISION, Decision, decision_beside, evidence_sha256, write_decision
 from caveat.evidence.manifest import is_listed, list_again, listed
@@ -97,7 +98,7 @@ def releases_in(folder: Path) -> dict[str, Path]:
 
 def review_of(folder: Path) -> Review:
     """Return what there is to say about the release in a folder."""
-    content = evidence.read(folder / EVIDENCE)
+    content = evidence.read(path_below(folder, EVIDENCE))
     decision, broken = None, ""
     try:
         decision = decision_beside(folder / EVIDENCE)
@@ -153,7 +154,7 @@ def decide(folder: Path, decision: Decision, *, stands: str = "", replace_it: bo
     replace_it
         Whether that may be replaced.
     """
-    if decision.evidence_sha256 != evidence_sha256(evidence.read(folder / EVIDENCE)):
+    if decision.evidence_sha256 != evidence_sha256(evidence.read(path_below(folder, EVIDENCE))):
         raise CaveatError(
             "the evidence has become another one since it was looked at",
             do="read what it says now, then decide",
@@ -191,10 +192,11 @@ def print_again(folder: Path) -> list[str]:
         return []
     wanted = [v for v, stem in (("internal", "report."), ("external", "report-external."))
               if any(name.startswith(stem) for name in names)]  # fmt: skip
-    content, decision = evidence.read(folder / EVIDENCE), decision_beside(folder / EVIDENCE)
-    for name, text, _ in reports(content, wanted, dt.date.today().isoformat(), decision):
+    place = path_below(folder, EVIDENCE)
+    content, decision = evidence.read(place), decision_beside(place)
+    for name, text, secret in reports(content, wanted, dt.date.today().isoformat(), decision):
         if name in names:
-            write_text(folder / name, text, force=True)
+            write_text(path_below(folder, name), text, confidential=secret, force=True)
             list_again(folder / name)
             printed.append(name)
     return printed
@@ -203,6 +205,6 @@ def print_again(folder: Path) -> list[str]:
 def _stands(folder: Path) -> str:
     """Return the checksum of the decision that lies in a folder; nothing if there is none."""
     try:
-        return hashlib.sha256((folder / DECISION).read_bytes()).hexdigest()
-    except FileNotFoundError:
+        return hashlib.sha256(read_bytes(path_below(folder, DECISION))).hexdigest()
+    except CaveatError:  # there is none, or it is no file that could be replaced
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -43,6 +42,7 @@ from caveat.release.folder import release_folder, sha256_of, write_manifest
 from caveat.release.material import Material, read_original, synthesise
 from caveat.release.outcome import Outcome
 from caveat.release.steps import Steps
+from caveat.seeds import TRIAL, ReleaseKey, is_guessable, key_of, random_root
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.noisy import write_source
@@ -93,6 +93,7 @@ class Release:
         date: str | None = None,
         progress: Progress | None = None,
         anyway: bool = False,
+        key: str | Path | None = None,
     ) -> Outcome:
         """Make the release, attack it, measure it and write the folder, whole or not at all.
 
@@ -102,22 +103,21 @@ class Release:
             Where the release goes; ``[output]`` says it otherwise.
         force
             Whether an earlier release in this folder is replaced.
-        threads
-            Threads; all cores by default. The result does not depend on it.
-        cluster
-            Who fits and attacks, as for :meth:`caveat.Synthesizer.fit`; no result depends on it.
+        threads, cluster
+            As for :meth:`caveat.Synthesizer.fit`; no result depends on them.
         work
             The folder for working files, and for the original instead of memory.
-        only
-            "audit": nothing is synthesised; the tables were made elsewhere.
-        synthetic
-            These tables; ``[data]`` names them otherwise.
+        only, synthetic
+            "audit": these tables, or those that ``[data]`` names, are measured.
         date
             The date on the reports; that of today by default.
         progress
-            Hears of the steps.
+            Receives the steps.
         anyway
             Whether a table is synthesised that is too small to hide anybody.
+        key
+            The file of the secret key, created if there is none; the specification's name with
+            the ending .key by default, where a run with a seed and no such file is a trial.
         """
         _check_part(only, synthetic)
         check_ledger(self.spec)
@@ -130,8 +130,9 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            made = _run_of(self.spec)
-            run = made(self.spec, draft, threads, Steps(seconds_of(self.spec, only), progress))
+            secret = None if only else key_of(self.spec.path, self.spec.release.seed, key)
+            steps = Steps(seconds_of(self.spec, only), progress)
+            run = _run_of(self.spec)(self.spec, draft, threads, steps, secret)
             run.workers, run.kept = workers, kept
             content = run.audit(synthetic) if only else run.whole(anyway)
             with entered(run, content, target):
@@ -201,14 +202,20 @@ def title_of(scenario: ScenarioSpec) -> str:
 class Run:
     """One run; the folder it writes to is a draft."""
 
-    def __init__(self, spec: ReleaseSpec, draft: Path, threads: int | None, steps: Steps) -> None:
+    def __init__(
+        self,
+        spec: ReleaseSpec,
+        draft: Path,
+        threads: int | None,
+        steps: Steps,
+        key: ReleaseKey | None = None,
+    ) -> None:
         self.spec = spec
         self.draft = draft
         self.threads = threads
         self.steps = steps
-        given = spec.release.seed
-        # Long enough that nobody finds it by trying: who has the seed can draw the release again.
-        self.seed = secrets.randbits(128) if given is None else given
+        self.key = key
+        self.seed = _root(key, spec.release.seed)
         self.files: list[dict[str, Any]] = []
         self.judged: dict[str, Judgement] = {}
         self.workers: Workers | None = None
@@ -264,6 +271,18 @@ class Run:
         with self.spec.document.at("groups"):
             return found_groups(table, self.spec.groups)
 
+    @property
+    def is_trial(self) -> bool:
+        """Whether the tables were drawn here with a seed that has no key."""
+        return not self.files and is_guessable(self.seed)
+
+    @property
+    def randomness(self) -> dict[str, Any]:
+        """What repeats the draws, for the evidence; only the mark of a trial may leave."""
+        seed = self.seed if self.key is None else self.spec.release.seed or 0
+        key = None if self.key is None else self.key.text
+        return {"seed": str(seed), "key": key, "trial": self.is_trial}
+
     def measure(
         self, material: Material, judged: Mapping[str, Judgement], remarks: list[str]
     ) -> dict[str, Any]:
@@ -303,7 +322,7 @@ class Run:
             "release": described_release(self.spec, material, self.files, self.judged),
             "software": software(),
             "inputs": described_inputs(self.spec, material.original),
-            "seed": str(self.seed),
+            **self.randomness,
             "synthesis": described_synthesis(self.spec, material),
             "protection": described_protection(material),
             **promise,
@@ -354,7 +373,9 @@ class Run:
         for name, text, secret in reports(content, self.spec.output.reports, date):
             self._text(name, text)
             confidential[name] = secret
-        write_manifest(self.draft, confidential)
+        if content["trial"]:
+            confidential = dict.fromkeys(confidential, True)
+        write_manifest(self.draft, confidential, TRIAL if content["trial"] else "")
 
     def write_tables(self) -> dict[str, bool]:
         """Write the tables that were made here; return their names, none of them confidential."""
@@ -374,6 +395,13 @@ class Run:
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _root(key: ReleaseKey | None, seed: int | None) -> int:
+    """Return the root of all draws."""
+    if key is not None:
+        return key.root(seed or 0)
+    return random_root() if seed is None else seed
 
 
 def reports(

@@ -92,7 +92,7 @@ class TablesRun(Run):
             "release": described_tables(self.spec, material, self.files, by_table),
             "software": software(),
             "inputs": described_inputs_of_tables(self.spec, material),
-            "seed": str(self.seed),
+            **self.randomness,
             "synthesis": described_plan_of_tables(self.spec, material),
             "protection": [],
             "measures": measures_used(scenarios, utility, None),

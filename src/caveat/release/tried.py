@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caveat import evidence
+from caveat.documents import path_below
 from caveat.release.difference import EVIDENCE
 from caveat.report.blocks import Figure
 from caveat.report.map import is_drawn, map_figure
@@ -48,7 +49,7 @@ def settings_in(folder: Path | None) -> tuple[Figure | None, list[Tried]]:
     There is none if nothing was tried, or if there is no release. No room is opened that a run
     needs.
     """
-    content = None if folder is None else evidence.read(folder / EVIDENCE)
+    content = None if folder is None else evidence.read(path_below(folder, EVIDENCE))
     if content is None or content["map"] is None:
         return None, []
     places = count()

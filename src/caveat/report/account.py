@@ -242,9 +242,11 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
         items.append(("Specification", f"{spec['name']}, SHA-256 {spec['sha256']}"))
     private = "promise" in evidence
     if evidence["seed"] is not None:
-        again = "who has it can draw the release again"
+        again = "whoever has both can repeat the draws"
         again += ", from the noisy tables" if private else ""
-        items.append(("Seed", f"{evidence['seed']} (confidential: {again})"))
+        items.append(("Seed", evidence["seed"]))
+        if evidence.get("key") is not None:
+            items.append(("Key", f"{evidence['key']} (confidential: {again})"))
     yield Items(items)
     if evidence["release"]["files"]:
         yield Grid(
@@ -257,7 +259,7 @@ def _repeat(evidence: Evidence) -> Iterator[Block]:
         )
     if evidence["inputs"] is not None:
         made = evidence["release"]["synthesised_by"] == "caveat"
-        same = "The same data, specification, seed and versions give the same files, byte for byte:"
+        same = "The same data, specification, key and versions give the same files, byte for byte:"
         yield Text(NOISE if private else same)
         yield Code(
             f"caveat run {evidence['inputs']['spec']['name']}{'' if made else ' --only audit'}"

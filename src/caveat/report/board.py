@@ -5,7 +5,7 @@ The decision itself stays with people: the page has a box for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,7 @@ from caveat.report.reading import (
 )
 from caveat.report.unprotected import unprotected
 from caveat.report.wording import called, measure_name, phrase, upper
+from caveat.seeds import TRIAL
 from caveat.units import printed
 
 __all__ = ["board_section", "headline", "limits_of"]
@@ -65,7 +66,8 @@ class Limit:
 
 def board_section(evidence: Evidence, decision: Decision | None, external: bool) -> Section:
     """Return the first page."""
-    lines = [*unprotected(evidence), *released_before(evidence, short=True)]
+    lines = [*_trial(evidence), *unprotected(evidence)]
+    lines += released_before(evidence, short=True)
     blocks: list[Block] = [Headline(headline(evidence), lines)]
     limits = limits_of(evidence)
     if limits:
@@ -107,8 +109,23 @@ def _verdict(m: Measured) -> str:
     return "not shown" if few else verdict(m)
 
 
+def _trial(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say that a trial must not be released, and what makes a release of it."""
+    if evidence.get("trial"):
+        yield (
+            "Trial",
+            f"{upper(TRIAL)}. Run it with a key (caveat run --key FILE), or without the seed: the "
+            "key is then created.",
+        )
+
+
 def headline(evidence: Evidence) -> str:
-    """Return what the evidence says, in one sentence."""
+    """Return what the evidence says, in one sentence; of a trial that it is one."""
+    said = _headline(evidence)
+    return f"Trial, not for release. {said}" if evidence.get("trial") else said
+
+
+def _headline(evidence: Evidence) -> str:
     if is_withheld(evidence):
         promise = evidence["promise"]
         return (

@@ -170,7 +170,7 @@ def release_part(answers: Answers) -> Iterator[str]:
         yield comment(f"control = 0.2  # {held}")
     else:
         yield f"control = {toml_value(answers.control)}  # {held}"
-    yield "# seed = 1  # the same seed, the same files; without it one is drawn and recorded"
+    yield "# seed = 1  # names one release of the key; without a key it makes a trial"
     yield ""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from caveat.spec.privacy import refuse_fits
 from caveat.spec.spec import ReleaseSpec
 from caveat.synthesis.margins.plan import MARGINS
 
-__all__ = ["BenchmarkSpec", "GeneratorSpec"]
+__all__ = ["BenchmarkSpec", "GeneratorSpec", "commands_of", "refuse_commands"]
 
 USUAL = "S_pMSE two-way"
 
@@ -43,6 +44,14 @@ class GeneratorSpec:
         words = (f"{key} {value}" for key, value in settings.items())
         label = entry.get("label", ", ".join([entry["name"], *words]))
         return cls(entry["name"], label, settings)
+
+    @property
+    def command(self) -> str | None:
+        """The command line that its settings would start; None if they name none."""
+        if "command" not in self.settings:
+            return None
+        words = self.settings["command"]
+        return shlex.join(map(str, words)) if isinstance(words, list | tuple) else str(words)
 
     @property
     def slug(self) -> str:
@@ -104,6 +113,32 @@ class BenchmarkSpec:
         )
         given = document.content.get("benchmark", {})
         return cls(replace(release, output=output), _generators(document), **given)
+
+
+def commands_of(generators: Iterable[GeneratorSpec]) -> tuple[str, ...]:
+    """Return the command lines that generators would start, as their settings name them."""
+    return tuple(one.command for one in generators if one.command is not None)
+
+
+def refuse_commands(document: Document, label: str | None = None) -> None:
+    """Refuse generators whose settings name a command: a document alone starts nothing.
+
+    Parameters
+    ----------
+    document
+        The specification.
+    label
+        The generator that is used; all of them without it.
+    """
+    for i, entry in enumerate(document.content.get("generator", ())):
+        one = GeneratorSpec.of(entry)
+        if one.command is not None and label in (None, one.label):
+            document.fail(
+                ("generator", i, "settings", "command"),
+                f"this would start a command with the confidential data: {one.command}",
+                "read it, and add --allow-command (allow_command=True) if you trust it; or use a "
+                "generator that you have installed (caveat generator add)",
+            )
 
 
 def _generators(document: Document) -> tuple[GeneratorSpec, ...]:

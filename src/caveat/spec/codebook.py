@@ -17,8 +17,8 @@ from typing import Any
 from caveat.errors import CaveatError
 from caveat.spec.toml import toml_value
 from caveat.synthesis.grid import declared_grid
-from caveat.table import Column, ColumnSchema, Kind, Schema, Table, read
-from caveat.table.files import read_value_labels
+from caveat.table import Column, ColumnSchema, Kind, Schema, Table
+from caveat.table.files import read_into, read_value_labels
 from caveat.table.formats import is_text
 
 __all__ = [
@@ -192,7 +192,7 @@ def read_codebook(path: str | Path, *, decimal: str = ".", encoding: str = "utf-
             raise CaveatError(what, where=str(path), do=f"give a table: {FORM}")
         return Codebook(found)
     as_text = Schema({name: ColumnSchema(Kind.TEXT) for name in FIELDS})
-    table = read(path, schema=as_text, decimal=decimal, encoding=encoding, partial=True)
+    table = read_into(None, path, schema=as_text, decimal=decimal, encoding=encoding, partial=True)
     if "column" not in table or not (VALUE in table or all(name in table for name in RANGE)):
         raise CaveatError("this is no code book", where=str(path), do=FORM)
     if not table.n_rows:

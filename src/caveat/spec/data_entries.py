@@ -36,7 +36,10 @@ RELEASE = Group(
             "secure",
         ),
         "seed": Key(
-            Whole(0), "Root of all randomness.", otherwise="drawn (128 bits) and kept as evidence"
+            Whole(0),
+            "Names one of the releases of the key (release.key). Without a key it makes a trial "
+            "that must not be released.",
+            otherwise="0, and a key is created",
         ),
         "copies": Key(Whole(1), "Number of synthetic tables.", 1),
         "rows": Key(

@@ -9,6 +9,7 @@ from caveat.errors import CaveatError
 from caveat.spec.decisions import made_so
 from caveat.spec.edit import content_of, edited, entry_in
 from caveat.spec.lines import Entry
+from caveat.table.hosts import allow_source
 from caveat.table.source import shown, source_of
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "READ_AS",
     "WHO",
     "Form",
+    "allow_servers",
     "attacked",
     "mapped",
     "planned",
@@ -188,10 +190,18 @@ def servers_of(content: Mapping[str, Any]) -> list[str]:
     """Return where a specification reads from servers: nobody is asked before somebody says so."""
     tables = content.get("tables")
     named = [entry_in(content, ("data", "path"))]
+    synthetic = entry_in(content, ("data", "synthetic"))
+    named += synthetic if isinstance(synthetic, list) else []
     if isinstance(tables, Mapping):
         named += [entry_in(tables, (name, "file")) for name in tables]
     found = {name: source_of(name) for name in named if isinstance(name, str)}
     return [shown(name) for name, source in found.items() if source and not source.is_file]
+
+
+def allow_servers(text: str) -> None:
+    """Allow the servers that a specification names: its user has read them and gone on."""
+    for name in servers_of(content_of(text) or {}):
+        allow_source(name)
 
 
 def _place(typed: str, text: str) -> int:

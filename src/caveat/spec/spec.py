@@ -36,8 +36,9 @@ from caveat.spec.tables import (
 from caveat.spec.tuning import TuneSpec
 from caveat.synthesis import Plan
 from caveat.synthesis.linked.groups import GroupPlan
-from caveat.table import Schema, Table, read
+from caveat.table import Schema, Table
 from caveat.table.file_form import TextForm, form_of
+from caveat.table.files import read_into
 from caveat.table.grouping import Groups
 from caveat.table.linked import Linked
 from caveat.table.source import seen_in
@@ -254,7 +255,9 @@ class ReleaseSpec:
         """Read tables that were synthesised elsewhere: those named here, or in ``[data]``."""
         if paths is not None:
             form = self.data.form
-            return [read(path, schema=self.schema, partial=True, **form) for path in paths]
+            return [
+                read_into(None, path, schema=self.schema, partial=True, **form) for path in paths
+            ]
         if not self.data.synthetic:
             self.document.fail(
                 ("data",), "no synthetic table is named", 'add synthetic = ["theirs.csv"] to [data]'
@@ -266,7 +269,7 @@ class ReleaseSpec:
 
     def _read(self, path: Path, entry: tuple[str | int, ...], *, partial: bool) -> Table:
         with self.document.reading(path, entry):
-            return read(path, schema=self.schema, partial=partial, **self.data.form)
+            return read_into(None, path, schema=self.schema, partial=partial, **self.data.form)
 
     def read_linked(self) -> Linked:
         """Read the confidential tables of ``[tables]``, checked: every child has its parent."""

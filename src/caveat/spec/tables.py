@@ -9,8 +9,9 @@ from typing import Any
 
 from caveat.errors import CaveatError, hint
 from caveat.spec.document import Document
-from caveat.table import Schema, read
+from caveat.table import Schema
 from caveat.table.file_form import TextForm, form_of
+from caveat.table.files import read_into
 from caveat.table.formats import is_text
 from caveat.table.grouping import Groups
 from caveat.table.linked import Link, Linked
@@ -85,7 +86,7 @@ def read_groups(document: Document) -> Groups | None:
     margins = []
     for i, path in enumerate(margin_files(document)):
         with document.reading(path, ("groups", "margins", i)):
-            margins.append(read(path))
+            margins.append(read_into(None, path))
     with document.at("groups"):
         return Groups.of({**given, "margins": margins})
 
@@ -186,7 +187,9 @@ def read_linked(
     content = {}
     for table in tables:
         with document.reading(table.path, ("tables", table.name, "file")):
-            content[table.name] = read(table.path, schema=table.schema, partial=True, **form)
+            content[table.name] = read_into(
+                None, table.path, schema=table.schema, partial=True, **form
+            )
     _check_declared(document, {name: table.names for name, table in content.items()})
     try:
         return Linked(

@@ -19,12 +19,13 @@ from caveat.outputs.primary import PrimaryRules
 from caveat.outputs.publication import Inner
 from caveat.outputs.shown import STATUS, free_name
 from caveat.outputs.tables import Layout, check_published
+from caveat.seeds import key_of
 from caveat.spec._kinds import Choice, Either, Group, Key, Many, Named, Number, Text, Whole, dotted
 from caveat.spec.data_entries import COLUMN, DATA
 from caveat.spec.document import Document
 from caveat.spec.lines import Entry
 from caveat.spec.tables import refuse_password
-from caveat.table import read
+from caveat.table.files import read_into
 from caveat.table.source import seen_in
 
 __all__ = ["METHODS", "TablesSpec"]
@@ -64,9 +65,10 @@ PUBLICATION = Group(
         "base": Key(Whole(2), "Of rounding: the base.", 5),
         "seed": Key(
             Whole(0),
-            "Of stochastic rounding and cell keys: the seed. Who has it can undo them: take a long "
-            "one and keep it secret. Rounded tables of the same data are made in one run.",
-            otherwise="must be there for these methods",
+            "Of stochastic rounding and cell keys: names one of the publications of the key, a "
+            "file with the specification's name and the ending .key. Without a key it makes a "
+            "trial that must not be released. Rounded tables of the same data are made in one run.",
+            otherwise="0, and a key is created",
         ),
         "total": Key(FILLED, "What totals are called.", TOTAL),
     }
@@ -192,15 +194,12 @@ class TablesSpec:
 
     @property
     def seed(self) -> int:
-        """The seed of rounding or cell keys; controlled rounding draws nothing."""
-        method = self.options.get("method")
-        if "seed" not in self.options and method != "controlled rounding":
-            self.document.fail(
-                ("publication",),
-                f"{method} needs a seed, which nobody else may know",
-                "add seed = …, a long number that you keep",
-            )
-        return int(self.options.get("seed", 0))
+        """The root of the draws of rounding or cell keys; controlled rounding draws nothing."""
+        if self.options.get("method") == "controlled rounding":
+            return 0
+        seed = self.options.get("seed")
+        key = key_of(self.document.path, seed)
+        return int(seed or 0) if key is None else key.root(seed or 0)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns that the data do not have."""
@@ -260,7 +259,7 @@ def _text(path: Path) -> str:
 
 def _shown_in(path: Path, layout: Layout) -> tuple[list[list[str]], NDArray[np.float64]]:
     """Return the codes and the values of a table that is published already; NaN where hidden."""
-    table = read(path)
+    table = read_into(None, path)
     names = [name for name in table.names if name not in layout.by]
     rest = [name for name in names if name != free_name(STATUS, layout.by)] or names
     missing = [name for name in layout.by if name not in table.names]
@@ -288,7 +287,7 @@ def _rules(options: Mapping[str, Any]) -> PrimaryRules:
 
 def _parents(path: Path) -> dict[str, str]:
     """Read a file of codes and the codes above them: its first two columns."""
-    table = read(path)
+    table = read_into(None, path)
     if len(table.names) < 2:
         raise CaveatError("a hierarchy has two columns", do="write code and code above it")
     child, parent = (table[name].values.tolist() for name in table.names[:2])

@@ -164,7 +164,7 @@ class Output:
     def check(self, names: Sequence[str]) -> None:
         """Refuse to start when a picture exists that may not be replaced."""
         if self.folder is not None:
-            make_folder(self.folder)
+            make_folder(self.folder, confidential=False)
             files = [self.folder / f"{name}.{ending}" for name in names for ending in FORMATS]
             data = () if self.read is None or not self.read.is_dir() else self.read.iterdir()
             check_outputs(files, force=self.force, inputs=data)

@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,11 +68,11 @@ def write(
     how = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     header = {"notice": NOTICE, "format": FORMAT, "version": VERSION}
     with (
-        atomic_output(path, force=force) as draft,
+        atomic_output(path, confidential=True, force=force) as draft,
         zipfile.ZipFile(draft, "w", how, compresslevel=1) as archive,
     ):
         archive.comment = NOTICE.encode()
-        text = json.dumps({**header, **document}, ensure_ascii=False)
+        text = json.dumps({**header, **document}, ensure_ascii=False, allow_nan=False)
         archive.writestr(zipfile.ZipInfo(DOCUMENT, EPOCH), text, how)
         for number, array in enumerate(arrays):
             buffer = io.BytesIO()
@@ -89,7 +89,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
             if DOCUMENT not in archive.namelist():
                 raise _foreign(path)
             sizes = _sizes(archive, path.stat().st_size)
-            document = json.loads(_content(archive, DOCUMENT, sizes))
+            document = json.loads(_content(archive, DOCUMENT, sizes), parse_constant=_refuse)
             if not isinstance(document, dict) or document.get("format") != FORMAT:
                 raise _foreign(path)
             _check_version(document.get("version"), path)
@@ -100,6 +100,10 @@ def read(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
             raise (damaged(path) if file.read(2) == b"PK" else _foreign(path)) from None
     except UNREADABLE:
         raise damaged(path) from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of a document")
 
 
 def check_file(path: Path) -> None:

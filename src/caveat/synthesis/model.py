@@ -78,7 +78,7 @@ class Model:
     n_rows
         Number of original records.
     seed
-        The root seed.
+        The root of all draws: of a release a secret, of a trial the seed that the user wrote.
     backend
         The kind of frame that came in.
     source

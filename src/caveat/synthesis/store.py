@@ -133,7 +133,7 @@ def save_column(
     arrays: list[NDArray[Any]] = []
     document = {"key": key, "name": name, "state": pack(_column_state(model), arrays)}
     if not (folder / README).exists():
-        write_text(folder / README, f"{NOTICE}\n", force=True)
+        write_text(folder / README, f"{NOTICE}\n", confidential=True, force=True)
     target = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.column"
     write(target, document, arrays, force=True, packed=packed)
 

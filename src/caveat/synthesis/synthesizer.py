@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any
 from caveat.cluster import Workers, running_on, workers_now, workers_of
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.privacy import Budget
+from caveat.seeds import ReleaseKey, is_guessable, random_root
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import cleared_by, fit_columns
 from caveat.synthesis.linked.groups import GroupPlan, fit_groups, plan_groups
@@ -45,7 +45,12 @@ class Synthesizer:
     Parameters
     ----------
     seed
-        Root of all randomness; drawn at random (and kept in the model) when None.
+        Names one of the releases of a key. Without a key it makes a trial, which can be repeated
+        anywhere and must not be released; without either, the draws cannot be guessed and only the
+        model can repeat them.
+    key
+        The file of the release's secret key; it is created if there is none. The same data,
+        settings, key and seed give the same bytes.
     threads
         Columns fitted at the same time; all cores by default. The result does not depend on it.
     anyway
@@ -91,6 +96,7 @@ class Synthesizer:
         self,
         *,
         seed: int | None = None,
+        key: str | Path | None = None,
         threads: int | None = None,
         anyway: bool = False,
         order: Sequence[str] | None = None,
@@ -130,8 +136,10 @@ class Synthesizer:
         budget: Budget | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if value is not None}
-        for name in ("self", "seed", "threads", "anyway"):
+        for name in ("self", "seed", "key", "threads", "anyway"):
             given.pop(name, None)
+        if key is not None:
+            seed = ReleaseKey.at(Path(key)).root(0 if seed is None else seed)
         self._take(given, seed, threads, anyway)
 
     @classmethod
@@ -165,7 +173,9 @@ class Synthesizer:
         self.options = options
 
     def __repr__(self) -> str:
-        seed = "a seed drawn at random" if self.seed is None else f"seed {self.seed}"
+        seed = "draws that cannot be guessed"
+        if self.seed is not None and is_guessable(self.seed):
+            seed = f"trial with seed {self.seed}"
         return f"<Synthesizer: {', '.join([seed, *self.options])}>"
 
     def plan(self, data: Any) -> Any:
@@ -272,8 +282,7 @@ class Synthesizer:
         table = _longest(data) if isinstance(data, Linked) else data
         if table.n_rows == 0:
             raise CaveatError("the table has no rows", do="give a table with at least one record")
-        # Long enough that nobody finds it by trying: who has the seed can draw the release again.
-        seed = secrets.randbits(128) if self.seed is None else self.seed
+        seed = random_root() if self.seed is None else self.seed
         threads = self.threads or os.cpu_count() or 1
         if is_private(self.options) and isinstance(data, Table) and self.groups is None:
             return fit_private(data, self.options, seed, threads, self.budget, done)

@@ -3,6 +3,7 @@
 from caveat.table.align import Difference, Pair, align, align_copies
 from caveat.table.column import Column, Kind, Missing
 from caveat.table.files import read, write
+from caveat.table.hosts import allow_host
 from caveat.table.schema import ColumnSchema, Schema
 from caveat.table.table import Table, concat
 
@@ -17,6 +18,7 @@ __all__ = [
     "Table",
     "align",
     "align_copies",
+    "allow_host",
     "concat",
     "read",
     "write",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,10 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
+from caveat.table.atomic import give_name
 from caveat.table.column import Kind
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
+from caveat.table.drafts import STEP, draft_of
 from caveat.table.extras import load_extra
 from caveat.table.source import Source
 from caveat.table.table import Table
@@ -24,6 +29,7 @@ from caveat.table.table import Table
 __all__ = ["exists", "found", "opened", "save", "tables"]
 
 ROWS = 1 << 17  # of a batch
+BRIEFLY = 5.0  # seconds that a writer waits for programs that have the file open
 # Nothing but this file is read or written, and no query can change that.
 CONFINED = {
     "enable_external_access": "false",
@@ -47,19 +53,46 @@ _USED = re.compile(
 
 
 @contextmanager
-def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
+def _connected(
+    source: Source,
+    *,
+    read_only: bool,
+    spill: Path | None = None,
+    allowed: Sequence[Path] = (),
+) -> Iterator[Any]:
+    """Open a database; for writing, one that another program has open is waited for briefly.
+
+    Parameters
+    ----------
+    source
+        The database.
+    read_only
+        Whether nothing is written.
+    spill
+        The folder for what does not fit into memory; by default DuckDB makes one beside the file.
+    allowed
+        Other databases that may be attached.
+    """
     duckdb = load_extra("duckdb", "duckdb", "db", "DuckDB")
-    try:
-        connection = duckdb.connect(source.place, read_only=read_only, config=CONFINED)
-    except duckdb.Error as error:
-        locked = "set lock" in str(error).lower()
-        if not read_only and not locked:  # what is there was looked at before
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
-        raise CaveatError(
-            "another program has the database open" if locked else "not a DuckDB file, or damaged",
-            where=source.place,
-            do="close it there" if locked else "check how it was made",
-        ) from None
+    until = time.monotonic() + (0.0 if read_only else BRIEFLY)
+    while True:
+        try:
+            connection = _configured(duckdb, source.place, read_only, spill, allowed)
+            break
+        except duckdb.Error as error:
+            locked = "set lock" in str(error).lower()
+            if locked and time.monotonic() < until:
+                time.sleep(STEP)
+                continue
+            if not read_only and not locked:  # what is there was looked at before
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+            raise CaveatError(
+                "another program has the database open"
+                if locked
+                else "not a DuckDB file, or damaged",
+                where=source.place,
+                do="close it there" if locked else "check how it was made",
+            ) from None
     try:
         yield connection
     except (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException):
@@ -75,6 +108,20 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[Any]:
     finally:
         with suppress(duckdb.Error):
             connection.close()
+
+
+def _configured(
+    duckdb: Any, place: str, read_only: bool, spill: Path | None, allowed: Sequence[Path]
+) -> Any:
+    if spill is None:
+        return duckdb.connect(place, read_only=read_only, config=CONFINED)
+    # Which paths are allowed can only be said afterwards.
+    connection = duckdb.connect(place, read_only=read_only, config={"temp_directory": str(spill)})
+    paths = [str(path) for one in allowed for path in (one, f"{one}.wal")]
+    connection.execute(f"SET allowed_paths = [{', '.join(map(_text, paths))}]")
+    for name, value in CONFINED.items():
+        connection.execute(f"SET {name} = {value}")
+    return connection
 
 
 def tables(source: Source) -> list[str]:
@@ -186,32 +233,69 @@ def _plain(batch: pa.RecordBatch) -> list[pa.Array]:
 
 
 def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
-    """Write a table in one transaction: after an error the old one is as it was."""
+    """Write a table in one transaction: after an error the old one is as it was.
+
+    What DuckDB deletes stays in the free blocks of its file. A table is therefore replaced in a
+    new file, which has everything else that is in the old one and takes its place.
+    """
     first = next(blocks)
-    path = Path(source.place)
-    made = not path.exists()
-    try:
-        with _connected(source, read_only=False) as connection:
-            connection.execute("BEGIN")
-            _fill(connection, source, first, blocks, force)
-            with held():
-                stop_if_told()
-                connection.execute("COMMIT")
-                WRITTEN[path] = None
-    except BaseException:
-        if made:
-            path.unlink(missing_ok=True)
-            path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
-        raise
+    path = Path(source.place).resolve()
+    is_there = path.exists()
+    with draft_of(path) as draft, ExitStack() as until_renamed:
+        if is_there and not (force and exists(source)):
+            with _connected(source, read_only=False, spill=draft.parent) as connection:
+                _fill(connection, source, first, blocks)
+                with held():
+                    stop_if_told()
+                    connection.execute("COMMIT")
+                    WRITTEN[Path(source.place)] = None
+            return
+        if is_there:
+            _copy_rest(source, draft, until_renamed)
+            shutil.copymode(path, draft)  # it has other tables, which are not ours
+        inner = replace(source, place=str(draft))
+        with _connected(inner, read_only=False, spill=draft.parent) as connection:
+            _fill(connection, inner, first, blocks)
+            connection.execute("COMMIT")
+        give_name(draft, path, confidential=False, force=is_there, shown=Path(source.place))
 
 
-def _fill(
-    connection: Any, source: Source, first: Table, blocks: Iterator[Table], force: bool
-) -> None:
+def _copy_rest(source: Source, draft: Path, until_renamed: ExitStack) -> None:
+    """Copy everything but one table into a new file; until it is renamed nobody opens the old one.
+
+    The table is dropped in a copy of the file, and what is left there is copied once more.
+    """
+    # First the file and then its database are closed: closing any handle of a file ends the locks
+    # that a process has on it.
+    whole = until_renamed.enter_context(_connected(source, read_only=False, spill=draft.parent))
+    whole.execute("CHECKPOINT")
+    file = until_renamed.enter_context(Path(source.place).open("rb"))  # noqa: SIM115
+    copy = draft.with_name("copy")
+    with copy.open("xb") as target:
+        shutil.copyfileobj(file, target, 1 << 20)
+    schema, table = _named(source)
+    with _connected(replace(source, place=":memory:"), read_only=False, spill=draft.parent,
+                    allowed=[copy, draft]) as connection:  # fmt: skip
+        for name, place in (("old", copy), ("new", draft)):
+            connection.execute(f"ATTACH {_text(str(place))} AS {name}")
+        connection.execute(f"DROP TABLE old.{quoted(schema)}.{quoted(table)}")
+        connection.execute("COPY FROM DATABASE old TO new")
+        connection.execute("DETACH new")
+        connection.execute("DETACH old")
+    copy.unlink()
+
+
+def _text(value: str) -> str:
+    """Return a text as SQL has it, whatever is in it."""
+    doubled = value.replace("'", "''")
+    return f"'{doubled}'"
+
+
+def _fill(connection: Any, source: Source, first: Table, blocks: Iterator[Table]) -> None:
+    """Make a table in a transaction that is still open at the end."""
     schema, table = _named(source)
     place = f"{quoted(schema)}.{quoted(table)}"
-    if force and _exists(connection, schema, table):
-        connection.execute(f"DROP TABLE {place}")
+    connection.execute("BEGIN")
     types = types_of(first)
     columns = ", ".join(f"{quoted(name)} {_spelled(first, name, types)}" for name in first)
     connection.execute(f"CREATE TABLE {place} ({columns})")
@@ -224,8 +308,8 @@ def _fill(
         block = next(blocks, None)
     for name in first:
         if first[name].label:
-            text = first[name].label.replace("'", "''")
-            connection.execute(f"COMMENT ON COLUMN {place}.{quoted(name)} IS '{text}'")
+            text = _text(first[name].label)
+            connection.execute(f"COMMENT ON COLUMN {place}.{quoted(name)} IS {text}")
 
 
 def _spelled(table: Table, name: str, types: dict[str, str]) -> str:

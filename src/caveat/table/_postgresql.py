@@ -15,6 +15,7 @@ from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._sql_types import ENUM, SURE_DIGITS, cells_of, exact_as, spelled_exactly, types_of
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
 from caveat.table.extras import load_extra
+from caveat.table.hosts import connection_address
 from caveat.table.source import Source
 from caveat.table.table import Table
 
@@ -62,8 +63,9 @@ def _connected(source: Source) -> Iterator[tuple[Any, Any]]:
     package = load_extra(
         "adbc_driver_postgresql.dbapi", "adbc-driver-postgresql", "db", "PostgreSQL"
     )
+    address = connection_address(source)
     try:
-        connection = package.connect(source.address)
+        connection = package.connect(address)
     except package.Error as error:
         raise CaveatError(
             f"the server cannot be reached ({_reason(error)})",

@@ -5,19 +5,23 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from caveat.errors import CaveatError
+from caveat.errors import CaveatError, CaveatWarning
 from caveat.stopping import WRITTEN, held, stop_if_told
 from caveat.table._notes import plain_codes
+from caveat.table.atomic import give_name
 from caveat.table.column import Column, Kind
 from caveat.table.database import VIEW, Field, Found, Held, quoted, sql_name
+from caveat.table.drafts import draft_of
 from caveat.table.source import Source
 from caveat.table.table import Table
 
@@ -40,6 +44,8 @@ _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
 def _connected(source: Source, *, read_only: bool) -> Iterator[sqlite3.Connection]:
     place = quote(str(Path(source.place).absolute()))
     mode = "ro" if read_only else "rwc"
+    if read_only:
+        _roll_back(Path(source.place))
     connection = None
     try:
         connection = sqlite3.connect(f"file:{place}?mode={mode}", uri=True, isolation_level=None)
@@ -58,6 +64,13 @@ def _connected(source: Source, *, read_only: bool) -> Iterator[sqlite3.Connectio
     finally:
         if connection is not None:
             connection.close()
+
+
+def _roll_back(path: Path) -> None:
+    """Undo what a writer that was killed has begun, as SQLite does for who may write."""
+    if path.with_name(f"{path.name}-journal").exists() and os.access(path, os.W_OK):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=0)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _only_reads(action: int, *_: object) -> int:
@@ -182,29 +195,56 @@ def _texts(cells: Sequence[Any]) -> list[str | None]:
 
 
 def save(source: Source, blocks: Iterator[Table], *, force: bool) -> None:
-    """Write a table in one transaction: after an error the old one is as it was."""
-    first, table = next(blocks), quoted(_table(source))
-    made = not Path(source.place).exists()
-    try:
-        with _connected(source, read_only=False) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            if force:
-                connection.execute(f"DROP TABLE IF EXISTS {table}")
-            columns = ", ".join(f"{quoted(name)} {_type(first[name])}" for name in first)
-            connection.execute(f"CREATE TABLE {table} ({columns})")
-            marks = ", ".join("?" for _ in first)
-            block: Table | None = first
-            while block is not None:
-                connection.executemany(f"INSERT INTO {table} VALUES ({marks})", _rows(block))
-                block = next(blocks, None)
-            with held():
-                stop_if_told()
+    """Write a table in one transaction: after an error the old one is as it was.
+
+    A new file gets its name when it is whole. In one that exists, the pages of a table that is
+    replaced are overwritten.
+    """
+    first, path = next(blocks), Path(source.place).resolve()
+    if not path.exists():
+        with draft_of(path) as draft:
+            with _connected(replace(source, place=str(draft)), read_only=False) as connection:
+                _fill(connection, source, first, blocks)
                 connection.execute("COMMIT")
-                WRITTEN[Path(source.place)] = None
-    except BaseException:
-        if made:
-            Path(source.place).unlink(missing_ok=True)
-        raise
+            give_name(draft, path, confidential=False, force=False, shown=Path(source.place))
+        return
+    with _connected(source, read_only=False) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        _fill(connection, source, first, blocks, replaced=force)
+        with held():
+            stop_if_told()
+            connection.execute("COMMIT")
+            WRITTEN[Path(source.place)] = None
+        if force:  # what the log of changes holds as well
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                warnings.warn(
+                    f"{path.name}: another program has the database open; rows that were replaced "
+                    "can be read in it until that program closes it",
+                    CaveatWarning,
+                    stacklevel=4,
+                )
+
+
+def _fill(
+    connection: sqlite3.Connection,
+    source: Source,
+    first: Table,
+    blocks: Iterator[Table],
+    replaced: bool = False,
+) -> None:
+    """Make a table in a transaction that is still open at the end."""
+    table = quoted(_table(source))
+    connection.execute("BEGIN IMMEDIATE")
+    if replaced:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    columns = ", ".join(f"{quoted(name)} {_type(first[name])}" for name in first)
+    connection.execute(f"CREATE TABLE {table} ({columns})")
+    marks = ", ".join("?" for _ in first)
+    block: Table | None = first
+    while block is not None:
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", _rows(block))
+        block = next(blocks, None)
 
 
 def _type(column: Column) -> str:

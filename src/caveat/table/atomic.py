@@ -10,7 +10,7 @@ from pathlib import Path
 
 from caveat.errors import CaveatError
 from caveat.stopping import WRITTEN, held, stop_if_told
-from caveat.table.drafts import file_draft
+from caveat.table.drafts import draft_of, make_private
 from caveat.table.source import Source, file_of, shown, source_of
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "check_folder",
     "check_output",
     "check_outputs",
+    "give_name",
     "make_folder",
     "same_file",
     "status",
@@ -173,13 +174,21 @@ def check_folder(folder: Path, shown: Path | None = None) -> None:
         )
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those around it, unless it is there."""
+def make_folder(folder: Path, *, confidential: bool) -> None:
+    """Make a folder and those around it, unless it is there.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    confidential
+        Whether a new one is for this user alone.
+    """
     found = status(folder)
     if found is not None and not stat.S_ISDIR(found.st_mode):
         raise CaveatError("this is no folder", where=str(folder), do="name a folder")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700 if confidential else 0o777, parents=True, exist_ok=True)
     except OSError as error:
         raise CaveatError(
             f"the folder cannot be made ({_reason(error)})", where=str(folder), do="choose another"
@@ -210,7 +219,7 @@ def unwritable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_output(path: Name, *, force: bool = False) -> Iterator[Path]:
+def atomic_output(path: Name, *, confidential: bool, force: bool = False) -> Iterator[Path]:
     """Give a temporary name beside the target; rename it when the block ends without an error.
 
     A link is followed: what it leads to is replaced, and the link stays.
@@ -219,21 +228,25 @@ def atomic_output(path: Name, *, force: bool = False) -> Iterator[Path]:
     ----------
     path
         The target.
+    confidential
+        Whether it is for this user alone; what may leave has the permissions of any new file. What
+        is replaced never gets wider ones than it had.
     force
         Whether a file that exists may be replaced.
 
     Yields
     ------
     Path
-        The name to write to, with the extension of the target. After an error it is removed and the
-        target is as it was. What a killed process has left in the folder is removed as well.
+        The name to write to, with the extension of the target, in a folder that only this user can
+        enter. After an error it is removed and the target is as it was. What a killed process has
+        left beside the target is removed as well.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     target = Path(folder) / "result.json"
-    ...     with atomic_output(target) as draft:
+    ...     with atomic_output(target, confidential=False) as draft:
     ...         _ = draft.write_text("{}")
     ...     target.read_text()
     '{}'
@@ -241,19 +254,56 @@ def atomic_output(path: Name, *, force: bool = False) -> Iterator[Path]:
     target = check_output(path, force=force)
     # The extension is that of the name that was given, which a link need not share.
     beside = target.with_name(Path(path).name)
-    with unwritable(Path(path)), file_draft(beside) as draft:
+    with unwritable(Path(path)), draft_of(beside) as draft:
         yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
         # Somebody may have made the target in the meantime.
         check_output(path, force=force)
-        with held():
-            stop_if_told()
+        give_name(draft, target, confidential=confidential, force=force, shown=Path(path))
+
+
+def give_name(
+    draft: Path, target: Path, *, confidential: bool, force: bool, shown: Path | None = None
+) -> None:
+    """Give a whole draft the name of its target in one step.
+
+    Parameters
+    ----------
+    draft, target
+        The file, and the name that it gets.
+    confidential
+        As in :func:`atomic_output`.
+    force
+        Whether a file that exists is replaced.
+    shown
+        How the target was named by the user.
+    """
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    make_private(draft, target, confidential=confidential)
+    with held():
+        stop_if_told()
+        if force:
             draft.replace(target)
-            WRITTEN[Path(path)] = None
+        else:
+            _rename_new(draft, target)
+        WRITTEN[shown or target] = None
 
 
-def write_text(path: Name, text: str, *, force: bool = False) -> None:
-    """Write a text to a file, whole or not at all."""
-    with atomic_output(path, force=force) as draft:
+def _rename_new(draft: Path, target: Path) -> None:
+    """Rename a draft unless there is a file of this name, however late it was made."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise CaveatError(
+            "the output exists already: another program has made it meanwhile",
+            where=str(target),
+            do="choose another name or use --force",
+        ) from None
+    except OSError:  # not every file system has links
+        draft.replace(target)
+
+
+def write_text(path: Name, text: str, *, confidential: bool, force: bool = False) -> None:
+    """Write a text to a file, whole or not at all; see :func:`atomic_output`."""
+    with atomic_output(path, confidential=confidential, force=force) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")

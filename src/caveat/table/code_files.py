@@ -133,13 +133,14 @@ def _opened(folder: Path, state: dict[str, Any]) -> Column:
 def _document(folder: Path) -> dict[str, Any]:
     try:
         document: dict[str, Any] = json.loads((folder / DOCUMENT).read_text("ascii"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise CaveatError(
             "there are no code files here, or not all of them",
             where=str(folder),
             do="write them again",
         ) from None
-    if (document.get("format"), document.get("version")) != (FORMAT, VERSION):
+    named = document if isinstance(document, dict) else {}
+    if (named.get("format"), named.get("version")) != (FORMAT, VERSION):
         raise CaveatError(
             "code files of another version of Caveat", where=str(folder), do="write them again"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +17,10 @@ import pyarrow as pa
 from caveat.errors import CaveatError
 from caveat.table._columnar import encode_texts
 from caveat.table.column import Column, Kind
+from caveat.table.drafts import exclusive, wait_for_writer
 from caveat.table.encode import encode
 from caveat.table.frames import as_series, refuse_bad_names
+from caveat.table.hosts import check_hosts
 from caveat.table.source import Source, source_of
 from caveat.table.table import Table
 
@@ -115,6 +117,7 @@ class _Engine(Protocol):
 
 
 def _engine(source: Source) -> _Engine:
+    check_hosts(source)
     return cast(_Engine, import_module(f"caveat.table._{source.sort}"))
 
 
@@ -167,6 +170,8 @@ def read_database(
     """Read a table or the result of a query; see :func:`caveat.table.files.read`."""
     del suffix
     source = _source(path)
+    if source.is_file:
+        wait_for_writer(Path(source.place).resolve())
     source = source if source.part else replace(source, part=_only_table(source))
     with _engine(source).opened(source, columns) as held:
         fields = list(held.fields)
@@ -257,6 +262,17 @@ def _enumerated(column: Column, levels: Sequence[str]) -> Column:
 # Out
 
 
+@contextmanager
+def _alone(source: Source) -> Iterator[Source]:
+    """Let no other run write to a file meanwhile; servers see to it themselves."""
+    if not source.is_file:
+        yield source
+        return
+    path = Path(source.place).resolve()
+    with exclusive(path):
+        yield source
+
+
 def check_database_target(source: Source, *, force: bool) -> None:
     """Refuse a table that cannot or may not be written, before any work is done for it."""
     if not source.part or source.is_query:
@@ -265,6 +281,12 @@ def check_database_target(source: Source, *, force: bool) -> None:
             where=source.place,
             do=f"write {source.with_part('TABLE')!r}",
         )
+    sql_name(source.part)
+    with _alone(source):
+        _check_target(source, force)
+
+
+def _check_target(source: Source, force: bool) -> None:
     _, table = sql_name(source.part)
     if source.is_file and not Path(source.place).exists():
         return
@@ -296,7 +318,11 @@ def check_not_read(target: Source, read: Source) -> None:
     read
         What is read: of the same sort of database, of a file the same file.
     """
-    engine = _engine(target)
+    with _alone(target):
+        _check_not_read(_engine(target), target, read)
+
+
+def _check_not_read(engine: _Engine, target: Source, read: Source) -> None:
     there = engine.found(target)
     if not there.table:
         return
@@ -332,10 +358,13 @@ def write_database(source: Source, blocks: Iterable[Table], *, force: bool = Fal
     blocks
         Tables with the same columns, one after the other.
     force
-        Whether a table that exists may be replaced. After an error it is as it was.
+        Whether a table that exists may be replaced. After an error it is as it was; otherwise
+        no row of it can be read in the file any more.
     """
     check_database_target(source, force=force)
-    _engine(source).save(source, iter(blocks), force=force)
+    with _alone(source):
+        _check_target(source, force)  # somebody may have written it in the meantime
+        _engine(source).save(source, iter(blocks), force=force)
 
 
 def prepare_database(table: Table, suffix: str) -> Callable[[Path], None]:
@@ -344,7 +373,6 @@ def prepare_database(table: Table, suffix: str) -> Callable[[Path], None]:
     def save(path: Path) -> None:
         source = source_of(f"{path}#{TABLE}")
         assert source is not None, suffix
-        path.unlink(missing_ok=True)  # an empty draft is no database
         write_database(source, [table])
 
     return save

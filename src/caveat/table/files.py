@@ -15,6 +15,7 @@ from caveat.table.code_files import CodeFiles
 from caveat.table.column import Column
 from caveat.table.file_form import TextForm
 from caveat.table.formats import DATABASE, FORMATS, has_labels, readable, suffix_of, writable
+from caveat.table.hosts import allow_source
 from caveat.table.input_checks import check_input, check_signs, in_file, unreadable
 from caveat.table.schema import Schema
 from caveat.table.source import Source, file_of, source_of, without_password
@@ -80,7 +81,11 @@ def read(
       income  integer   1 levels, 1 missing
       zip     category  2 levels
     """
-    return _read(None, path, schema, delimiter, decimal, encoding, columns, partial)
+    allow_source(path)
+    return read_into(
+        None, path, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding,
+        columns=columns, partial=partial,
+    )  # fmt: skip
 
 
 def read_into(
@@ -95,6 +100,9 @@ def read_into(
     partial: bool = False,
 ) -> Table:
     """Read a table from a file into code files, as :func:`read` reads it into memory.
+
+    The path may come from a specification: a server that it names must have been allowed (see
+    :mod:`caveat.table.hosts`), whereas one that :func:`read` is called with is named by the user.
 
     Parameters
     ----------
@@ -204,6 +212,7 @@ def write(
     path: str | Path,
     *,
     force: bool = False,
+    confidential: bool = False,
     escape_formulas: bool = False,
     form: TextForm | None = None,
 ) -> None:
@@ -217,7 +226,10 @@ def write(
         The target; its extension decides the format. A table of a database is written in one
         transaction.
     force
-        Whether a file that exists may be replaced.
+        Whether a file that exists may be replaced. It never gets wider permissions than it had.
+    confidential
+        Whether the file is for this user alone, as one about single records is; a table of a
+        database has the permissions of its database.
     escape_formulas
         Whether an apostrophe is put before text in delimited files that a spreadsheet would compute
         (it begins with = + - @, tab or a line end). Without it there is a warning; numbers are
@@ -226,21 +238,22 @@ def write(
         Of delimited text: how it is written, see :func:`caveat.table.file_form.form_of`.
     """
     path = without_password(path)
+    allow_source(path)
     suffix = check_target(path, force=force)
     if not table.columns:
         raise CaveatError("a table without columns cannot be written", do="add a column")
     source = source_of(path)
     if source is not None and source.part:
-        _write_part(table, source, force)
+        _write_part(table, source, force, confidential)
     elif suffix in FORMATS:
         save = resolve_name(FORMATS[suffix].prepare)(table, suffix)
-        with atomic_output(path, force=force) as draft:
+        with atomic_output(path, confidential=confidential, force=force) as draft:
             save(draft)
     else:
-        _write_text([table], path, suffix, force, escape_formulas, form)
+        _write_text([table], path, suffix, force, confidential, escape_formulas, form)
 
 
-def _write_part(table: Table, source: Source, force: bool) -> None:
+def _write_part(table: Table, source: Source, force: bool, confidential: bool) -> None:
     """Write a sheet of a workbook of its own, or a table of a database."""
     if source.is_database:
         from caveat.table.database import write_database
@@ -250,7 +263,7 @@ def _write_part(table: Table, source: Source, force: bool) -> None:
     from caveat.table._excel import prepare_sheets
 
     save = prepare_sheets({source.part: table})
-    with atomic_output(source.place, force=force) as draft:
+    with atomic_output(source.place, confidential=confidential, force=force) as draft:
         save(draft)
 
 
@@ -293,14 +306,14 @@ def write_blocks(
     if suffix == ".parquet":
         from caveat.table._columnar import write_parquet_blocks
 
-        with atomic_output(path, force=force) as draft:
+        with atomic_output(path, confidential=False, force=force) as draft:
             write_parquet_blocks(chain(held, rest), draft)
     elif source is not None and source.is_database and source.part:
         from caveat.table.database import write_database
 
         write_database(source, chain(held, rest), force=force)
     elif suffix not in FORMATS:
-        _write_text(streamed, path, suffix, force, escape_formulas, form)
+        _write_text(streamed, path, suffix, force, False, escape_formulas, form)
     else:
         raise CaveatError(
             f"more than {ROWS_IN_MEMORY:,} rows are written as they are made",
@@ -314,13 +327,14 @@ def _write_text(
     path: Path,
     suffix: str,
     force: bool,
+    confidential: bool,
     escape_formulas: bool,
     form: TextForm | None,
 ) -> None:
     from caveat.table._text_write import write_text
 
     form = form or TextForm("," if suffix.startswith(".csv") else "\t")
-    with atomic_output(path, force=force) as draft:
+    with atomic_output(path, confidential=confidential, force=force) as draft:
         computed = write_text(blocks, draft, form, escape_formulas=escape_formulas)
     _warn_of_formulas(path, computed)
 

@@ -76,6 +76,6 @@ def write_several(
 
         check_target(folder / name)
         save = prepare_sheets(sheets)
-        with atomic_output(folder / name) as draft:
+        with atomic_output(folder / name, confidential=False) as draft:
             save(draft)
     return list(files)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from caveat.documents import parse, read_bytes
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.generators import Setting
 from caveat.progress import Progress
@@ -279,7 +280,7 @@ class _Search:
         """Write what is known; the file is whole at any moment."""
         if self.path is not None:
             text = json.dumps({"format": FORMAT, "key": self.key, "known": self.known})
-            write_text(self.path, text, force=True)
+            write_text(self.path, text, confidential=True, force=True)
 
 
 def _fingerprint(table: Table, spec: TuneSpec) -> str:
@@ -299,10 +300,10 @@ def _load(path: Path | None, key: str) -> dict[str, dict[str, Any]]:
     if path is None or not path.exists():
         return {}
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = parse(read_bytes(path))
         known, theirs, written = content["known"], content["key"], content["format"]
         _check_known(known)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError):
+    except (ValueError, KeyError, TypeError, AttributeError, CaveatError):
         raise CaveatError(
             "this is no state of a search", where=str(path), do="choose another file"
         ) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError, hint
-from caveat.seeds import child_seed
+from caveat.seeds import child_seed, random_root
 from caveat.synthesis.cells import Cells, without_unknown
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
@@ -321,7 +320,7 @@ def fit_linked(
     done
         Called with the name and the model of each column that is ready.
     """
-    seed = secrets.randbits(128) if seed is None else seed
+    seed = random_root() if seed is None else seed
     threads = threads or os.cpu_count() or 1
     tables = unfold(linked, plan.shape)
     stages, plans = {}, {}

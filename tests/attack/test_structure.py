@@ -142,7 +142,7 @@ def test_a_record_that_stands_out_is_found_and_reported() -> None:
     note = judged[2].result.notes[-1]
     assert note.code == "own-structure"
     assert note.public
-    assert f"{100 * STRUCTURE_RECOVERED[1][0]:.0f} ±" in note
+    assert f"{100 * STRUCTURE_RECOVERED:.0f} ±" in note
     lines = lines_of(found)
     assert lines["auc_by_structure"] == pytest.approx(found.auc(STRUCTURE))
     ratio = found.log_ratio_by(STRUCTURE)

@@ -255,13 +255,7 @@ def posterior_by_runs(
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
     beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     tables = _world_tables(worlds, record, rows)
-    measure: Callable[[Table], Any]
-    if summary == "structure":
-        measure = _by_structure(worlds, record, rows, structure)
-    elif summary == "cells":
-        measure = _cell_counts(worlds, record, rows)
-    else:
-        measure = summary if callable(summary) else around_candidates(tables, record, release)
+    measure = _measure(summary, worlds, record, rows, structure)
 
     def runs(world: int) -> Floats:
         again = maker(tables[world])
@@ -280,6 +274,24 @@ def posterior_by_runs(
     error = _jackknife(bayes(beliefs, logs), [bayes(beliefs, other) for other in others])
     notes = (*notes, f"simulated: {simulations} releases in each world, a summary of the release")
     return Posterior(record, rows, beliefs, logs, truth, notes, error)
+
+
+def _measure(
+    summary: Summary,
+    worlds: Worlds,
+    record: int,
+    rows: Table,
+    draw: Callable[[Table], OwnStructure] | None,
+) -> Callable[[Table], Any]:
+    """Return a function that reduces a release to what the attacker looks at."""
+    if callable(summary):
+        return summary
+    if summary == "structure":
+        return _by_structure(worlds, record, rows, draw)
+    if summary == "cells":
+        return _cell_counts(worlds, record, rows)
+    (release,) = worlds.releases
+    return around_candidates(_world_tables(worlds, record, rows), record, release)
 
 
 def _by_structure(

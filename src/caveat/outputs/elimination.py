@@ -135,8 +135,7 @@ def suppress(
         The cells that are published already, whatever the rules would say about them. No primary or
         virtual column may follow from them alone.
     possible
-        The inner cells that can have records for those who know of nested columns; cells are
-        protected against them too, apart from those that they know to be empty.
+        The inner cells that can have records for a reader who knows of nested columns.
     rows
         The order of the inner cells; those of zeros or single contributors come last in any case.
     progress
@@ -152,17 +151,15 @@ def suppress(
     """
     primary = np.asarray(primary, bool)
     known = np.zeros(len(primary), bool) if known is None else np.asarray(known, bool)
-    whole = _whole(matrix, len(primary))
-    problems = _problems(whole, primary, zero_rows, owners, virtual, possible)
-    if zero_rows is not None:
-        problems = [replace(problem, zeros=zeros) for problem in problems]
+    problems = _problems(
+        _whole(matrix, len(primary)), primary, zero_rows, owners, virtual, possible
+    )
+    problems = problems if zero_rows is None else [replace(one, zeros=zeros) for one in problems]
     tasks = [(one, o) for one in problems for o in _orders(one, rows, zero_rows, owners)]
     candidates = np.asarray(order, np.int64)
     candidates = candidates[~(primary | known)[candidates]]
     why = _eliminate(tasks, (np.flatnonzero(known), candidates), progress)
-    secondary = np.zeros(len(primary), bool)
-    secondary[list(why)] = True
-    return Suppressed(primary, secondary, why)
+    return Suppressed(primary, np.isin(np.arange(len(primary)), list(why)), why)
 
 
 def _problems(

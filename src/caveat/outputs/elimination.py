@@ -151,10 +151,8 @@ def suppress(
     """
     primary = np.asarray(primary, bool)
     known = np.zeros(len(primary), bool) if known is None else np.asarray(known, bool)
-    problems = _problems(
-        _whole(matrix, len(primary)), primary, zero_rows, owners, virtual, possible
-    )
-    problems = problems if zero_rows is None else [replace(one, zeros=zeros) for one in problems]
+    whole = _whole(matrix, len(primary))
+    problems = _problems(whole, primary, zero_rows, zeros, owners, virtual, possible)
     tasks = [(one, o) for one in problems for o in _orders(one, rows, zero_rows, owners)]
     candidates = np.asarray(order, np.int64)
     candidates = candidates[~(primary | known)[candidates]]
@@ -166,6 +164,7 @@ def _problems(
     matrix: Any,
     primary: NDArray[np.bool_],
     zero_rows: NDArray[np.bool_] | None,
+    zeros: Zeros,
     owners: Owners | None,
     virtual: Sequence[Any],
     possible: NDArray[np.bool_] | None,
@@ -176,7 +175,7 @@ def _problems(
         fewer = [only_rows(as_column(one, matrix.shape[0]), possible) for one in virtual]
         nested = only_rows(matrix, possible)
         problems.append(_problem(nested, primary, zero_rows, owners, fewer))
-    return problems
+    return problems if zero_rows is None else [replace(one, zeros=zeros) for one in problems]
 
 
 def _problem(

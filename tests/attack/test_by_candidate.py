@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from caveat.attack.by_candidate import candidate_likelihood, count_likelihood
+from caveat.attack.by_candidate import (
+    candidate_likelihood,
+    count_likelihood,
+    structure_likelihood,
+)
 
 
 def made_up(shift):
@@ -51,6 +56,23 @@ def test_counts_name_the_world_that_alone_has_a_candidate():
     logs = count_likelihood(np.array([60.0, 60.0, 3.0]), counted(expected).astype(float), 1000)
     assert logs.argmax() == 2
     assert logs[2] > 2 > 0 > max(logs[0], logs[1])
+
+
+def test_likelihoods_under_a_structure_are_weighed_by_what_runs_show_of_them():
+    """Log-likelihoods of another structure are too sure of themselves: their scale is fitted."""
+    rng = np.random.default_rng(4)
+    noise = rng.normal(size=(3, 2000, 3))
+    simulated = noise + 1.5 * np.eye(3)[:, None]
+    observed = np.array([0.0, 2.0, 0.5])
+    logs = structure_likelihood(observed, simulated)
+    again = structure_likelihood(10 * observed, 10 * simulated)
+    assert logs.argmax() == again.argmax() == 1
+    # Bayes' rule with normal noise; ten times as large, they would say 15 instead of 2 and 3.
+    exact = 1.5 * (
+        observed - np.log((np.exp(1.5 * observed).sum() - np.exp(1.5 * observed)) / 2) / 1.5
+    )
+    assert logs[1] == pytest.approx(exact[1], abs=0.7)
+    assert again[1] == pytest.approx(exact[1], abs=0.7)
 
 
 def test_a_single_candidate_is_no_question():

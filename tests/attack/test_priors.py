@@ -8,13 +8,14 @@ import pytest
 
 from caveat.attack import attributes, posterior, proper_posterior, simulated_posterior
 from caveat.attack.leak import filtered_posterior
-from caveat.attack.priors import DEFAULT_PRIOR, PRIORS
+from caveat.attack.priors import DEFAULT_PRIOR, PRIORS, prior_of
 from caveat.attack.registry import ATTACKS
 from caveat.attack.simulated import posterior_by_runs
 from caveat.attack.strong import StrongAttacker
 from caveat.errors import CaveatError
 from caveat.spec.entries import SCENARIO, TUNE
 from caveat.spec.scenarios import ScenarioSpec
+from caveat.table import Table
 from caveat.tuning.bench import Question
 from caveat.tuning.tune import TuneSpec
 
@@ -25,6 +26,18 @@ CALLS = [posterior, attributes, proper_posterior, simulated_posterior, posterior
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 def test_one_default_in_python(call):
     assert inspect.signature(call).parameters["prior"].default == DEFAULT_PRIOR == "conditional"
+
+
+def test_the_marginal_prior_holds_one_record_spread_over_the_candidates():
+    others = Table.from_frame({"x": ["a"] * 3 + ["b"] * 2 + ["c"], "y": list("uuvvvv")})
+    candidates = others.select(["x"]).take([0, 3])
+    nothing = others.take([0]).select([])
+    # Of two candidates 3 and 2 of 5 records have each; half a record more for each.
+    expected = [3.5 / 6, 2.5 / 6]
+    assert prior_of("marginal", others, nothing, candidates) == pytest.approx(expected)
+    alike = others.take([0]).select(["y"])  # u: two records, both a
+    conditional = [(2 + 3.5 / 6) / 3, (2.5 / 6) / 3]
+    assert prior_of("conditional", others, alike, candidates) == pytest.approx(conditional)
 
 
 def test_the_same_in_a_specification_and_on_the_command_line():

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from caveat.attack.recovered import ERRORS, RECOVERED, recovered_at, recovered_note
+from caveat.attack.recovered import (
+    ERRORS,
+    RECOVERED,
+    STRUCTURE_RECOVERED,
+    recovered_at,
+    recovered_note,
+    structure_note,
+)
 
 
 def test_shares_are_those_of_the_next_smaller_number():
@@ -18,3 +25,10 @@ def test_the_note_is_public_and_says_both():
     assert note.public
     assert "with 64 simulations finds 33 % of what" in note
     assert note.endswith("on guarded trees 16 %")
+
+
+def test_a_structure_of_the_attackers_own_recovers_more_than_learnt_scores():
+    assert max(RECOVERED["guarded"].values()) < STRUCTURE_RECOVERED < 1
+    note = structure_note()
+    assert note.public
+    assert "finds 31 ± 5 % of what the exact attacker finds" in note

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from caveat.attack.scores import SCORES, Looks, log_odds
+from caveat.attack.scores import SCORES, STRUCTURE, Looks, log_odds
 
 
 def looks(shift, n=200, seed=0):
@@ -45,6 +45,13 @@ def test_rmia_counts_the_others_who_gained_less():
     score = SCORES["RMIA"](inside, outside)
     high, low = (Looks(np.full((1, 6), level), np.zeros((1, 10))) for level in (50.0, -50.0))
     assert (score(high)[0], score(low)[0]) == (1.0, 0.0)
+
+
+def test_own_structure_is_the_ratio_as_it_stands():
+    seen = looks(0.0, 3)._replace(ratio=np.array([0.5, -1.0, 2.0]))
+    score = SCORES[STRUCTURE](seen, seen)
+    assert score(seen).tolist() == [0.5, -1.0, 2.0]
+    assert score(seen.take(slice(1, None))).tolist() == [-1.0, 2.0]
 
 
 def test_domias_is_the_density():

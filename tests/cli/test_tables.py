@@ -456,3 +456,28 @@ def test_a_workbook_without_its_package_is_refused_before_anything_else(
     with pytest.raises(CaveatError, match="a workbook needs the package XlsxWriter"):
         call("--excel")
     assert not (here / "out").exists()
+
+
+def test_columns_that_nest_are_named_and_no_town_follows_from_its_county(here: Path) -> None:
+    """Shown county c1/yes = 13 and town t2/yes = 12 would be the hidden t1/yes = 1."""
+    counts = {("c1", "t1"): (1, 9), ("c1", "t2"): (12, 20), ("c2", "t3"): (15, 30),
+              ("c2", "t4"): (11, 25)}  # fmt: skip
+    lines = [
+        f"{county},{town},{ill}"
+        for (county, town), numbers in counts.items()
+        for ill, many in zip(("yes", "no"), numbers, strict=True)
+        for _ in range(many)
+    ]
+    (here / "towns.csv").write_text("\n".join(["county,town,ill", *lines]) + "\n")
+    spec = '[data]\npath = "towns.csv"\n[publication]\nleast = 3\nzeros = "hidden"\n'
+    for name in ("county", "town"):
+        spec += f'[[table]]\nname = "{name}"\nby = ["{name}", "ill"]\n'
+    (here / "tables.toml").write_text(spec)
+    said = call()
+    assert "town determines county" in said
+    assert "follow from others: none" in said
+    county = {(r["county"], r["ill"]): r["count"] for r in rows(here / "out/county.csv")}
+    town = {(r["town"], r["ill"]): r["count"] for r in rows(here / "out/town.csv")}
+    assert town["t1", "yes"] == ""
+    assert "" in (county["c1", "yes"], town["t2", "yes"])
+    assert "" in (town["t1", "no"], town["t1", "Total"])

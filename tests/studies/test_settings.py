@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from caveat.studies import settings as study
 from caveat.studies.study import Output
-from caveat.table import Schema, read
+from caveat.table import ColumnSchema, Schema, read
+from caveat.tuning import Question, risk_utility_map
 
 
 def test_the_tables_of_the_study(monkeypatch):
@@ -36,3 +39,15 @@ def test_new_keys_are_near_the_published_shares(shared, leaf):
     printed = study.PRINTED["new keys"][study.LEAVES.index(leaf)]
     # One release of each: shares of about 2,400 combinations, binomial error 1.0 at most.
     assert 100 * ours == pytest.approx(printed, abs=4 * np.sqrt(2))
+
+
+def test_a_row_of_the_page_on_protections(shared):
+    schema = Schema({"income": ColumnSchema(missing={-8: "not asked"})})
+    original = schema.apply(read(shared / "data" / "sd2011.csv").select(study.COLUMNS))
+    keys, target, name = study.COLUMNS[:4], "depress", "minbucket 5"
+    setting = study.settings(keys, target)[name]
+    question = Question(study.MEASURES, keys, (target,))
+    found = risk_utility_map(original, [setting], question, seeds=study.SEEDS)
+    (row,) = study._all({name: found.points[0]}, {name: None}, "").rows
+    page = (Path(__file__).parents[2] / "docs" / "protect.md").read_text("utf-8")
+    assert f"| {' | '.join(row[:5])} |" in page

@@ -18,7 +18,13 @@ from caveat.attack.neighbourhood import Neighbourhood, Seen
 from caveat.attack.scores import FREE, STRENGTH, log_odds
 from caveat.table import Kind, Table
 
-__all__ = ["CALIBRATION", "around_candidates", "candidate_likelihood", "count_likelihood"]
+__all__ = [
+    "CALIBRATION",
+    "around_candidates",
+    "candidate_likelihood",
+    "count_likelihood",
+    "structure_likelihood",
+]
 
 Floats = NDArray[np.float64]
 
@@ -106,6 +112,27 @@ def count_likelihood(observed: Floats, simulated: Floats, n_rows: int) -> Floats
             )
 
         return score
+
+    return _fitted(observed, simulated, score_of)
+
+
+def structure_likelihood(observed: Floats, simulated: Floats) -> Floats:
+    """Return the same from log-likelihoods under a structure that the attacker has drawn.
+
+    The release was drawn from another structure, so they are no odds yet: they are fitted.
+
+    Parameters
+    ----------
+    observed
+        Of the release: candidate.
+    simulated
+        Of runs: world, run, candidate.
+    """
+
+    def score_of(own: int) -> Score:
+        return lambda seen: np.asarray(
+            seen[..., own] - scipy.special.logsumexp(np.delete(seen, own, axis=-1), axis=-1)
+        )
 
     return _fitted(observed, simulated, score_of)
 

@@ -14,11 +14,12 @@ from caveat.attack.paired import (
     LEAST_SIMULATIONS,
     RECORDS,
     SIMULATIONS,
+    STRUCTURES,
     PairedMembership,
     simulated_membership,
 )
-from caveat.attack.recovered import recovered_note
-from caveat.attack.scores import OURS, SCORES
+from caveat.attack.recovered import recovered_note, structure_note
+from caveat.attack.scores import OURS, STRUCTURE
 from caveat.errors import CaveatError
 from caveat.generators import Generator
 from caveat.notes import Note
@@ -56,11 +57,15 @@ def clopper_pearson(count: float, n: int, level: float = SURE) -> tuple[float, f
 def findings_of(found: PairedMembership) -> tuple[Finding, ...]:
     """Sum up what was found: the mean over the records, the worst, and other scores beside it."""
     return tuple(
-        Finding(measure, _label("worst record" if measure == WORST else score, level), result)
-        for score in SCORES
-        for level in (LEVELS if score == OURS else LEVELS[:1])
+        Finding(measure, _label(_WORST_BY[score] if measure == WORST else score, level), result)
+        for score in found.scores
+        for level in (LEVELS if score in _WORST_BY else LEVELS[:1])
         for measure, result in _both(found, level, score)
     )
+
+
+_WORST_BY = {OURS: "worst record", STRUCTURE: "worst record by own structure"}
+"""The attacker's own scores, and what the record is called that each shows most of."""
 
 
 def _label(what: str, level: float) -> str:
@@ -68,17 +73,18 @@ def _label(what: str, level: float) -> str:
 
 
 JUDGED = tuple(_label(what, LEVELS[0]) for what in (OURS, "worst record"))
-"""Labels of the attacker's own score at the usual share of false positives."""
+"""Labels of the score that any generator has, at the usual share of false positives."""
 
 
 def is_judged(finding: Finding) -> bool:
     """Whether a limit is held against it: not against others' scores, nor rarer false positives."""
-    return finding.label in JUDGED
+    more = (STRUCTURE, _WORST_BY[STRUCTURE])
+    return finding.label in (*JUDGED, *(_label(what, LEVELS[0]) for what in more))
 
 
 def _both(found: PairedMembership, level: float, score: str) -> Iterator[tuple[str, Measurement]]:
-    names = (FOUND, WORST) if score == OURS else (FOUND,)
-    notes = _notes(found)
+    names = (FOUND, WORST) if score in _WORST_BY else (FOUND,)
+    notes = _notes(found, score)
     power = found.power(level, score)
     if power is None:
         least = 2 * (round(1 / level) - 1)
@@ -119,13 +125,13 @@ def _threshold(outside: Any, level: float) -> float:
     return float(np.sort(outside)[len(outside) - 1 - allowed])
 
 
-def _notes(found: PairedMembership) -> tuple[Note, ...]:
+def _notes(found: PairedMembership, score: str) -> tuple[Note, ...]:
     says = (
         "simulated: {n} releases with each of {records} records and {n} without it, half of "
         "them to judge"
     )
     made = Note("paired-fits", says, public=True, n=found.simulations, records=len(found.runs))
-    return made, recovered_note(found.simulations)
+    return made, structure_note() if score == STRUCTURE else recovered_note(found.simulations)
 
 
 def lines_of(found: PairedMembership) -> dict[str, Any]:
@@ -139,7 +145,22 @@ def lines_of(found: PairedMembership) -> dict[str, Any]:
         ratio, error = found.log_ratio
         lines |= {"log_ratio": ratio, "log_ratio_error": error,
                   "probability": 1 / (1 + np.exp(-ratio))}  # fmt: skip
+    if STRUCTURE in found.scores:
+        lines |= {f"{name}_by_structure": column for name, column in _by_structure(found).items()}
     return lines
+
+
+def _by_structure(found: PairedMembership) -> dict[str, Any]:
+    """Return the same by the likelihood ratio under the attacker's own structures."""
+    columns: dict[str, Any] = {"auc": found.auc(STRUCTURE)}
+    power = found.power(LEVELS[0], STRUCTURE)
+    if power is not None:
+        columns[f"found_{100 * LEVELS[0]:g}"] = power
+    ratio = found.log_ratio_by(STRUCTURE)
+    if ratio is not None:
+        columns |= {"log_ratio": ratio[0], "log_ratio_error": ratio[1],
+                    "probability": 1 / (1 + np.exp(-ratio[0]))}  # fmt: skip
+    return columns
 
 
 def simulated_findings(
@@ -164,7 +185,7 @@ def simulated_findings(
     record, most
         One row, counted from 1; or so many of the most vulnerable.
     how
-        ``simulations``, ``seed``, ``threads`` and ``done``, as
+        ``simulations``, ``structures``, ``seed``, ``threads`` and ``done``, as
         :func:`~caveat.attack.paired.simulated_membership` has them.
     """
     if record is not None and record > original.n_rows:
@@ -192,7 +213,8 @@ def _worst(original: Any, synthetic: Any, *, generator: Generator, **how: Any) -
 
 _KNOWS = (
     "knows the generator, all other records and the whole record; runs the generator with and "
-    "without it and asks which of the two a release looks like"
+    "without it and asks which of the two a release looks like; of guarded trees they also draw a "
+    "structure and compare how probable the release is under it with and without the record"
 )
 _SOURCE = (
     "Neyman–Pearson test learnt from paired fits, after Stadler, Oprisanu, Troncoso (2022), "
@@ -217,6 +239,8 @@ ATTACK = Attack(
         Option("most", "whole", "Attack so many of the most vulnerable records.", RECORDS),
         Option("simulations", "whole", "Runs with each record, and as many without it.",
                SIMULATIONS, least=LEAST_SIMULATIONS),
+        Option("structures", "whole", "Structures that the attacker draws, for guarded trees.",
+               STRUCTURES),
         SEED,
         Option("threads", "whole", "Tables worked on at the same time.", 1),
     ),
@@ -229,7 +253,7 @@ ATTACK = Attack(
             says="releases with a record told from releases without it, mean over the records",
             attacker=_KNOWS,
             formula="TPR at FPR ≤ α of a score φ(Z) learnt from runs on D and on D_-i, judged on "
-            "other runs",
+            "other runs; own structure: φ(Z) = log p(Z | T, D) − log p(Z | T, D_-i), T drawn",
             source=_SOURCE,
             blind_spot=_SPOT,
             blind="a stronger attack may exist",
@@ -251,6 +275,7 @@ ATTACK = Attack(
         ),
     ),
     example="--generator margins --most 5",
-    labels=r"(?:paired fits|worst record|LiRA|RMIA|DOMIAS), false ≤ [\d.]+ %",
+    labels=r"(?:paired fits|own structure|worst record(?: by own structure)?|LiRA|RMIA|DOMIAS), "
+    r"false ≤ [\d.]+ %",
     attacker="simulated",
 )  # fmt: skip

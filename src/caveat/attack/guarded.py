@@ -8,7 +8,7 @@ Columns that are looked up by others take part: a record seldom changes the tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -138,7 +138,8 @@ class GuardedChanges:
         ]
         original = self._rows(worlds.original)
         self.held = [_taking_part(*view.of(original, name)) for name, view in self.views]
-        self.released = [self._released(name, view) for name, view in self.views]
+        releases = [self._release_rows(release) for release in worlds.releases]
+        self.released = [_released(name, view, releases) for name, view in self.views]
         self.lookups = LookupChanges(worlds)
 
     def _rows(self, table: Table) -> _Rows:
@@ -146,23 +147,15 @@ class GuardedChanges:
         cells = {n: Cells(m.coding, codes=table[n].codes) for n, m in models.items()}
         return _Rows(table, cells, self.worlds.plan)
 
-    def _released(self, name: str, view: _View) -> tuple[Floats, Floats | None]:
-        """Return what was released in each leaf of a tree, and the numbers themselves."""
-        total, numbers = np.zeros((len(view.tree.candidate), view.tree.response.n_codes + 1)), []
+    def _release_rows(self, release: Table) -> _Rows:
+        """Return the rows of a released copy as the trees see them."""
         # Derived columns come last, and nothing is drawn from them.
         apart = ("drop", "derived")
         base = self.worlds.base
         models = {n: m for n, m in base.items() if m.entry.settings.method not in apart}
-        for release in self.worlds.releases:
-            # What the generator cannot make has made the release impossible already.
-            cells = {n: without_unknown(recoded(m, release, n)) for n, m in models.items()}
-            plain = Table({n: c.column for n, c in cells.items()})
-            rows = _Rows(plain, cells, Plan({}))
-            sample, own = _taking_part(*view.of(rows, name))
-            total += released_codes(view.tree, sample.codes, sample.response)
-            if own is not None:
-                numbers.append(own)
-        return total, np.concatenate(numbers) if numbers else None
+        # What the generator cannot make has made the release impossible already.
+        cells = {n: without_unknown(recoded(m, release, n)) for n, m in models.items()}
+        return _Rows(Table({n: c.column for n, c in cells.items()}), cells, Plan({}))
 
     def logs(
         self,
@@ -258,6 +251,17 @@ class GuardedChanges:
                 numbers, moves.worlds, moved, moves.sample.weights, len(down) - 1
             )
         return logs
+
+
+def _released(name: str, view: _View, releases: Sequence[_Rows]) -> tuple[Floats, Floats | None]:
+    """Return what was released in each leaf of a tree, and the numbers themselves."""
+    total, numbers = np.zeros((len(view.tree.candidate), view.tree.response.n_codes + 1)), []
+    for rows in releases:
+        sample, own = _taking_part(*view.of(rows, name))
+        total += released_codes(view.tree, sample.codes, sample.response)
+        if own is not None:
+            numbers.append(own)
+    return total, np.concatenate(numbers) if numbers else None
 
 
 def _views(model: ColumnModel, names: tuple[str, ...]) -> Iterator[_View]:

@@ -9,7 +9,7 @@ what the strong attacker finds: a better score may exist.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from caveat.attack.by_candidate import CALIBRATION
 from caveat.attack.membership import MembershipTest, chosen_records
 from caveat.attack.neighbourhood import Neighbourhood, Seen, log_densities
-from caveat.attack.scores import OURS, SCORES, Looks, log_odds
+from caveat.attack.scores import OURS, SCORES, STRUCTURE, Looks, log_odds
+from caveat.attack.structure import own_structures
 from caveat.attack.vulnerable import vulnerable
 from caveat.attack.worlds import in_threads
 from caveat.discreet import without_values
@@ -31,14 +32,14 @@ from caveat.seeds import child_seed, rng_of
 from caveat.table import Kind, Table
 
 __all__ = [
-    "LEAST_SIMULATIONS", "RECORDS", "SIMULATIONS", "PairedMembership", "PairedRuns", "Runner",
-    "fits_needed", "found_at", "simulated_membership",
+    "LEAST_SIMULATIONS", "RECORDS", "SIMULATIONS", "STRUCTURES", "PairedMembership", "PairedRuns",
+    "Runner", "fits_needed", "found_at", "simulated_membership",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Done = Callable[[float], None]
 
-SIMULATIONS, RECORDS = 64, 10
+SIMULATIONS, RECORDS, STRUCTURES = 64, 10, 1
 LEAST_SIMULATIONS = 20
 """Half of them must allow one false positive in ten."""
 POPULATION = 50
@@ -153,6 +154,12 @@ class PairedMembership:
         """Number of those on which the scores are judged."""
         return self.simulations - self.simulations // 2
 
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The scores that these releases have: all, or all but the one by a structure."""
+        lacks = self.runs[0].inside.ratio is None
+        return tuple(score for score in SCORES if not (lacks and score == STRUCTURE))
+
     def tests(self, score: str = OURS) -> tuple[MembershipTest, ...]:
         """Return the test of every record with a score of SCORES."""
         if score not in self._tests:
@@ -185,14 +192,18 @@ class PairedMembership:
 
     @cached_property
     def log_ratio(self) -> tuple[Floats, Floats] | None:
-        """The log-likelihood ratio of the actual release for each record, with standard errors.
+        """The log-likelihood ratio of the actual release for each record, with standard errors."""
+        return self.log_ratio_by()
+
+    def log_ratio_by(self, score: str = OURS) -> tuple[Floats, Floats] | None:
+        """Return the same by another score.
 
         The log odds of the score, fitted on the simulations on which it is judged. Errors are those
         of these simulations, groups of which are left out in turn.
         """
         if self.runs[0].observed is None:
             return None
-        found = np.array([_observed_ratio(test) for test in self.tests()])
+        found = np.array([_observed_ratio(test) for test in self.tests(score)])
         return found[:, 0], found[:, 1]
 
 
@@ -223,11 +234,13 @@ class Runner:
         Number of runs on each table, and the root of their seeds.
     rows, copies
         Size of a release.
+    structures
+        How many structures the attacker draws, where the generator draws one.
     """
 
     def __init__(
         self, original: Table, generator: Generator, *, simulations: int, seed: int,
-        rows: int | None = None, copies: int = 1,
+        rows: int | None = None, copies: int = 1, structures: int = STRUCTURES,
     ) -> None:  # fmt: skip
         if simulations < LEAST_SIMULATIONS:
             raise CaveatError(
@@ -252,6 +265,7 @@ class Runner:
         self.kernels = self.seen.kernels
         some = rng_of(seed, PEOPLE).permutation(original.n_rows)[:POPULATION]
         self.people = self.seen.take(np.sort(some))
+        self.structures = own_structures(generator, original, seed, structures)
 
     __repr__ = without_values
 
@@ -275,32 +289,49 @@ class Runner:
         )
         return Seen(codes, numbers, parts[0].is_number)
 
-    def around(self, record: Seen, without: int) -> Neighbourhood:
-        """Return what looks at releases around a record that may be at a place in the data."""
-        others = np.delete(np.arange(self.seen.n), without)
-        return Neighbourhood(record, self.seen.take(others), self.kernels)
+    def around(self, record: int) -> Neighbourhood:
+        """Return what looks at releases around a record of the data."""
+        others = np.delete(np.arange(self.seen.n), record)
+        mine = self.seen.take(np.array([record]))
+        return Neighbourhood(mine, self.seen.take(others), self.kernels)
+
+    def ratios(self, releases: Sequence[Table], records: NDArray[np.int64]) -> Floats:
+        """Return the mean log-likelihood ratios of records under the attacker's own structures."""
+        found = [one.ratios(releases, records) for one in self.structures]
+        return np.mean(found, axis=0) if found else np.zeros(0)
 
     def looks(
-        self, table: Table, around: Sequence[Neighbourhood], done: Done | None = None
+        self, table: Table, around: Mapping[int, Neighbourhood], done: Done | None = None
     ) -> list[Looks]:
         """Run the generator on a table and look at the releases around some records."""
         makes = self._makes(table)
+        records = np.array(list(around), np.int64)
         features: list[list[Floats]] = [[] for _ in around]
-        population = []
+        population, ratios = [], []
         for run in range(self.simulations):
             again = table is self.original and run == 0
-            seen = self.look(self._first if again else makes(self._seed(run)))
-            for place, one in zip(features, around, strict=True):
+            releases = self._first if again else makes(self._seed(run))
+            seen = self.look(releases)
+            for place, one in zip(features, around.values(), strict=True):
                 place.append(one.features(seen))
+            ratios.append(self.ratios(releases, records))
             population.append(log_densities(self.people, seen, self.kernels))
             if done is not None:
                 done(1 / self.simulations)
-        return [Looks(np.array(place), np.array(population)) for place in features]
+        by_record = np.array(ratios).T if self.structures else [None] * len(features)
+        return [
+            Looks(np.array(place), np.array(population), ratio)
+            for place, ratio in zip(features, by_record, strict=True)
+        ]
 
-    def one(self, seen: Seen, around: Neighbourhood) -> Looks:
+    def one(self, releases: Sequence[Table], record: int, around: Neighbourhood) -> Looks:
         """Look at one release around a record."""
+        seen = self.look(releases)
         population = log_densities(self.people, seen, self.kernels)
-        return Looks(around.features(seen)[None], population[None])
+        ratio = self.ratios(releases, np.array([record]))
+        return Looks(
+            around.features(seen)[None], population[None], ratio if self.structures else None
+        )
 
 
 def simulated_membership(
@@ -310,6 +341,7 @@ def simulated_membership(
     synthetic: Any = None,
     records: Sequence[int] | int = RECORDS,
     simulations: int = SIMULATIONS,
+    structures: int = STRUCTURES,
     seed: int = 0,
     threads: int | None = 1,
     done: Done | None = None,
@@ -329,6 +361,9 @@ def simulated_membership(
         Positions of the records, from 0; or a number: the most vulnerable are taken.
     simulations
         Runs on the data, and as many on the data without each record.
+    structures
+        Structures that the attacker draws, where the generator is guarded trees: the mean of the
+        log-likelihood ratios under them is a score.
     seed
         Root of the seeds; a run on the data and one without the record share theirs.
     threads
@@ -354,6 +389,7 @@ def simulated_membership(
     runner = Runner(
         table, generator, simulations=simulations, seed=seed,
         rows=releases[0].n_rows if releases else None, copies=len(releases) or 1,
+        structures=structures,
     )  # fmt: skip
     return PairedMembership(_runs(runner, chosen, releases, threads, done), generator.name)
 
@@ -364,7 +400,7 @@ def _runs(
 ) -> tuple[PairedRuns, ...]:  # fmt: skip
     """Run the generator on the data, which all records share, and without each record."""
     table = runner.original
-    around = [runner.around(runner.seen.take(np.array([i])), int(i)) for i in chosen]
+    around = {record: runner.around(record) for record in chosen.tolist()}
 
     def hear(share: float) -> None:
         if done is not None:
@@ -373,17 +409,19 @@ def _runs(
     def run(world: int) -> list[Looks]:
         if world == 0:
             return runner.looks(table, around, hear)
-        without = table.take(np.delete(np.arange(table.n_rows), chosen[world - 1]))
-        return runner.looks(without, [around[world - 1]], hear)
+        record = int(chosen[world - 1])
+        without = table.take(np.delete(np.arange(table.n_rows), record))
+        return runner.looks(without, {record: around[record]}, hear)
 
-    inside, *outside = in_threads(run, list(range(len(chosen) + 1)), threads)
-    seen = runner.look(releases) if releases else None
+    first, *outside = in_threads(run, list(range(len(chosen) + 1)), threads)
+    inside = dict(zip(around, first, strict=True))
     return tuple(
         PairedRuns(
-            int(record), with_it, without[0], None if seen is None else runner.one(seen, place)
+            record, inside[record], without[0],
+            runner.one(releases, record, around[record]) if releases else None,
         )
-        for record, place, with_it, without in zip(chosen, around, inside, outside, strict=True)
-    )
+        for record, without in zip(chosen.tolist(), outside, strict=True)
+    )  # fmt: skip
 
 
 def _releases(synthetic: Any) -> list[Table]:

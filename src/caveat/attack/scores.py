@@ -3,7 +3,8 @@
 Ours weighs all that a release shows around the record. Beside it stand three of the literature,
 which look at the density at the record alone: LiRA (Carlini and others 2022), RMIA (Zarifzadeh, Liu
 and Shokri 2024) and DOMIAS (van Breugel and others 2023). They were made for models that give a
-probability to a record; here it is a kernel density of the release.
+probability to a record; here it is a kernel density of the release. Of guarded trees there is also
+the likelihood ratio under structures that the attacker draws, which needs nothing to be learnt.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-__all__ = ["OURS", "SCORES", "Looks", "Score", "Scorer", "auc", "learn", "log_odds"]
+__all__ = ["OURS", "SCORES", "STRUCTURE", "Looks", "Score", "Scorer", "auc", "learn", "log_odds"]
 
 Floats = NDArray[np.float64]
 
-OURS = "paired fits"
+OURS, STRUCTURE = "paired fits", "own structure"
 STRENGTH, FREE = 0.01, 6.0
 """Inverse of the ridge, and by how much lighter it is on the last number, the sum of surprises,
 which alone finds much. Chosen among twenty pairs of values on releases of SD2011, both trees;
@@ -38,10 +39,13 @@ class Looks(NamedTuple):
         Around the record; the first is the log of the density at it.
     population
         The log of the density at some other records.
+    ratio
+        The mean log-likelihood ratio under the attacker's own structures; None without any.
     """
 
     features: Floats
     population: Floats
+    ratio: Floats | None = None
 
     @property
     def density(self) -> Floats:
@@ -50,7 +54,8 @@ class Looks(NamedTuple):
 
     def take(self, rows: slice | NDArray[np.int64]) -> Looks:
         """Return some of the releases."""
-        return Looks(self.features[rows], self.population[rows])
+        ratio = None if self.ratio is None else self.ratio[rows]
+        return Looks(self.features[rows], self.population[rows], ratio)
 
 
 Score = Callable[[Looks], Floats]
@@ -144,7 +149,7 @@ def _rmia(inside: Looks, outside: Looks) -> Score:
 
     What a record had before is its mean density over all simulated releases.
     """
-    both = [np.concatenate(parts) for parts in zip(inside, outside, strict=True)]
+    both = [np.concatenate(parts) for parts in zip(inside[:2], outside[:2], strict=True)]
     before, others = (
         scipy.special.logsumexp(v, axis=0) - np.log(len(v)) for v in (both[0][:, 0], both[1])
     )
@@ -164,4 +169,17 @@ def _domias(inside: Looks, outside: Looks) -> Score:
     return lambda looks: looks.density
 
 
-SCORES: Mapping[str, Scorer] = {OURS: learn, "LiRA": _lira, "RMIA": _rmia, "DOMIAS": _domias}
+def _structure(inside: Looks, outside: Looks) -> Score:
+    """Return the likelihood ratio under the attacker's own structure."""
+    del inside, outside
+
+    def score(looks: Looks) -> Floats:
+        assert looks.ratio is not None
+        return looks.ratio
+
+    return score
+
+
+SCORES: Mapping[str, Scorer] = {
+    OURS: learn, STRUCTURE: _structure, "LiRA": _lira, "RMIA": _rmia, "DOMIAS": _domias,
+}  # fmt: skip

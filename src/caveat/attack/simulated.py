@@ -16,7 +16,12 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from caveat.attack.by_candidate import around_candidates, candidate_likelihood, count_likelihood
+from caveat.attack.by_candidate import (
+    around_candidates,
+    candidate_likelihood,
+    count_likelihood,
+    structure_likelihood,
+)
 from caveat.attack.candidates import candidates_of
 from caveat.attack.generator import Generator, known_to, releases_of
 from caveat.attack.posterior import (
@@ -28,6 +33,7 @@ from caveat.attack.posterior import (
     unknown_columns,
 )
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
+from caveat.attack.structure import OwnStructure, need_structure
 from caveat.attack.worlds import Worlds, in_threads
 from caveat.errors import CaveatError
 from caveat.generators import Generator as AnyGenerator
@@ -50,7 +56,7 @@ Maker = Callable[[Table], Callable[[int], Table]]
 """Called with the original of a world; returns a function that makes a release from a seed."""
 
 
-Summary = Literal["around", "cells"] | Callable[[Table], Sequence[float]]
+Summary = Literal["around", "cells", "structure"] | Callable[[Table], Sequence[float]]
 """What the attacker looks at."""
 
 
@@ -180,9 +186,10 @@ def simulated_posterior(
     summary
         What the attacker looks at. "around": counts, distances and the density around each
         candidate. "cells": how often each candidate's whole record occurs in the release, each
-        count taken as binomial. Both learn from half of the runs and fit the odds on the other
-        half. Or a function of a release that returns numbers; their likelihood is estimated with a
-        Gaussian kernel.
+        count taken as binomial. "structure": how probable the release is with each candidate under
+        one structure of guarded trees that the attacker draws from the other records. All of them
+        learn from half of the runs and fit the odds on the other half. Or a function of a release
+        that returns numbers; their likelihood is estimated with a Gaussian kernel.
     seed
         Seed of the runs.
 
@@ -197,9 +204,13 @@ def simulated_posterior(
         fitted = seed_by_seed(generator, world)
         return lambda key: fitted(key).sample(n_rows)[0]
 
+    def draw(table: Table) -> OwnStructure:
+        return need_structure(generator, table, seed, without=record)
+
     return posterior_by_runs(
         original, synthetic, record, maker, simulations=simulations, summary=summary,
         unknown=unknown, candidates=candidates, prior=prior, seed=seed, threads=threads, done=done,
+        structure=draw,
     )  # fmt: skip
 
 
@@ -217,6 +228,7 @@ def posterior_by_runs(
     seed: int = 0,
     threads: int | None = 1,
     done: Done | None = None,
+    structure: Callable[[Table], OwnStructure] | None = None,
 ) -> Posterior:
     """Return the posterior of one record from releases that are made again in every world.
 
@@ -228,6 +240,8 @@ def posterior_by_runs(
         As for :func:`simulated_posterior`.
     threads
         Worlds at the same time.
+    structure
+        A function that draws the attacker's structure, for the summary of this name.
     """
     table = Table.from_frame(original)
     check_record(record, table)
@@ -241,9 +255,7 @@ def posterior_by_runs(
     worlds, rows, truth, notes = candidates_of(worlds, record, names, candidates)
     beliefs = prior_of(prior, worlds.without(record), known_part(worlds, record, names), rows)
     tables = _world_tables(worlds, record, rows)
-    measure: Callable[[Table], Any] = _cell_counts(worlds, record, rows)
-    if summary != "cells":
-        measure = summary if callable(summary) else around_candidates(tables, record, release)
+    measure = _measure(summary, worlds, record, rows, structure)
 
     def runs(world: int) -> Floats:
         again = maker(tables[world])
@@ -264,6 +276,39 @@ def posterior_by_runs(
     return Posterior(record, rows, beliefs, logs, truth, notes, error)
 
 
+def _measure(
+    summary: Summary,
+    worlds: Worlds,
+    record: int,
+    rows: Table,
+    draw: Callable[[Table], OwnStructure] | None,
+) -> Callable[[Table], Any]:
+    """Return a function that reduces a release to what the attacker looks at."""
+    if callable(summary):
+        return summary
+    if summary == "structure":
+        return _by_structure(worlds, record, rows, draw)
+    if summary == "cells":
+        return _cell_counts(worlds, record, rows)
+    (release,) = worlds.releases
+    return around_candidates(_world_tables(worlds, record, rows), record, release)
+
+
+def _by_structure(
+    worlds: Worlds, record: int, rows: Table, draw: Callable[[Table], OwnStructure] | None
+) -> Callable[[Table], Floats]:
+    """Return a function that computes the log-likelihood of a release with each candidate."""
+    if draw is None:
+        raise CaveatError(
+            "nothing draws a structure for the attacker",
+            where="summary",
+            do="use caveat.attack.simulated_posterior, or another summary",
+        )
+    own = draw(worlds.original)
+    come = worlds.original.take(np.full(rows.n_rows, record)).with_columns(rows.columns)
+    return lambda seen: own.log_likelihoods([seen], come)
+
+
 def _refuse_nothing(observed: Floats, simulated: Floats) -> None:
     if not observed.any() and not simulated.any():
         raise CaveatError(
@@ -278,6 +323,8 @@ def _likelihood(
     """Return what makes log-likelihoods of the worlds from observed and simulated summaries."""
     if callable(summary):
         return _kernel(simulated)
+    if summary == "structure":
+        return structure_likelihood
     return candidate_likelihood if summary == "around" else partial(count_likelihood, n_rows=n_rows)
 
 

@@ -149,6 +149,12 @@ class Worlds:
             self.original.with_columns(columns), self.plan, self.releases, self.seed, self.bins
         ), recoded
 
+    def seeing(self, releases: Sequence[Table]) -> Worlds:
+        """Return the same worlds with other releases; the original is fitted once for all."""
+        other = Worlds(self.original, self.plan, releases, self.seed, self.bins)
+        other.__dict__ |= {"original": self.original, "base": self.base}
+        return other
+
     @cached_property
     def tables(self) -> TableChanges | None:
         """What the noisy tables of a private release say about these worlds; None for others."""

@@ -201,6 +201,12 @@ def _protected(told: TablesSpec, inner: Inner) -> tuple[list[Shown], dict[str, l
             where=told.document.path.name,
             do="use coarser codes or fewer tables; nothing was written",
         )
+    if done.recovered:
+        raise CaveatError(
+            f"{len(done.recovered)} cells hidden by the rules follow from others",
+            where=told.document.path.name,
+            do="report this as a defect; nothing was written",
+        )
     exact = [one for one in done.intervals if one.low == one.high]
     if exact:
         raise CaveatError(
@@ -226,7 +232,9 @@ def _say(done: Publication) -> None:
         f"protect them, {done.cells.n_cells - hidden - secondary:,} shown",
         markup=False,
     )
-    console.out.print("cells hidden by the rules that follow from others: none", markup=False)
+    follow = f"{len(done.recovered):,}" if done.recovered else "none"
+    console.out.print(f"cells hidden by the rules that follow from others: {follow}", markup=False)
+    _say_nested(done)
     _say_earlier(done)
     if done.intervals:
         left = primary - len(done.intervals)
@@ -238,6 +246,20 @@ def _say(done: Publication) -> None:
         console.out.print("bounds of hidden cells: not tried", markup=False)
     if primary == done.cells.n_cells:
         console.remark("note: every cell is hidden by the rules; use coarser codes")
+
+
+def _say_nested(done: Publication) -> None:
+    """Say against what knowledge of nested columns the hidden cells are protected."""
+    for one in done.cells.nested:
+        console.out.print(
+            f"{one}: hidden cells are also protected against those who know this", markup=False
+        )
+    empty = int((done.cells.impossible & done.done.hidden).sum())
+    if empty:
+        console.remark(
+            f"note: {empty:,} hidden cells are empty for those who know this; where codes nest, "
+            "use [hierarchies] instead of two columns in one table"
+        )
 
 
 def _say_earlier(done: Publication) -> None:

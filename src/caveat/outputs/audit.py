@@ -22,7 +22,16 @@ from caveat.discreet import without_values
 from caveat.outputs._fractions import Sparse, combination, reduced
 from caveat.outputs.echelon import OVERFLOW, ROOM, Columns, dependent, residues, spanned
 
-__all__ = ["Interval", "Leak", "bounds", "insiders", "recoverable", "room", "too_narrow"]
+__all__ = [
+    "Interval",
+    "Leak",
+    "bounds",
+    "insiders",
+    "recoverable",
+    "recoverable_by_any",
+    "room",
+    "too_narrow",
+]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -62,6 +71,21 @@ def recoverable(matrix: Any, hidden: Bools) -> Bools:
         pivots = _slow_pivots(given, hidden) if columns is None else _in_fractions(columns)
         depends[targets] = [not reduced(_sparse(given, j), pivots) for j in targets.tolist()]
     return depends
+
+
+def recoverable_by_any(matrices: Sequence[Any], hidden: Bools) -> Bools:
+    """Return which hidden cells somebody can compute, by what inner cells each knows to exist.
+
+    Parameters
+    ----------
+    matrices
+        Inner cells by cells, for each kind of knowledge. Who knows a cell to be empty, as it has no
+        inner cell, does not compute it.
+    hidden
+        Whether each cell is hidden.
+    """
+    found = [recoverable(one, hidden) & (np.diff(sp.csc_array(one).indptr) > 0) for one in matrices]
+    return np.asarray(np.any(found, axis=0))
 
 
 def _in_fractions(columns: Columns) -> dict[int, Sparse]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
-from caveat.outputs.audit import recoverable
+from caveat.outputs.audit import recoverable_by_any
 from caveat.outputs.primary import Reason
 from caveat.outputs.tables import Cells
 
@@ -79,7 +79,7 @@ def settle(cells: Cells, reasons: NDArray[Any], earlier: Earlier | None) -> Sett
     primary = np.array([reason is not None for reason in reasons], bool)
     if earlier is None or not earlier.tables:
         return Settled(primary, np.zeros(cells.n_cells, bool))
-    known = earlier.shown | recoverable(cells.matrix, ~earlier.shown)
+    known = earlier.shown | recoverable_by_any(cells.matrices, ~earlier.shown)
     told = primary & known
     new = np.zeros(cells.n_cells, bool)
     for position, members in enumerate(cells.members):

@@ -24,6 +24,7 @@ from caveat.outputs._attempt import DEPENDS, FREE, attempt, commit
 from caveat.outputs._eager import Eager
 from caveat.outputs._pattern import Ints, Problem, Refusal, Rule, Zeros
 from caveat.outputs.echelon import OVERFLOW, ROOM, Columns
+from caveat.outputs.tables import only_rows
 from caveat.stopping import stop_if_told
 
 __all__ = ["Owners", "Suppressed", "as_column", "by_worth", "suppress"]
@@ -107,6 +108,7 @@ def suppress(
     owners: Owners | None = None,
     virtual: Sequence[Any] = (),
     known: NDArray[np.bool_] | None = None,
+    possible: NDArray[np.bool_] | None = None,
     rows: Sequence[int] | Ints | None = None,
     progress: Progress | None = None,
 ) -> Suppressed:
@@ -132,6 +134,8 @@ def suppress(
     known
         The cells that are published already, whatever the rules would say about them. No primary or
         virtual column may follow from them alone.
+    possible
+        The inner cells that can have records for a reader who knows of nested columns.
     rows
         The order of the inner cells; those of zeros or single contributors come last in any case.
     progress
@@ -147,15 +151,31 @@ def suppress(
     """
     primary = np.asarray(primary, bool)
     known = np.zeros(len(primary), bool) if known is None else np.asarray(known, bool)
-    problem = _problem(_whole(matrix, len(primary)), primary, zero_rows, owners, virtual)
-    problem = problem if zero_rows is None else replace(problem, zeros=zeros)
-    orders = _orders(problem, rows, zero_rows, owners)
+    whole = _whole(matrix, len(primary))
+    problems = _problems(whole, primary, zero_rows, zeros, owners, virtual, possible)
+    tasks = [(one, o) for one in problems for o in _orders(one, rows, zero_rows, owners)]
     candidates = np.asarray(order, np.int64)
     candidates = candidates[~(primary | known)[candidates]]
-    why = _eliminate(problem, orders, (np.flatnonzero(known), candidates), progress)
-    secondary = np.zeros(len(primary), bool)
-    secondary[list(why)] = True
-    return Suppressed(primary, secondary, why)
+    why = _eliminate(tasks, (np.flatnonzero(known), candidates), progress)
+    return Suppressed(primary, np.isin(np.arange(len(primary)), list(why)), why)
+
+
+def _problems(
+    matrix: Any,
+    primary: NDArray[np.bool_],
+    zero_rows: NDArray[np.bool_] | None,
+    zeros: Zeros,
+    owners: Owners | None,
+    virtual: Sequence[Any],
+    possible: NDArray[np.bool_] | None,
+) -> list[Problem]:
+    """Return what must not be computed by anybody, and by those who know of nested columns."""
+    problems = [_problem(matrix, primary, zero_rows, owners, virtual)]
+    if possible is not None:
+        fewer = [only_rows(as_column(one, matrix.shape[0]), possible) for one in virtual]
+        nested = only_rows(matrix, possible)
+        problems.append(_problem(nested, primary, zero_rows, owners, fewer))
+    return problems if zero_rows is None else [replace(one, zeros=zeros) for one in problems]
 
 
 def _problem(
@@ -220,15 +240,15 @@ def _whole(matrix: Any, n_cells: int) -> Any:
 
 
 def _eliminate(
-    problem: Problem, orders: list[Ints], columns: tuple[Ints, Ints], progress: Progress | None
+    tasks: Sequence[tuple[Problem, Ints]], columns: tuple[Ints, Ints], progress: Progress | None
 ) -> dict[int, Refusal]:
     """Take what is known, then the candidates in turn; return which are refused, and why."""
     with suppress_error(OverflowError):
-        return _through([_Compiled(problem, o) for o in orders], *columns, progress)
+        return _through([_Compiled(one, order) for one, order in tasks], *columns, progress)
     with suppress_error(OverflowError):
-        others = [_rarest_first(problem, o) for o in orders]
-        return _through([_Compiled(problem, o) for o in others], *columns, progress)
-    return _through([Eager(problem, o.tolist()) for o in orders], *columns, progress)
+        others = [(one, _rarest_first(one, order)) for one, order in tasks]
+        return _through([_Compiled(one, order) for one, order in others], *columns, progress)
+    return _through([Eager(one, order.tolist()) for one, order in tasks], *columns, progress)
 
 
 def _rarest_first(problem: Problem, rows: Ints) -> Ints:

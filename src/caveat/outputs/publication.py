@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,14 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs._pattern import Problem, Refusal, Rule
-from caveat.outputs.audit import Interval, Leak, bounds, insiders, recoverable, too_narrow
+from caveat.outputs.audit import (
+    Interval,
+    Leak,
+    bounds,
+    insiders,
+    recoverable_by_any,
+    too_narrow,
+)
 from caveat.outputs.earlier import Earlier, Settled, settle
 from caveat.outputs.elimination import Owners, Progress, Suppressed, as_column, by_worth, suppress
 from caveat.outputs.hierarchy import TOTAL, Hierarchy
@@ -24,7 +32,7 @@ from caveat.outputs.primary import (
     contributors_of,
     primary_cells,
 )
-from caveat.outputs.tables import Cells, Layout, cells_of
+from caveat.outputs.tables import Cells, Layout, cells_of, only_rows
 from caveat.outputs.widening import widen
 from caveat.table import Column, Table
 from caveat.table.weights import survey_weights
@@ -94,6 +102,9 @@ class Publication:
         are known too closely.
     added
         How many cells are hidden only so that others are known less closely.
+    recovered
+        The primary cells that follow from published ones: by the audit, which knows nothing of how
+        the pattern was found.
     """
 
     cells: Cells
@@ -106,6 +117,7 @@ class Publication:
     intervals: tuple[Interval, ...]
     narrow: tuple[Interval, ...]
     added: int = 0
+    recovered: tuple[int, ...] = ()
 
     __repr__ = without_values
 
@@ -209,7 +221,7 @@ def publish(
     if inner.is_count and not inner.several:  # who counts 1 learns nothing by knowing it
         done = suppress(
             cells.matrix, settled.primary, order, zero_rows=alike, known=settled.known,
-            progress=progress,
+            possible=cells.possible, progress=progress,
         )  # fmt: skip
     else:
         owners = Owners(row_owner, owner)
@@ -223,13 +235,12 @@ def publish(
         secondary[list(added)] = True
         closer = {more: Refusal(Rule.CLOSE, cell) for more, cell in added.items()}
         done = replace(done, secondary=secondary, why={**done.why, **closer})
-    if (recoverable(cells.matrix, done.hidden) & done.primary).any():  # pragma: no cover
-        raise AssertionError("the audit found a hidden cell that can be computed")
+    recovered = np.flatnonzero(recoverable_by_any(cells.matrices, done.hidden) & done.primary)
     whole = inner.amounts.dtype.kind == "i"
     narrow = too_narrow(intervals, values, share, whole=whole)
     return Publication(
         cells, values, reasons, done, settled, tuple(leaks), tuple(before), tuple(intervals),
-        tuple(narrow), len(added),
+        tuple(narrow), len(added), tuple(recovered.tolist()),
     )  # fmt: skip
 
 
@@ -247,23 +258,43 @@ def _bounded(
     """
     if (inner.amounts < 0).any():
         return [], {}
-    matrix, values = inner.cells.matrix, inner.values
-    whole = inner.amounts.dtype.kind == "i"
-    least = int(whole and not rules.zeros)
+    values, whole = inner.values, inner.amounts.dtype.kind == "i"
+    options: dict[str, Any] = {"whole": whole, "least": int(whole and not rules.zeros)}
     # What was hidden earlier was so perhaps only to protect others.
-    first = np.flatnonzero(done.primary & (reasons != Reason.EARLIER))[:MOST_INTERVALS].tolist()
-    intervals = bounds(
-        matrix, values, done.hidden, first, whole=whole, least=least, seconds=SECONDS
-    )
-    narrow = too_narrow(intervals, values, share, whole=whole)
-    if not narrow:
-        return intervals, {}
-    wider = widen(
-        matrix, values, done.hidden, narrow, settled.known, share=share, whole=whole, least=least,
-        seconds=SECONDS,
-    )  # fmt: skip
-    now = {one.cell: one for one in wider.found}
-    return [now.get(one.cell, one) for one in intervals], wider.protects
+    first = np.flatnonzero(done.primary & (reasons != Reason.EARLIER))[:MOST_INTERVALS]
+    hidden, end = done.hidden.copy(), time.monotonic() + SECONDS
+    found: dict[int, Interval] = {}
+    protects: dict[int, int] = {}
+    for matrix, mine in _by_knowledge(inner.cells, first):
+        found |= {
+            one.cell: one
+            for one in bounds(
+                matrix, values, hidden, mine, seconds=end - time.monotonic(), **options
+            )
+        }
+    for matrix, mine in _by_knowledge(inner.cells, first):
+        narrow = too_narrow(
+            [found[cell] for cell in mine if cell in found], values, share, whole=whole
+        )
+        if narrow:
+            wider = widen(
+                matrix, values, hidden, narrow, settled.known, share=share, seconds=SECONDS,
+                **options,
+            )  # fmt: skip
+            found |= {one.cell: one for one in wider.found}
+            protects |= wider.protects
+            hidden[list(wider.protects)] = True
+    return [found[cell] for cell in first.tolist() if cell in found], protects
+
+
+def _by_knowledge(cells: Cells, which: NDArray[np.int64]) -> list[tuple[Any, list[int]]]:
+    """Return cells with the matrix of those who know most about them.
+
+    Who knows of nested columns knows others to be empty: these are bounded for those who do not.
+    """
+    impossible = cells.impossible[which]
+    parts = [(cells.matrices[-1], which[~impossible]), (cells.matrix, which[impossible])]
+    return [(matrix, part.tolist()) for matrix, part in parts if len(part)]
 
 
 def _alike(inner: Inner, rules: PrimaryRules) -> NDArray[np.bool_] | None:
@@ -292,10 +323,10 @@ def _against_insiders(
     Returns the pattern, what they could still compute, and what they can from what is known.
     """
     primary, known = settled.primary, settled.known
-    columns, rows = owners.columns, owners.rows
+    columns = owners.columns
     before: list[Leak] = []
     if known.any():
-        before = insiders(cells.matrix, ~known, primary, columns, rows)
+        before = _insiders(cells, ~known, primary, owners)
         virtual = _not_known(cells, known, virtual)
     out = {(leak.owner, leak.cell) for leak in before}
     tried = columns.copy()
@@ -304,14 +335,25 @@ def _against_insiders(
     for _ in range(ROUNDS):
         done = suppress(
             cells.matrix, primary, order, zero_rows=alike, owners=replace(owners, columns=tried),
-            virtual=virtual, known=known, progress=progress,
+            virtual=virtual, known=known, possible=cells.possible, progress=progress,
         )  # fmt: skip
-        found = insiders(cells.matrix, done.hidden, primary, columns, rows)
+        found = _insiders(cells, done.hidden, primary, owners)
         leaks = [leak for leak in found if (leak.owner, leak.cell) not in out]
         if not leaks:
             break
         virtual += [leak.column for leak in leaks]
     return done, leaks, before
+
+
+def _insiders(
+    cells: Cells, hidden: NDArray[np.bool_], targets: NDArray[np.bool_], owners: Owners
+) -> list[Leak]:
+    """Return what single contributors can compute, with or without knowledge of nested columns."""
+    found = [
+        leak for matrix in cells.matrices
+        for leak in insiders(matrix, hidden, targets, owners.columns, owners.rows)
+    ]  # fmt: skip
+    return list({(leak.owner, leak.cell): leak for leak in found}.values())
 
 
 def _not_known(cells: Cells, known: NDArray[np.bool_], virtual: list[Any]) -> list[Any]:
@@ -321,7 +363,8 @@ def _not_known(cells: Cells, known: NDArray[np.bool_], virtual: list[Any]) -> li
     n = len(cells.inner)
     whole = sp.hstack([cells.matrix[:, known], *(as_column(one, n) for one in virtual)])
     hidden = np.arange(whole.shape[1]) >= known.sum()
-    follows = recoverable(whole, hidden)[hidden]
+    matrices = [whole] if cells.possible is None else [whole, only_rows(whole, cells.possible)]
+    follows = recoverable_by_any(matrices, hidden)[hidden]
     return [one for one, told in zip(virtual, follows, strict=True) if not told]
 
 

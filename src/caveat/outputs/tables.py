@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.outputs.hierarchy import Hierarchy
+from caveat.outputs.nesting import Dependency, compatible, dependencies
 from caveat.table.cells import key_cells
 
-__all__ = ["Cells", "Layout", "cells_of", "check_published", "check_totals"]
+__all__ = ["Cells", "Layout", "cells_of", "check_published", "check_totals", "only_rows"]
 
 Ints = NDArray[np.int64]
 MOST_INNER = 5_000_000
@@ -73,6 +75,10 @@ class Cells:
         The tables, and the cells of each.
     row_of
         The inner cell of each record.
+    nested
+        Columns that determine others, where empty cells are not public.
+    possible
+        Whether each inner cell can have records for those who know that; None for all.
     """
 
     hierarchies: Mapping[str, Hierarchy]
@@ -82,8 +88,22 @@ class Cells:
     layouts: tuple[Layout, ...]
     members: tuple[Ints, ...]
     row_of: Ints
+    nested: tuple[Dependency, ...] = ()
+    possible: NDArray[np.bool_] | None = None
 
     __repr__ = without_values
+
+    @cached_property
+    def matrices(self) -> tuple[Any, ...]:
+        """The matrix, and that of those who know of nested columns, if there are any."""
+        if self.possible is None:
+            return (self.matrix,)
+        return self.matrix, only_rows(self.matrix, self.possible)
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Whether each cell is empty for those who know of nested columns."""
+        return np.asarray(np.diff(self.matrices[-1].indptr) == 0)
 
     @property
     def n_cells(self) -> int:
@@ -161,6 +181,29 @@ def cells_of(
     ([[1, 1, 0], [1, 0, 1]], [3, 1, 2])
     """
     _check_layouts(layouts, hierarchies)
+    unique, row_of = _inner(codes, hierarchies, every)
+    n, sizes = len(unique), [len(tree.codes) for tree in hierarchies.values()]
+    rows, keys, tables = _incidences(unique, hierarchies, layouts)
+    (cell,), n_cells = key_cells([list(keys.T)], sizes)
+    cell_keys = np.zeros((n_cells, len(sizes)), np.int64)
+    cell_keys[cell] = keys
+    matrix = sp.csc_array((np.ones(len(rows), np.int64), (rows, cell)), shape=(n, n_cells))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    members = tuple(np.unique(cell[tables == t]) for t in range(len(layouts)))
+    counts = np.bincount(row_of, minlength=n)
+    occurs = unique[counts > 0]
+    nested = dependencies(occurs, counts[counts > 0], hierarchies) if every else ()
+    return Cells(
+        dict(hierarchies), unique, cell_keys, matrix, tuple(layouts), members, row_of, nested,
+        compatible(unique, occurs, hierarchies, nested) if nested else None,
+    )  # fmt: skip
+
+
+def _inner(
+    codes: Mapping[str, Ints], hierarchies: Mapping[str, Hierarchy], every: bool
+) -> tuple[Ints, Ints]:
+    """Return the codes of each inner cell, and the inner cell of each record."""
     nodes = [hierarchies[name].leaves[np.asarray(codes[name])] for name in hierarchies]
     sizes = [len(tree.codes) for tree in hierarchies.values()]
     leaves = [tree.leaves for tree in hierarchies.values()]
@@ -178,15 +221,15 @@ def cells_of(
         inner, place = np.stack(nodes, axis=1), row_of
     unique = np.zeros((n, len(sizes)), np.int64)
     unique[place] = inner
-    rows, keys, tables = _incidences(unique, hierarchies, layouts)
-    (cell,), n_cells = key_cells([list(keys.T)], sizes)
-    cell_keys = np.zeros((n_cells, len(sizes)), np.int64)
-    cell_keys[cell] = keys
-    matrix = sp.csc_array((np.ones(len(rows), np.int64), (rows, cell)), shape=(n, n_cells))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
-    members = tuple(np.unique(cell[tables == t]) for t in range(len(layouts)))
-    return Cells(dict(hierarchies), unique, cell_keys, matrix, tuple(layouts), members, row_of)
+    return unique, row_of
+
+
+def only_rows(matrix: Any, rows: NDArray[np.bool_]) -> Any:
+    """Return a matrix of the same shape with nothing in other rows."""
+    found = sp.coo_array(matrix)
+    there = rows[found.row]
+    entries = (found.data[there], (found.row[there], found.col[there]))
+    return sp.csc_array(entries, shape=found.shape)
 
 
 def _check_layouts(layouts: Sequence[Layout], hierarchies: Mapping[str, Hierarchy]) -> None:

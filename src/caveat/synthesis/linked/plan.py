@@ -241,7 +241,7 @@ def _rare(
 def _stage_plan(
     linked: Linked,
     stage: Stage,
-    shape: Sequence[Stage],
+    shape: tuple[Stage, ...],
     tables: Mapping[str, Table],
     options: Mapping[str, Any],
 ) -> Plan:

@@ -17,7 +17,8 @@ from caveat.synthesis.methods.guarded import guard_of
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.table import Column, Kind, Table
 
-SMALL = {"method": "guarded", "smallest": 8.0, "depth": 4, "temperature": 1.5, "backoff": 3.0}
+SMALL = {"method": "guarded", "smallest": 8.0, "depth": 4, "temperature": 1.5, "backoff": 3.0,
+         "rare_below": 1}  # fmt: skip
 
 
 @dataclass(frozen=True)

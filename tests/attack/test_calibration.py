@@ -13,7 +13,7 @@ from caveat.table import Table
 pytestmark = pytest.mark.filterwarnings("ignore:the table has:caveat.errors.CaveatWarning")
 
 TRIALS = 250
-PLAIN = {"method": "cart", "minbucket": 2}
+PLAIN = {"method": "cart", "minbucket": 2, "rare_below": 1}
 PRIOR = np.array([0.5, 0.3, 0.2])
 
 

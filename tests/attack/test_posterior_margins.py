@@ -56,7 +56,7 @@ def chain_by_hand(codes: np.ndarray, release: np.ndarray) -> float:
 def test_the_posterior_over_every_record_there_could_be(seed):
     codes = small(seed)
     table = table_of(codes)
-    options = {"method": "margins", "margins": CHAIN}
+    options = {"method": "margins", "margins": CHAIN, "rare_below": 1}
     release = Synthesizer(seed=seed, anyway=True, **options).fit(table).tables(8)[0]
     drawn = np.column_stack([release[n].codes for n in NAMES]).astype(int)
     found = posterior(
@@ -80,7 +80,7 @@ CLEARED = {"threshold": 3, "multiple": 3}
 @pytest.mark.parametrize("target", NAMES)
 def test_a_posterior_equals_whole_refits(margins, clearing, target):
     table = table_of(small(5, 60))
-    options = {"method": "margins", "margins": margins}
+    options = {"method": "margins", "margins": margins, "rare_below": 1}
     if clearing is not None:
         options["clearing"] = clearing
     plan = make_plan(table, options)
@@ -100,7 +100,7 @@ def test_a_posterior_equals_whole_refits(margins, clearing, target):
 def test_a_record_that_changes_no_cleared_table_is_not_seen():
     counts = [12, 16, 17, 13]
     table = table_of(np.repeat([[0, 0, 0], [0, 1, 1], [1, 2, 0], [1, 1, 1]], counts, axis=0))
-    options = {"method": "margins", "margins": CHAIN}
+    options = {"method": "margins", "margins": CHAIN, "rare_below": 1}
     rules = {"clearing": {"threshold": 3, "multiple": 5}}
     plain = Synthesizer(seed=1, **options).fit(table)
     model = Synthesizer(seed=1, **options, **rules).fit(table)
@@ -116,7 +116,7 @@ def test_a_record_that_changes_no_cleared_table_is_not_seen():
 def test_a_world_in_which_nothing_is_published_is_impossible():
     codes = np.repeat([[0, 0, 0], [1, 1, 1]], [3, 3], axis=0)
     table = table_of(codes)
-    options = {"method": "margins", "margins": CHAIN, "clearing": {"threshold": 3}}
+    options = {"method": "margins", "margins": CHAIN, "clearing": {"threshold": 3}, "rare_below": 1}
     release = Synthesizer(seed=2, anyway=True, **options).fit(table).tables(30)[0]
     found = posterior(table, release, 0, unknown=["a"], generator=make_plan(table, options))
     assert found.probability == 1  # without her the table of a × b has two records in that cell

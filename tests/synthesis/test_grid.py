@@ -207,3 +207,13 @@ def test_what_are_no_bins_is_refused(bins):
         declared_bins(bins, "age")
     with pytest.raises((ValueError, TypeError)):
         Grid.from_state({**Grid(0, 9, 1).state(), "bins": bins})
+
+
+def test_ends_of_moments_are_points_of_the_grid():
+    hours = pd.Series(pd.Timestamp("2021-01-09 05:00") + pd.to_timedelta(np.arange(40) * 7, "h"))
+    plan = make_plan(Table.from_frame(pd.DataFrame({"x": hours})), {"judged": {}})
+    grid = plan.columns["x"].grid
+    assert ((grid.high - grid.low) / grid.step).is_integer()
+    unit = hours.dt.unit
+    low, high = (pd.Timestamp(np.datetime64(int(end), unit)) for end in (grid.low, grid.high))
+    assert (low, high) == (pd.Timestamp("2021-01-01"), pd.Timestamp("2021-01-31 23:00"))

@@ -16,22 +16,27 @@ from caveat.synthesis.margins.promise import is_private
 from caveat.synthesis.model import written
 from caveat.table import Table
 
-__all__ = ["Generator", "is_promised", "known_to", "plan_of", "releases_of"]
+__all__ = ["UNKNOWN", "Generator", "is_promised", "known_to", "plan_of", "releases_of"]
 
 Generator = Synthesizer | Plan | Model | Exact | Mapping[str, Any]
 """How the release was made: a synthesiser, a plan, a fitted model or generator, or the options of a
 plan."""
 
 
+UNKNOWN: Mapping[str, Any] = {"method": "cart", "rare_below": 1}
+"""What is assumed of a release of which nothing is known."""
+
+
 def plan_of(generator: Generator | None, original: Table) -> Plan:
     """Return the plan by which the release was made from a table.
 
-    Of a release of which nothing is known plain CART is assumed, as synthpop makes it: guarded
-    trees need a seed. Options without a method mean what they mean to a synthesiser.
+    Of a release of which nothing is known plain CART is assumed, as synthpop makes it, which pools
+    no rare level: guarded trees need a seed. Options without a method mean what they mean to a
+    synthesiser.
     A fitted model is checked: fitted again by its plan, the table must give the same model.
     """
     if generator is None:
-        return make_plan(original, {"method": "cart"})
+        return make_plan(original, UNKNOWN)
     if isinstance(generator, Synthesizer):
         plan: Plan = generator.plan(original)
         return plan

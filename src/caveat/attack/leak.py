@@ -16,7 +16,7 @@ import numpy as np
 
 from caveat.attack import Posterior
 from caveat.attack.candidates import candidates_of
-from caveat.attack.generator import releases_of
+from caveat.attack.generator import UNKNOWN, releases_of
 from caveat.attack.posterior import known_part
 from caveat.attack.priors import DEFAULT_PRIOR, Prior, prior_of
 from caveat.attack.worlds import Worlds
@@ -60,7 +60,7 @@ def filtered_posterior(
         Metric and columns of :func:`caveat.protect.too_close`.
     """
     table = Table.from_frame(original)
-    plan = make_plan(table, {"method": "cart"} if options is None else options)
+    plan = make_plan(table, UNKNOWN if options is None else options)
     table = plan.pooled(table)
     names = tuple(unknown) if unknown is not None else table.names
     worlds = Worlds(table, plan, releases_of(release, plan, table))

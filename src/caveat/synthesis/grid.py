@@ -312,6 +312,8 @@ def assumed_grid(column: Column, ordinary: Floats, decimals: int, scale: str,
     if column.levels.dtype.kind == "M":
         low, high = _round_dates(low, high, held, column.levels.dtype)
         step = max(_tick(ordinary, max(high - low, finest)), 10.0**coarse)
+        points = math.floor((high - low) / step)  # the last second of a month is no full hour
+        high = max(low + points * step, high if held[1] else float(ordinary[-1]))
     else:
         low, high = _round_numbers(low, high, held, finest)
         most = math.ceil(math.log10(max(high - low, finest) / MOST_POINTS))

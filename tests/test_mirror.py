@@ -43,7 +43,7 @@ ELSEWHERE = {
     "synthpop",  # in environments of their own
     "nearest": "ties",
     "protect": "_space record values",
-    "release": "at_risk collect_audit collect_groups collect_map collect_ordinary collect_strong "
+    "release": "at_risk collect_audit collect_groups collect_map collect_ordinary "
     "collect_utility collected",
     "report": "account analyst attacker blocks disagreement map reading",
     "risk": "attribute cap_unmatched exclusions gtcap identity measure measurement "

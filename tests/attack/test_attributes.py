@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.attack.test_updates import messy
 
 from caveat.attack import attributes, posterior
-from caveat.datasets import buyer_beware
+from caveat.attack.attributes import cells_of_values
+from caveat.attack.groups import group_posterior
+from caveat.datasets import buyer_beware, households
 from caveat.errors import CaveatError, CaveatWarning
 from caveat.synthesis import Synthesizer
+from caveat.table import Table
 
 
 class TestAttributes:
@@ -49,3 +53,92 @@ class TestAttributes:
             attributes(table, table, "var4", generator=derived)
         with pytest.raises(CaveatError, match="no prior"):
             attributes(table, table, "var4", prior="flat")
+
+
+def clients(n: int = 300) -> Table:
+    rng = np.random.default_rng(3)
+    balance = np.round(np.exp(rng.normal(6, 1, n)))
+    balance[::9] = 0
+    return Table.from_frame(
+        {
+            "job": rng.choice(["a", "b", "c"], n),
+            "balance": [None if i % 17 == 0 else int(value) for i, value in enumerate(balance)],
+            "y": rng.choice(["no", "yes"], n, p=[0.9, 0.1]),
+        }
+    )
+
+
+def test_cells_of_guarded_trees_are_the_sum_of_their_values():
+    table = clients()
+    model = Synthesizer(method="guarded", seed=1).fit(table)
+    release, records = model.sample(), [0, 1, 9, 17, 40]
+    values = attributes(table, release, "balance", generator=model, records=records)
+    cells = attributes(table, release, "balance", generator=model, records=records, cells=True)
+    place = cells_of_values(values.target, model.plan.columns["balance"])
+    assert len(place) == values.target.n_levels
+    assert cells.target.n_levels == place.max() + 1 < values.target.n_levels / 3
+    for cell in range(cells.target.n_levels):
+        inside = place == cell
+        np.testing.assert_allclose(cells.prior[:, cell], values.prior[:, inside].sum(axis=1))
+        np.testing.assert_allclose(
+            cells.probabilities[:, cell], values.probabilities[:, inside].sum(axis=1), atol=1e-12
+        )
+    assert np.array_equal(cells.target.codes, place[values.target.codes])
+
+
+def test_special_and_missing_values_are_cells_of_their_own():
+    table = clients()
+    model = Synthesizer(method="guarded", seed=1, columns={"balance": {"special": [0]}}).fit(table)
+    column = table["balance"]
+    place = cells_of_values(column, model.plan.columns["balance"])
+    zero = int(np.flatnonzero(column.levels == 0)[0])
+    for code in (zero, column.n_levels - 1):
+        assert np.flatnonzero(place == place[code]).tolist() == [code]
+
+
+def test_plain_trees_are_refitted_with_one_value_of_each_class():
+    table = clients()
+    model = Synthesizer(method="cart", seed=1).fit(table)
+    release, records = model.sample(), [0, 1, 9, 17]
+    found = attributes(table, release, "balance", generator=model, records=records, cells=True)
+    n = found.target.n_levels
+    assert 15 <= n <= 21  # twenty classes at most, and the missing ones
+    assert found.log_likelihood.shape == (4, n)
+    np.testing.assert_allclose(found.prior.sum(axis=1), 1)
+    counts = np.bincount(found.target.codes)
+    assert counts.max() < 3 * table.n_rows / n
+    fewer = attributes(
+        table, release, "balance", generator=model, records=records, cells=True, candidates=5
+    )
+    assert fewer.target.n_levels <= 6
+
+
+def test_candidates_are_the_most_frequent_and_the_own_value():
+    table = clients()
+    model = Synthesizer(method="cart", seed=1).fit(table)
+    release, records = model.sample(), list(range(30))
+    every = attributes(table, release, "job", generator=model, records=records)
+    two = attributes(table, release, "job", generator=model, records=records, candidates=2)
+    rare = int(np.argmin(every.target.counts))
+    own = every.target.codes[:30] == rare
+    assert np.isneginf(two.log_likelihood[~own, rare]).all()
+    np.testing.assert_allclose(two.log_likelihood[own], every.log_likelihood[own])
+    np.testing.assert_allclose(two.prior.sum(axis=1), 1)
+    assert (two.prior[~own, rare] == 0).all()
+
+
+def test_values_of_groups_are_tried_one_for_each_cell():
+    people = households(40)
+    model = Synthesizer(groups="household", method="guarded", seed=1, rules=[]).fit(people)
+    release = model.sample()
+    values = group_posterior(people, release, model, "income", [0, 3])
+    cells = group_posterior(people, release, model, "income", [0, 3], cells=True)
+    assert np.array_equal(values.records, cells.records)
+    n = cells.target.n_levels
+    assert n < values.target.n_levels
+    np.testing.assert_allclose(cells.prior.sum(axis=1), 1)
+    # The likelihood of the own cell lies between those of the values that were tried in it.
+    own = cells.target.codes[cells.records]
+    truth = np.take_along_axis(cells.log_likelihood, own[:, None].astype(int), axis=1)[:, 0]
+    base = values.log_likelihood[np.arange(len(own)), values.target.codes[values.records]]
+    assert np.abs(truth - base).max() < 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from rich.progress import Progress
 
 from caveat.cli import console
 
@@ -28,3 +29,17 @@ def test_no_line_where_nothing_is_to_be_said(monkeypatch, capsys, how: str):
         bar.advance(task, 1 if how == "done" else 0.5)
         time.sleep(0.15)
     assert capsys.readouterr().err == ""
+
+
+def test_the_time_that_is_left_grows_while_nothing_becomes_ready():
+    now = [100.0]
+    bar = Progress(get_time=lambda: now[0])
+    bar.add_task("attack", total=1.0)
+    (task,) = bar.tasks
+    assert console._seconds_left(task) is None
+    now[0] += 30
+    bar.update(task.id, completed=0.75)
+    assert console._seconds_left(task) == pytest.approx(10)
+    now[0] += 90  # still at three quarters
+    assert console._seconds_left(task) == pytest.approx(40)
+    assert console._TimeLeft().render(task).plain == "0:00:40"

@@ -15,7 +15,6 @@ from caveat.attack import attributes
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
-from caveat.release.collect_strong import allot
 from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
 from caveat.seeds import TRIAL, ReleaseKey
@@ -221,12 +220,6 @@ def test_buyer_beware_gives_the_same_bytes_and_finds_the_record(tmp_path):
     # Record 1111 is the last row and the only one of its kind (Latner, Neunhoeffer, Drechsler).
     assert one.evidence["records_at_risk"][0]["row"] == 1000
     assert [p["chosen"] for p in one.evidence["map"]["points"]] == [True, False]
-
-
-def test_work_is_shared_out_between_targets():
-    assert allot([1.0, 1.0], wanted=220, work=1e9) == [220, 220]
-    assert allot([1, 10, 100], wanted=50, work=600) == [50, 27, 10]  # 50 + 275 + what is left
-    assert allot([1e9], wanted=5, work=1) == [5]
 
 
 def test_a_release_has_a_key_that_repeats_it_and_another_key_makes_another(specification, tmp_path):

@@ -181,3 +181,48 @@ def test_detection_of_another_population() -> None:
     # Two normals three standard deviations apart: the best AUC is Φ(3/√2) = 0.983.
     assert 0.95 < found.auc < 0.995
     assert not found.leaks
+
+
+def test_a_design_with_too_many_terms_pools_rare_levels(monkeypatch) -> None:
+    rng = np.random.default_rng(8)
+    n, shares = 3_000, 1 / np.arange(1, 401)
+    towns = rng.choice(400, (2, n), p=shares / shares.sum())
+    pair = WeightedPair.of(
+        {"town": [f"t{i}" for i in towns[0]], "age": rng.integers(0, 90, n)},
+        {"town": [f"t{i}" for i in towns[1]], "age": rng.integers(0, 90, n)},
+    )
+    free = propensity(pair, "logit")
+    assert free.pooled == 0
+    module = sys.modules["caveat.utility.propensity"]  # the function has its name
+    monkeypatch.setattr(module, "MOST_PAIRS", 0)
+    monkeypatch.setattr(module, "MOST_PRODUCTS", 6_000 * 50**2)
+    found = propensity(pair, "logit")
+    whole, pooled = stack(pair), stack(pair).pooled(50)
+    assert pooled.n_terms(0) <= 50 < whole.n_terms(0)
+    assert found.df == pooled.n_terms(0) - 1
+    assert found.pooled == whole.n_levels[0] - pooled.n_levels[0] > 300
+    # The levels that are left are the most frequent ones, and their rows are told apart as before.
+    counts = np.bincount(whole.codes[0])
+    kept = np.argsort(-counts, kind="stable")[: pooled.n_levels[0] - 1]
+    assert counts[kept].min() >= np.delete(counts, kept).max()
+    code = int(kept[0])
+    same = pooled.codes[0][whole.codes[0] == code]
+    assert len(set(same.tolist())) == 1
+    (result,) = compare(
+        pair.original, pair.synthetic, measures=["S_pMSE logit"], resamples=0
+    ).results
+    assert [note.code for note in result.measurement.notes] == ["rare-levels-pooled"]
+    expected = found.pMSE / expected_pmse(found.df, n, n)
+    assert result.value == pytest.approx(expected)
+
+
+def test_too_many_numbers_leave_the_logistic_model_out(monkeypatch) -> None:
+    rng = np.random.default_rng(8)
+    first, second = ({f"x{i}": rng.integers(0, 50, 300) for i in range(20)} for _ in range(2))
+    module = sys.modules["caveat.utility.propensity"]
+    monkeypatch.setattr(module, "MOST_PRODUCTS", 600 * 10**2)
+    monkeypatch.setattr(module, "FEW_CELLS", 0)
+    monkeypatch.setattr(module, "MOST_PAIRS", 0)
+    (result,) = compare(first, second, measures=["S_pMSE logit"], resamples=0).results
+    assert result.value is None
+    assert [note.code for note in result.measurement.notes] == ["left-out"]

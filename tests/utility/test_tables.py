@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from caveat.utility import WeightedPair, histogram
+from caveat.utility import WeightedPair, compare, histogram
+from caveat.utility.tables import all_tables
 
 
 def test_histogram_counts_every_row(people) -> None:
@@ -31,3 +32,24 @@ def test_limits_may_be_given(people) -> None:
     found = histogram(pair, "age", limits=np.array([30.0, 50.0, 70.0]))
     ages = np.array(people.to_frame("dict")["age"])
     assert found.observed.tolist() == [(ages <= 50).sum(), (ages > 50).sum()]
+
+
+def test_of_very_many_variables_some_pairs_are_counted(monkeypatch) -> None:
+    rng = np.random.default_rng(2)
+    names = [f"v{i}" for i in range(30)]
+    first, second = ({name: rng.integers(0, 3, 40) for name in names} for _ in range(2))
+    pair = WeightedPair.of(first, second)
+    every = all_tables(pair, 2)
+    assert len(every) == every.possible == 435
+    monkeypatch.setattr("caveat.utility.tables.MOST_TABLES", 150)
+    some = all_tables(pair, 2)
+    assert len(some) <= 150 < some.possible
+    assert some.tables == all_tables(pair, 2).tables
+    place = {table: i for i, table in enumerate(every.tables)}
+    for i, table in enumerate(some.tables):
+        assert some.columns["S_pMSE"][i] == every.columns["S_pMSE"][place[table]]
+    assert set(some.variable_scores()) == set(names)
+    assert len(all_tables(pair, 1)) == 30
+    (result,) = compare(first, second, measures=["S_pMSE two-way"], resamples=0).results
+    assert result.measurement.n == len(some)
+    assert "some-tables" in [note.code for note in result.measurement.notes]

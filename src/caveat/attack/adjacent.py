@@ -133,24 +133,51 @@ def with_each_value(
     done: Done | None = None,
     *,
     refit: bool = False,
+    codes: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the log-likelihood of the release with each level of a column in each record.
 
-    One line per record, one entry per code of the target.
+    One line per record, one entry per code of the target. ``codes`` are those that are tried; of
+    others only the own code of a record has a value, the rest is NaN.
     """
     first, kind = _kinds_of_records(worlds, records)
+    tried = np.arange(worlds.original[target].n_levels) if codes is None else np.unique(codes)
+    logs, base = _with_codes(worlds, target, first, tried, threads, done, refit)
+    if codes is None:
+        return logs[kind]
+    found = np.full((len(first), worlds.original[target].n_levels), np.nan)
+    found[:, tried] = logs
+    own = worlds.original[target].codes[first].astype(np.int64)
+    lacking = np.flatnonzero(~np.isin(own, tried))
+    found[lacking, own[lacking]] = base
+    return found[kind]
+
+
+def _with_codes(
+    worlds: Worlds,
+    target: str,
+    first: NDArray[np.int64],
+    tried: NDArray[np.int64],
+    threads: int | None,
+    done: Done | None,
+    refit: bool,
+) -> tuple[NDArray[np.float64], float]:
+    """Return the log-likelihood with each of some codes in each record, and with the own one."""
     if can_update(worlds) and not refit:
         updates = Updates(worlds)
-        logs = updates.with_values(target, first, threads, done)
+        logs = updates.with_values(target, first, threads, done, tried)
         refuse_impossible([updates.base], FROM_THESE)
-        return logs[kind]
+        return logs, updates.base.log_likelihood
     own = worlds.original[target].codes
-    n_levels = worlds.original[target].n_levels
-    if worlds.tables is not None or (can_move(worlds.plan) and not refit):
-        codes = np.tile(np.arange(n_levels), len(first))
-        cells = {target: worlds.original[target].with_codes(codes)}
-        logs = _changed(worlds, np.repeat(first, n_levels), cells, threads, done)
-        return logs.reshape(len(first), n_levels)[kind]
+    if worlds.tables is not None:
+        cells = {target: worlds.original[target].with_codes(np.tile(tried, len(first)))}
+        logs = _changed(worlds, np.repeat(first, len(tried)), cells, threads, done)
+        return logs.reshape(len(first), len(tried)), 0.0
+    if can_move(worlds.plan) and not refit:
+        changes = GuardedChanges(worlds)
+        refuse_impossible([changes.base], FROM_THESE)
+        logs = changes.logs_of_values(target, first, tried, threads, done)
+        return logs, changes.base.log_likelihood
     base = worlds.evidence(worlds.original, ())
     refuse_impossible([base], FROM_THESE)
 
@@ -160,7 +187,7 @@ def with_each_value(
             return base
         return worlds.evidence(worlds.changed(record, {target: code}), [target])
 
-    items = [(record, code) for record in first.tolist() for code in range(n_levels)]
+    items = [(record, code) for record in first.tolist() for code in tried.tolist()]
     evidence = in_threads(one, items, threads, done)
     logs = np.array([item.log_likelihood for item in evidence])
-    return logs.reshape(len(first), n_levels)[kind]
+    return logs.reshape(len(first), len(tried)), base.log_likelihood

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from caveat.attack.adjacent import Done
 from caveat.attack.batches import each_value
 from caveat.attack.candidates import with_released_levels
 from caveat.attack.generator import Generator, known_to, releases_of
+from caveat.attack.guarded import can_move
 from caveat.attack.membership import chosen_records
 from caveat.attack.posterior import bayes, check_exact
 from caveat.attack.priors import DEFAULT_PRIOR, PSEUDO_RECORDS, named_prior
@@ -24,9 +25,24 @@ from caveat.risk import key_cells
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.synthesis import Plan
 from caveat.synthesis.linked import LinkedPlan
-from caveat.table import Column, Table
+from caveat.synthesis.plan import ColumnPlan
+from caveat.table import Column, Kind, Table
 
-__all__ = ["Attributes", "attributes", "check_target", "prior_of_each"]
+__all__ = [
+    "Attributes",
+    "attributes",
+    "cells_of_values",
+    "check_target",
+    "considered",
+    "prior_of_each",
+    "tried_codes",
+]
+
+
+CLASSES = 20
+"""Classes of a number that the plan has no cells for."""
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +137,8 @@ def attributes(
     generator: Generator | None = None,
     records: Sequence[int] | None = None,
     prior: str = DEFAULT_PRIOR,
+    cells: bool = False,
+    candidates: int | None = None,
     threads: int | None = None,
     done: Done | None = None,
 ) -> Attributes:
@@ -136,6 +154,13 @@ def attributes(
         Positions of the records, from 0; all by default.
     prior
         "conditional", "marginal" or "uniform"; as for :func:`caveat.attack.posterior`.
+    cells
+        Whether the attacker wants the cell of a number and not the number itself: a cell of the
+        plan, or a class of values where the plan has none; each special value and each way to be
+        missing is one too. Plain trees are refitted with one value of each.
+    candidates
+        Most values that are tried for a record beside its own, the most frequent: an attacker who
+        has ruled the others out. All by default. With ``cells``, most classes.
     threads
         Threads; all cores by default. The result does not depend on it.
     done
@@ -155,9 +180,111 @@ def attributes(
     chosen = chosen_records(records, table)
     worlds = Worlds(table, plan, releases_of(synthetic, plan, table))
     worlds = with_released_levels(worlds, [target])
-    logs = each_value(worlds, target, chosen, threads, done)
-    beliefs = prior_of_each(prior, worlds.original, target)[chosen]
-    return Attributes(worlds.original[target], chosen, beliefs, logs)
+    column = worlds.original[target]
+    place = cells_of_values(column, plan.columns[target], candidates) if cells else None
+    codes = tried_codes(column, place, candidates, each=can_move(plan))
+    logs = each_value(worlds, target, chosen, threads, done, codes)
+    beliefs = prior_of_each(prior, worlds.original, target, chosen)
+    return considered(Attributes(column, chosen, beliefs, logs), place)
+
+
+def tried_codes(column: Column, place: Ints | None, most: int | None, *, each: bool) -> Ints | None:
+    """Return the codes that are tried beside the own one of a record; None for all.
+
+    Parameters
+    ----------
+    column
+        The target.
+    place
+        The cell of each code, if cells are attacked: then one code of each is tried.
+    most
+        Most codes that are tried; None for all. Of categories the most frequent are.
+    each
+        Whether all values of a cell can be tried at the price of one.
+
+    Examples
+    --------
+    >>> column = Column([0, 1, 1, 2, 2, 2], ["a", "b", "c"], Kind.CATEGORY)
+    >>> tried_codes(column, None, 2, each=False), tried_codes(column, None, 3, each=False)
+    (array([1, 2]), None)
+    """
+    if place is not None:
+        if each:
+            return None
+        order = np.lexsort((np.arange(len(place)), -column.counts, place))
+        first = np.append(True, np.diff(place[order]) > 0)
+        return np.sort(order[first])
+    if most is None or column.n_levels <= most:
+        return None
+    return np.sort(np.argsort(-column.counts, kind="stable")[:most])
+
+
+def cells_of_values(column: Column, entry: ColumnPlan, most: int | None = None) -> Ints | None:
+    """Return the cell of each code of a number, from 0; None if the column is no number.
+
+    Cells are those of the plan, or classes that about equally many records are in. Special values
+    and ways to be missing are cells of their own, after the others.
+
+    Parameters
+    ----------
+    column
+        The target.
+    entry
+        How it is drawn.
+    most
+        Most classes, where the plan has no cells.
+    """
+    if not column.kind.is_number:
+        return None
+    n, counts = len(column.levels), column.counts
+    apart = np.ones(column.n_levels, bool)
+    special = {*entry.special, *(entry.grid.special if entry.grid is not None else ())}
+    apart[:n] = np.isin(column.numbers, [float(value) for value in special])
+    found = np.empty(column.n_levels, np.int64)
+    if entry.grid is not None:
+        found[:n] = entry.grid.cell_of(column.numbers)
+    else:
+        held = np.where(apart[:n], 0, counts[:n])
+        middle = np.cumsum(held) - held / 2
+        found[:n] = middle * min(CLASSES, most or CLASSES) / max(held.sum(), 1)
+    found[apart] = found[:n].max(initial=0) + 1 + np.arange(int(apart.sum()))
+    return np.asarray(np.unique(found, return_inverse=True)[1].reshape(-1), np.int64)
+
+
+def considered(found: Attributes, place: Ints | None) -> Attributes:
+    """Return what the attacker believes about the values that were tried, or about their cells.
+
+    Parameters
+    ----------
+    found
+        The attack; values that were not tried have the log-likelihood NaN.
+    place
+        The cell of each code. The probability of a cell before the release is that of all its
+        values, the likelihood of the release in it the mean over those that were tried.
+    """
+    tried = ~np.isnan(found.log_likelihood)
+    if place is None and tried.all():
+        return found
+    held = np.where(tried, found.prior, 0.0)
+    logs = np.where(tried, found.log_likelihood, -np.inf)
+    if place is None:
+        held = held / held.sum(axis=1, keepdims=True)
+        return replace(found, prior=held, log_likelihood=logs)
+    order = np.argsort(place, kind="stable")
+    n_cells = int(place.max()) + 1
+    starts = np.searchsorted(place[order], np.arange(n_cells))
+    sizes = np.diff(np.append(starts, len(order)))
+    prior = np.add.reduceat(found.prior[:, order], starts, axis=1)
+    within = np.add.reduceat(held[:, order], starts, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = (np.log(held) + logs)[:, order]
+        top = np.maximum.reduceat(weights, starts, axis=1)
+        top = np.where(np.isfinite(top), top, 0.0)
+        sums = np.exp(weights - np.repeat(top, sizes, axis=1))
+        sums = np.add.reduceat(sums, starts, axis=1)
+        means = np.where(sums > 0, top + np.log(sums) - np.log(within), -np.inf)
+    column = Column(place[found.target.codes], np.arange(n_cells), Kind.INTEGER)
+    return replace(found, target=column, prior=prior, log_likelihood=means)
 
 
 def check_target(target: str, plan: Plan | LinkedPlan, table: Table) -> None:
@@ -179,16 +306,19 @@ def check_target(target: str, plan: Plan | LinkedPlan, table: Table) -> None:
         )
 
 
-def prior_of_each(prior: str, table: Table, target: str) -> NDArray[np.float64]:
-    """Return the prior of each record, counted over the other records."""
+def prior_of_each(
+    prior: str, table: Table, target: str, records: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return the prior of each record, or of some, counted over the other records."""
     codes, n_levels = table[target].codes.astype(np.int64), table[target].n_levels
     n = table.n_rows
+    chosen = np.arange(n) if records is None else np.asarray(records, np.int64)
     if prior == "uniform":
-        return np.full((n, n_levels), 1 / n_levels)
+        return np.full((len(chosen), n_levels), 1 / n_levels)
     named_prior(prior)
-    rows = np.arange(n)
-    counts = np.tile(np.bincount(codes, minlength=n_levels).astype(np.float64), (n, 1))
-    counts[rows, codes] -= 1
+    own = np.arange(len(chosen)), codes[chosen]
+    counts = np.tile(np.bincount(codes, minlength=n_levels).astype(np.float64), (len(chosen), 1))
+    counts[own] -= 1
     marginal = (counts + PSEUDO_RECORDS / n_levels) / (n - 1 + PSEUDO_RECORDS)
     known = [name for name in table if name != target]
     if prior == "marginal" or not known:
@@ -196,10 +326,14 @@ def prior_of_each(prior: str, table: Table, target: str) -> NDArray[np.float64]:
     (cells,), n_cells = key_cells(
         [[table[name].codes for name in known]], [table[name].n_levels for name in known]
     )
-    alike = np.zeros((n_cells, n_levels))
-    np.add.at(alike, (cells, codes), 1.0)
-    mine = alike[cells]
-    mine[rows, codes] -= 1
+    order = np.argsort(cells, kind="stable")
+    starts = np.searchsorted(cells[order], np.arange(n_cells + 1))
+    sizes = np.diff(starts)[cells[chosen]]
+    line = np.repeat(np.arange(len(chosen)), sizes)
+    first = np.repeat(starts[cells[chosen]] - np.append(0, np.cumsum(sizes))[:-1], sizes)
+    alike = np.zeros((len(chosen), n_levels))
+    np.add.at(alike, (line, codes[order[first + np.arange(len(line))]]), 1.0)
+    alike[own] -= 1
     return np.asarray(
-        (mine + PSEUDO_RECORDS * marginal) / (mine.sum(axis=1, keepdims=True) + PSEUDO_RECORDS)
+        (alike + PSEUDO_RECORDS * marginal) / (alike.sum(axis=1, keepdims=True) + PSEUDO_RECORDS)
     )

@@ -30,16 +30,22 @@ Floats = NDArray[np.float64]
 BATCHES = 4
 """Batches for each worker: what one that is lost was at is short, and nobody waits long."""
 ORIGINAL, RELEASE, PLAN, RECORDS = "original", "release-", "plan.caveat", "records.npy"
+CODES = "codes.npy"
 
 
 def each_value(
-    worlds: Worlds, target: str, records: NDArray[np.int64], threads: int | None, done: Done | None
+    worlds: Worlds,
+    target: str,
+    records: NDArray[np.int64],
+    threads: int | None,
+    done: Done | None,
+    codes: NDArray[np.int64] | None = None,
 ) -> Floats:
     """Return what :func:`with_each_value` does, computed where work is to run."""
     workers = workers_now()
     if workers is None or worlds.tables is not None:
-        return with_each_value(worlds, target, records, threads, done)
-    return np.concatenate(list(_on(workers, worlds, target, records, done)))
+        return with_each_value(worlds, target, records, threads, done, codes=codes)
+    return np.concatenate(list(_on(workers, worlds, target, records, done, codes)))
 
 
 def each_without(
@@ -56,7 +62,12 @@ def each_without(
 
 
 def _on(
-    workers: Workers, worlds: Worlds, target: str, records: NDArray[np.int64], done: Done | None
+    workers: Workers,
+    worlds: Worlds,
+    target: str,
+    records: NDArray[np.int64],
+    done: Done | None,
+    codes: NDArray[np.int64] | None = None,
 ) -> Iterator[Floats]:
     """Give the results of the batches in the order of the records."""
     with shared_folder(workers, forget_worlds) as folder:
@@ -67,6 +78,8 @@ def _on(
         save_plan(folder / PLAN, worlds.plan, worlds.seed)
         with unwritable(folder):
             np.save(folder / RECORDS, records, allow_pickle=False)
+            if codes is not None:
+                np.save(folder / CODES, codes, allow_pickle=False)
         size = max(1, -(-len(records) // (BATCHES * workers.number)))
         items = [(str(folder), target, start, size) for start in range(0, len(records), size)]
         for start in workers.map(one_batch, items):
@@ -99,7 +112,9 @@ def one_batch(item: tuple[str, str, int, int]) -> int:
     batch = records[start : start + size]
     logs: Any
     if target:
-        logs = with_each_value(worlds, target, batch, 1)
+        tried = Path(folder) / CODES
+        codes = np.load(tried, allow_pickle=False) if tried.exists() else None
+        logs = with_each_value(worlds, target, batch, 1, codes=codes)
     else:
         base, without = without_each(worlds, batch, 1, refuse=False)
         logs = np.append(base, without)

@@ -7,7 +7,7 @@ be others in some worlds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +53,13 @@ class ChoiceChanges:
     __repr__ = without_values
 
     def logs_of_sets(
-        self, gone: Ints, gone_at: Ints, come: Table, come_at: Ints, threads: int | None = None
+        self,
+        gone: Ints,
+        gone_at: Ints,
+        come: Table,
+        come_at: Ints,
+        threads: int | None = None,
+        done: Callable[[float], None] | None = None,
     ) -> Floats:
         """Return what each world adds to the log probability of the predictors drawn.
 
@@ -61,11 +67,13 @@ class ChoiceChanges:
         """
         n_worlds = len(gone_at) - 1
         total = np.zeros(n_worlds)
+        share = CHUNK / max(n_worlds, CHUNK)
         for start, moved in self._parts(gone, gone_at, come, come_at):
             found = in_threads(
                 lambda name: self.choosing.log_drawn(name, moved),  # noqa: B023
                 self.choosing.drawn_columns,
                 threads,
+                None if done is None else lambda ready: done(ready * share),
             )
             for logs in found:
                 total[start : start + len(moved.at) - 1] += logs[:-1] - logs[-1]

@@ -193,15 +193,25 @@ class GroupWorlds:
             The world of each group that comes.
         """
         made = {} if come is None else self._unfolded(come)
-        total, share = np.zeros(len(groups)), 1 / len(self.stages)
-        part = None if done is None else lambda ready: done(ready * share)
+        total, whole = np.zeros(len(groups)), sum(map(_size, self.stages.values()))
         for name, (worlds, runs) in self.stages.items():
+            part = _part(done, _size((worlds, runs)) / whole)
             table, arrived = worlds.original.take([]), Runs.of(np.zeros(0, np.int64), len(groups))
             if name in made and whose is not None:
                 table, owners = made[name]
                 arrived = Runs.of(whose[owners], len(groups))
             total += _logs(worlds, runs.take(groups), table, arrived, threads, part)
         return total
+
+
+def _size(stage: tuple[Worlds, Runs]) -> int:
+    """Return the cells of a stage: about how its work compares with that of others."""
+    worlds, runs = stage
+    return 1 + len(worlds.plan.columns) * len(runs.rows)
+
+
+def _part(done: Done | None, share: float) -> Done | None:
+    return None if done is None else lambda ready: done(ready * share)
 
 
 def _logs(

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.attack.adjacent import FROM_THESE, Done
-from caveat.attack.attributes import Attributes, check_target, prior_of_each
+from caveat.attack.attributes import (
+    Attributes,
+    cells_of_values,
+    check_target,
+    considered,
+    prior_of_each,
+    tried_codes,
+)
 from caveat.attack.group_worlds import GroupWorlds, check_fitted_on
 from caveat.attack.membership import Membership
 from caveat.attack.priors import DEFAULT_PRIOR
@@ -23,7 +30,7 @@ from caveat.attack.privacy_loss import PrivacyLoss
 from caveat.attack.worlds import refuse_impossible
 from caveat.errors import CaveatError, hint
 from caveat.synthesis.linked import GroupModel, LinkedModel
-from caveat.synthesis.plan import WITHOUT_MODEL
+from caveat.synthesis.plan import WITHOUT_MODEL, ColumnPlan
 from caveat.table import Table
 from caveat.table.align import common_levels
 from caveat.table.grouping import GROUPS, MEMBERS
@@ -105,6 +112,8 @@ def group_posterior(
     *,
     table: str = "",
     prior: str = DEFAULT_PRIOR,
+    cells: bool = False,
+    candidates: int | None = None,
     threads: int | None = None,
     done: Done | None = None,
 ) -> Attributes:
@@ -122,18 +131,25 @@ def group_posterior(
         The table that has the column, if several have one of this name.
     prior
         "conditional", "marginal" or "uniform"; as for :func:`caveat.attack.posterior`.
+    cells, candidates
+        As for :func:`caveat.attack.attributes`; of each cell one value is tried.
     """
     linked, releases, fitted = _linked(original, synthetic, model)
     name = _table_of(linked, target, table)
     linked = _with_released_levels(linked, releases, name, target)
     worlds = GroupWorlds(linked, releases, fitted, _above(linked, name)[-1])
     _check_target(worlds, name, target)
-    records, logs = _with_each_value(worlds, name, target, _chosen(groups, worlds), threads, done)
+    column = linked.tables[name][target]
+    place = cells_of_values(column, _entry(worlds, name, target), candidates) if cells else None
+    codes = tried_codes(column, place, candidates, each=False)
+    records, logs = _with_each_value(
+        worlds, name, target, _chosen(groups, worlds), threads, done, codes
+    )
     refuse_impossible([worlds.base], FROM_THESE)
-    beliefs = prior_of_each(prior, _known(worlds, name), target)[records]
+    beliefs = prior_of_each(prior, _known(worlds, name), target, records)
     member = "person" if isinstance(model, GroupModel) else name
     unit = "group" if name == worlds.top else member
-    return Attributes(linked.tables[name][target], records, beliefs, logs, unit)
+    return considered(Attributes(column, records, beliefs, logs, unit), place)
 
 
 def group_privacy_loss(
@@ -211,20 +227,33 @@ def _with_each_value(
     chosen: Ints,
     threads: int | None,
     done: Done | None,
+    tried: Ints | None = None,
 ) -> tuple[Ints, Floats]:
-    """Return the rows of groups in a table, and the log-likelihood with each level in each."""
+    """Return the rows of groups in a table, and the log-likelihood with each level in each.
+
+    Of levels that are not tried only the own one of a row has a value, the rest is NaN.
+    """
     records, own = _rows_of(worlds, name, chosen)
-    n_levels = worlds.original.tables[name][target].n_levels
-    come, runs = worlds.repeated(np.repeat(own, n_levels))
-    here = runs[name].rows == np.repeat(records, n_levels)[runs[name].groups]
-    column = come.tables[name][target]
-    codes = column.codes.astype(np.int64)
-    codes[here] = np.tile(np.arange(n_levels), len(records))
-    changed = come.tables[name].with_columns({target: column.with_codes(codes)})
+    column = worlds.original.tables[name][target]
+    codes = np.arange(column.n_levels) if tried is None else tried
+    n = len(codes)
+    come, runs = worlds.repeated(np.repeat(own, n))
+    here = runs[name].rows == np.repeat(records, n)[runs[name].groups]
+    held = come.tables[name][target]
+    new = held.codes.astype(np.int64)
+    new[here] = np.tile(codes, len(records))
+    changed = come.tables[name].with_columns({target: held.with_codes(new)})
     come = replace(come, tables={**come.tables, name: changed})
-    each = np.arange(len(own) * n_levels)
-    logs = worlds.logs(np.repeat(own, n_levels), come, each, threads, done)
-    return records, logs.reshape(len(records), n_levels)
+    each = np.arange(len(own) * n)
+    logs = worlds.logs(np.repeat(own, n), come, each, threads, done).reshape(len(records), n)
+    if tried is None:
+        return records, logs
+    found = np.full((len(records), column.n_levels), np.nan)
+    found[:, codes] = logs
+    truth = column.codes[records].astype(np.int64)
+    lacking = np.flatnonzero(~np.isin(truth, codes))
+    found[lacking, truth[lacking]] = worlds.base.log_likelihood
+    return records, found
 
 
 def _rows_of(worlds: GroupWorlds, name: str, chosen: Ints) -> tuple[Ints, Ints]:
@@ -293,6 +322,18 @@ def _check_target(worlds: GroupWorlds, name: str, target: str) -> None:
         if set(methods) - {*WITHOUT_MODEL}:
             return
     check_target(target, plan, worlds.original.tables[name])
+
+
+def _entry(worlds: GroupWorlds, name: str, target: str) -> ColumnPlan:
+    """Return how a column is drawn, by the last stage that draws it: of every member."""
+    plan = worlds.model.plan
+    found = [
+        plan.stages[stage.name].columns[own]
+        for stage in worlds.shape
+        for own, column in stage.drawn.items()
+        if column == target and stage.table == name
+    ]
+    return found[-1]
 
 
 def _with_released_levels(

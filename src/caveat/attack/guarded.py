@@ -32,15 +32,26 @@ from caveat.synthesis.model import recoded
 from caveat.synthesis.rules import Order
 from caveat.table import Table
 from caveat.tree.guarded import GuardedTree, Sample
-from caveat.tree.guarded.adjacent import Change, Moves, logs_of_moves, released_codes
+from caveat.tree.guarded.adjacent import Change, Moves, logs_of_moves, moves_work, released_codes
 
-__all__ = ["GuardedChanges", "can_move", "is_guarded"]
+__all__ = ["GuardedChanges", "can_move", "cells_alike", "is_guarded"]
 
-CHUNK = 50_000
-"""Worlds that one thread follows together."""
+CHUNK = 10_000
+"""Worlds that one thread follows together: a second or two of work."""
+
+CHOICE = 0.5
+"""The part of the work that the predictors of a wide table take."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Done = Callable[[float], None]
+
+
+def _in_parts(done: Done | None, later: float) -> tuple[Done | None, Done | None]:
+    """Return what is called with the share of a first part of the work, and of a later one."""
+    if done is None:
+        return None, None
+    return lambda ready: done(ready * (1 - later)), lambda ready: done(ready * later)
 
 
 def is_guarded(plan: Plan) -> bool:
@@ -54,6 +65,14 @@ def can_move(plan: Plan) -> bool:
     methods = [entry.settings.method for entry in plan.columns.values()]
     ordered = any(isinstance(rule, Order) for rule in plan.rules)
     return "guarded" in methods and not ordered and set(methods) <= {"guarded", *apart}
+
+
+def cells_alike(plan: Plan, target: str) -> bool:
+    """Whether values of one cell move the trees alike: nothing reads the value itself."""
+    looked_up = [e for e in plan.columns.values() if e.settings.method == "lookup"]
+    reads = any(target == rule.target or target in rule.sources for rule in plan.rules)
+    reads = reads or any(target in entry.predictors for entry in looked_up)
+    return not (reads or plan.strata or plan.weights == target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +157,7 @@ class GuardedChanges:
         ]
         original = self._rows(worlds.original)
         self.held = [_taking_part(*view.of(original, name)) for name, view in self.views]
-        releases = [self._release_rows(release) for release in worlds.releases]
+        releases = [self._released_rows(release) for release in worlds.releases]
         self.released = [_released(name, view, releases) for name, view in self.views]
         self.lookups = LookupChanges(worlds)
 
@@ -147,13 +166,12 @@ class GuardedChanges:
         cells = {n: Cells(m.coding, codes=table[n].codes) for n, m in models.items()}
         return _Rows(table, cells, self.worlds.plan)
 
-    def _release_rows(self, release: Table) -> _Rows:
-        """Return the rows of a released copy as the trees see them."""
+    def _released_rows(self, release: Table) -> _Rows:
+        """Return a release as the trees see it; what cannot be made has made it impossible."""
         # Derived columns come last, and nothing is drawn from them.
         apart = ("drop", "derived")
         base = self.worlds.base
         models = {n: m for n, m in base.items() if m.entry.settings.method not in apart}
-        # What the generator cannot make has made the release impossible already.
         cells = {n: without_unknown(recoded(m, release, n)) for n, m in models.items()}
         return _Rows(Table({n: c.column for n, c in cells.items()}), cells, Plan({}))
 
@@ -176,6 +194,90 @@ class GuardedChanges:
         each = np.arange(len(records) + 1)
         return self.logs_of_sets(records, each, come, each, threads, done)
 
+    def logs_of_values(
+        self,
+        target: str,
+        records: Ints,
+        codes: Ints,
+        threads: int | None = None,
+        done: Callable[[float], None] | None = None,
+    ) -> Floats:
+        """Return the log-likelihood with each of some codes of a column in each record.
+
+        Values of a number that are in one cell move the trees alike: a world is followed for each
+        cell, and what a value does to the points within its cell is added. The sum is that of
+        `logs`.
+        """
+        column, table = self.worlds.original[target], self.worlds.original
+        classes = self.classes(target)[codes]
+        _, first, place = np.unique(classes, return_index=True, return_inverse=True)
+        in_cells = len(first) < len(codes)
+        worlds = codes[first] if in_cells else codes
+        gone = np.repeat(records, len(worlds))
+        come = table.take(gone).with_columns(
+            {target: column.with_codes(np.tile(worlds, len(records)))}
+        )
+        each = np.arange(len(gone) + 1)
+        apart = target if in_cells else ""
+        logs = self.logs_of_sets(gone, each, come, each, threads, done, without_points=apart)
+        logs = logs.reshape(len(records), len(worlds))
+        if not in_cells:
+            return logs
+        return logs[:, place.reshape(-1)] + self._point_changes(target, records, codes)
+
+    def classes(self, target: str) -> Ints:
+        """Return the class of each code of a column: codes of one class move the trees alike."""
+        plan, model = self.worlds.plan, self.worlds.base[target]
+        column = self.worlds.original[target]
+        codes = np.arange(column.n_levels)
+        if model.coding.grid is None or not cells_alike(plan, target):
+            return codes
+        kinds, _, numbers = _parts(Cells(model.coding, codes=codes))
+        cells = model.coding.grid.cell_of(numbers)
+        lines = [
+            np.where(kinds > 0, -kinds.astype(np.int64), cells) if kinds is not None else cells
+        ]
+        if plan.choice is not None:
+            lines.append(self.worlds.bins.of(target, column.with_codes(codes)).astype(np.int64))
+        found = np.unique(np.stack(lines), axis=1, return_inverse=True)[1]
+        return np.asarray(found.reshape(-1), np.int64)
+
+    def _point_changes(self, target: str, records: Ints, codes: Ints) -> Floats:
+        """Return what each code in each record does to the points within the cells.
+
+        Cells do not depend on each other: the value that goes and the one that comes count apart,
+        and together only where both are in one cell.
+        """
+        column, total = self.worlds.original[target], np.zeros((len(records), len(codes)))
+        weights, which = np.unique(
+            self._rows(self.worlds.original).weights[records], return_inverse=True
+        )
+        for (name, view), (_, released) in zip(self.views, self.released, strict=True):
+            if name != target or view.points is None:
+                continue
+            assert released is not None
+            own = _Values.of(view, column.codes[records])
+            new = _Values.of(view, codes)
+            points, weight = view.points, weights[which]
+            gone = own.changes(points, released, np.arange(len(records)), -weight)
+            each = np.tile(np.arange(len(codes)), len(weights))
+            come = new.changes(points, released, each, np.repeat(weights, len(codes)))
+            total += gone[:, None] + come.reshape(len(weights), len(codes))[which]
+            size = max(1, CHUNK // len(codes))
+            for start in range(0, len(records), size):
+                part = np.arange(start, min(start + size, len(records)))
+                line, code = np.nonzero(own.cells[part][:, None] == new.cells[None, :])
+                pair = np.arange(len(line))
+                both = _Values(
+                    np.concatenate([own.numbers[part][line], new.numbers[code]]),
+                    np.concatenate([own.cells[part][line], new.cells[code]]),
+                )
+                moved = np.concatenate([-weight[part][line], weight[part][line]])
+                total[part[line], code] = both.changes(
+                    points, released, np.arange(2 * len(line)), moved, np.tile(pair, 2)
+                )
+        return total
+
     def logs_of_sets(
         self,
         gone: Ints,
@@ -184,6 +286,7 @@ class GuardedChanges:
         come_at: Ints | None = None,
         threads: int | None = None,
         done: Callable[[float], None] | None = None,
+        without_points: str = "",
     ) -> Floats:
         """Return the log-likelihood of each world when several records go and come together.
 
@@ -195,6 +298,8 @@ class GuardedChanges:
         come, come_at
             The records that come instead, on the dictionaries of the original: those of world i are
             the rows from ``come_at[i]`` to ``come_at[i + 1]``. None if none do.
+        without_points
+            The column whose points within cells are left out.
         """
         n_worlds = len(gone_at) - 1
         if come is None or come_at is None:
@@ -211,7 +316,11 @@ class GuardedChanges:
         old, new = (gone, gone_at), (come, come_at)
         # Later columns take longer: they come first, else one thread is left with the last of them.
         items.reverse()
-        found = in_threads(lambda item: self._follow(*item, old, new), items, threads, done)
+        now, later = _in_parts(done, CHOICE if self.worlds.plan.choice is not None else 0.0)
+        found = in_threads(
+            lambda item: self._follow(*item, old, new, without_points), items, threads, now,
+            [1.0 + moves_work(self.views[number][1].tree) for number, _ in items],
+        )  # fmt: skip
         # What is impossible in a tree is so in every world; what is looked up need not be.
         elsewhere = set(self.base.impossible) - set(self.lookups.names)
         total = np.full(n_worlds, -np.inf if elsewhere else self.base.finite)
@@ -221,7 +330,7 @@ class GuardedChanges:
         total[self.lookups.impossible(old, new)] = -np.inf
         if self.worlds.plan.choice is not None:
             choice = ChoiceChanges(self.worlds)
-            total += choice.logs_of_sets(gone, gone_at, come, come_at, threads)
+            total += choice.logs_of_sets(gone, gone_at, come, come_at, threads, later)
         return total
 
     def _changed(self, gone: Ints, come: Table) -> list[str]:
@@ -230,7 +339,12 @@ class GuardedChanges:
         return [n for n in original if np.any(come[n].codes != original[n].codes[gone])]
 
     def _follow(
-        self, number: int, start: int, gone: tuple[Ints, Ints], come: tuple[Table, Ints]
+        self,
+        number: int,
+        start: int,
+        gone: tuple[Ints, Ints],
+        come: tuple[Table, Ints],
+        without_points: str = "",
     ) -> Floats:
         """Return what the records of some worlds do to one tree."""
         name, view = self.views[number]
@@ -244,13 +358,54 @@ class GuardedChanges:
         worlds = [np.repeat(np.arange(len(at) - 1), np.diff(at)) for at in (down, up)]
         moves = Moves.of(old, new, (worlds[0], worlds[1]), len(down) - 1)
         logs = logs_of_moves(view.tree, sample, released, moves)
-        if view.points is not None:
+        if view.points is not None and name != without_points:
             assert numbers is not None and old_numbers is not None and new_numbers is not None  # noqa: PT018
             moved = np.concatenate([old_numbers, new_numbers])[moves.rows]
             logs = logs + view.points.changes(
                 numbers, moves.worlds, moved, moves.sample.weights, len(down) - 1
             )
         return logs
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Values of a number, with the cell of each; -1 and below for those without points."""
+
+    numbers: Floats
+    cells: Ints
+
+    __repr__ = without_values
+
+    @classmethod
+    def of(cls, view: _View, codes: NDArray[Any]) -> _Values:
+        assert view.points is not None
+        kinds, _, numbers = _parts(Cells(view.model.coding, codes=codes))
+        cells = np.asarray(view.points.grid.cell_of(numbers), np.int64)
+        return cls(numbers, cells if kinds is None else np.where(kinds == ORDINARY, cells, -1))
+
+    def changes(
+        self,
+        points: Points,
+        released: Floats,
+        which: Ints,
+        weights: Floats,
+        worlds: Ints | None = None,
+    ) -> Floats:
+        """Return what some of the values do in worlds of their own, or in these."""
+        worlds = np.arange(len(which)) if worlds is None else worlds
+        on = (self.cells[which] >= 0) & (weights != 0)
+        n = int(worlds.max(initial=-1)) + 1
+        return points.changes(released, worlds[on], self.numbers[which][on], weights[on], n)
+
+
+def _views(model: ColumnModel, names: tuple[str, ...]) -> Iterator[_View]:
+    for fitted, is_kind in ((model.kinds, True), (model.values, False)):
+        if fitted is None:
+            continue
+        strata = fitted.models if isinstance(fitted, Stratified) else {None: fitted}
+        for stratum, one in strata.items():
+            guarded = cast(Guarded, one)
+            yield _View(model, names, guarded.tree, guarded.points, is_kind, stratum)
 
 
 def _released(name: str, view: _View, releases: Sequence[_Rows]) -> tuple[Floats, Floats | None]:
@@ -262,16 +417,6 @@ def _released(name: str, view: _View, releases: Sequence[_Rows]) -> tuple[Floats
         if own is not None:
             numbers.append(own)
     return total, np.concatenate(numbers) if numbers else None
-
-
-def _views(model: ColumnModel, names: tuple[str, ...]) -> Iterator[_View]:
-    for fitted, is_kind in ((model.kinds, True), (model.values, False)):
-        if fitted is None:
-            continue
-        strata = fitted.models if isinstance(fitted, Stratified) else {None: fitted}
-        for stratum, one in strata.items():
-            guarded = cast(Guarded, one)
-            yield _View(model, names, guarded.tree, guarded.points, is_kind, stratum)
 
 
 def _taking_part(change: Change, numbers: Floats | None) -> tuple[Sample, Floats | None]:

@@ -229,7 +229,7 @@ def told_of(
         known &= attacked | ~said.fitted
     rows = np.flatnonzero(known)
     truth = column.codes[rows].astype(np.int64)[:, None]
-    logs, beliefs = total[rows], prior_of_each(prior, original, target)[rows]
+    logs, beliefs = total[rows], prior_of_each(prior, original, target, rows)
     # What one release does not consider none can be asked about.
     beliefs = np.where(np.isnan(logs), 0.0, beliefs)
     beliefs /= beliefs.sum(axis=1, keepdims=True)

@@ -160,13 +160,20 @@ class Updates:
         return np.where(impossible > 0, -np.inf, total)
 
     def with_values(
-        self, target: str, records: Ints, threads: int | None, done: Callable[[float], None] | None
+        self,
+        target: str,
+        records: Ints,
+        threads: int | None,
+        done: Callable[[float], None] | None,
+        tried: Ints | None = None,
     ) -> NDArray[np.float64]:
-        """Return the log-likelihood with each code of a column in each of the records."""
-        column, n_levels = self.worlds.original[target], self.worlds.original[target].n_levels
+        """Return the log-likelihood with each code of a column, or some, in each of the records."""
+        column = self.worlds.original[target]
+        values = np.arange(column.n_levels) if tried is None else tried
+        n_levels = len(values)
         others = []
         if self.worlds.plan.choice is not None:
-            codes = np.tile(np.arange(n_levels), len(records))
+            codes = np.tile(values, len(records))
             gone = np.repeat(records, n_levels)
             come = self.worlds.original.take(gone).with_columns({target: column.with_codes(codes)})
             others = self._others(gone, come, threads)
@@ -175,7 +182,7 @@ class Updates:
             parts = self._parts(tree.predictors)
             rows, row = np.unique(which // n_levels, return_inverse=True)
             first, kind = _kinds([*parts, tree.training.response, column.codes], records[rows])
-            changes = self._replacements(tree, target, first, n_levels)
+            changes = self._replacements(tree, target, first, values)
             return _Work(tree, changes, kind[row] * n_levels + which % n_levels, which)
 
         touched = [t for t in self.trees if target == t.column or target in t.predictors]
@@ -195,12 +202,12 @@ class Updates:
         inputs = inputs_of(self.cells, names, self.worlds.original.n_rows)
         return [part.codes for part in inputs.parts]
 
-    def _replacements(self, tree: _Tree, target: str, first: Ints, n_levels: int) -> Changes:
-        """Return the changes of one tree: every code of the target in every kind of record."""
-        table = self.worlds.original
+    def _replacements(self, tree: _Tree, target: str, first: Ints, values: Ints) -> Changes:
+        """Return the changes of one tree: each code of the target in every kind of record."""
+        table, n_levels = self.worlds.original, len(values)
         old = table[tree.column].codes[first]
         records = np.repeat(first, n_levels)
-        codes = np.tile(np.arange(n_levels), len(first))
+        codes = np.tile(values, len(first))
         added = np.stack(
             [part[records] for part in self._parts(tree.predictors)]
             or [np.zeros(len(records), np.uint16)]

@@ -70,14 +70,20 @@ def in_threads(
     items: Sequence[Item],
     threads: int | None = None,
     done: Callable[[float], None] | None = None,
+    sizes: Sequence[float] | None = None,
 ) -> list[Result]:
-    """Return ``work(item)`` in the order of the items; ``done`` hears what share became ready."""
+    """Return ``work(item)`` in the order of the items.
+
+    ``done`` is called with the share of the work that has become ready, by ``sizes``, the work of
+    each item, or by their number.
+    """
     results: list[Result] = []
+    total = len(items) if sizes is None else sum(sizes)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        for result in pool.map(work, items):
+        for i, result in enumerate(pool.map(work, items)):
             results.append(result)
             if done is not None:
-                done(1 / len(items))
+                done((1 if sizes is None else sizes[i]) / total)
     return results
 
 

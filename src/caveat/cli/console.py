@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+)
 from rich.segment import Segment
+from rich.text import Text
 
 from caveat.errors import CaveatWarning, commands_in
 
@@ -102,6 +110,28 @@ def notes() -> Iterator[None]:
         remark(f"note: {warning.message}")
 
 
+class _TimeLeft(ProgressColumn):
+    """The time that is left, by the share that is done in the time since the start.
+
+    It grows while nothing becomes ready, where an estimate from recent steps would stand still.
+    """
+
+    def render(self, task: Task) -> Text:
+        left = _seconds_left(task)
+        if left is None:
+            return Text("-:--:--")
+        minutes, seconds = divmod(round(left), 60)
+        hours, minutes = divmod(minutes, 60)
+        return Text(f"{hours}:{minutes:02d}:{seconds:02d}")
+
+
+def _seconds_left(task: Task) -> float | None:
+    """Return the seconds that a task still takes at its mean pace; None if it has none yet."""
+    if not task.total or not task.completed or task.elapsed is None:
+        return None
+    return float(task.elapsed * (task.total - task.completed) / task.completed)
+
+
 @contextmanager
 def progress(disable: bool = False) -> Iterator[Progress]:
     """Show progress bars with an estimate; where nobody sees them, a line every ten seconds."""
@@ -110,7 +140,7 @@ def progress(disable: bool = False) -> Iterator[Progress]:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TimeRemainingColumn(),
+        _TimeLeft(),
         console=_err,
         transient=True,
         disable=disable or _err.quiet or not seen,
@@ -130,7 +160,7 @@ def _tell(bar: Progress, ended: threading.Event) -> None:
     while not ended.wait(EVERY):
         for task in bar.tasks:
             if not task.finished:
-                left = task.time_remaining
+                left = _seconds_left(task)
                 about = "" if left is None else f", about {left:,.0f} s left"
                 with suppress(OSError):  # nobody listens
                     remark(f"{task.description}: {task.percentage:.0f} %{about}")

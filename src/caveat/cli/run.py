@@ -55,6 +55,9 @@ def run(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Synthesise a table that is too small to hide anybody.")
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure less, to end within a minute of one core.")
+    ] = False,
 ) -> None:
     """Make a release: synthesise, protect, attack, measure, and write the evidence down."""
     check_file(spec)
@@ -80,6 +83,8 @@ def run(
                 date=date,
                 progress=show,
                 anyway=anyway,
+                quick=quick,
+                announce=lambda plan: console.remark(f"plan: {plan}"),
                 key=key,
             )
     for warning in caught:
@@ -92,7 +97,8 @@ def run(
 def _print(outcome: Outcome) -> None:
     content = outcome.evidence
     synthesis = content["synthesis"] or {"remarks": []}
-    for remark in [*synthesis["remarks"], *content["remarks"]]:
+    left_out = [remark for s in content["scenarios"] for remark in s["remarks"]]
+    for remark in dict.fromkeys([*synthesis["remarks"], *content["remarks"], *left_out]):
         console.remark(f"note: {remark}")
     sections = [(s["name"], s["measurements"]) for s in content["scenarios"]]
     sections.append(("utility", content["utility"]["measurements"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from caveat.spec.limits import Limit
 from caveat.utility import MEASURES as UTILITIES
 
 __all__ = [
+    "MEMBERS",
+    "TOO_MUCH",
+    "Attack",
     "Done",
     "entries_of",
     "entry",
@@ -34,6 +38,11 @@ Done = Callable[[float], None]
 MEMBERS = 0.05
 """The part of a strong attack that asks who was in the data, where it asks for values too."""
 
+TOO_MUCH = Note(
+    "too-much-work",
+    'left out: the attack on 10 records would exceed the bound of a run; records = "all" makes it',
+    public=True,
+)
 NOT_FINITE = Note("not-finite", "a part of it is not a finite number and is left out")
 
 
@@ -136,6 +145,73 @@ def entries_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             "kind": "utility" if name in UTILITIES else "risk",
         }
     return found
+
+
+@dataclass(frozen=True)
+class Attack:
+    """How one target is attacked.
+
+    Parameters
+    ----------
+    target
+        The column.
+    records
+        Number of records, or of groups, 0 if there are none.
+    fewer
+        Whether these are fewer than the scenario names.
+    in_cells
+        Whether cells are attacked and not values.
+    some
+        Whether only some of the candidates are tried.
+    candidates
+        How many are.
+    size
+        How the work compares with that of other targets.
+    """
+
+    target: str
+    records: int
+    fewer: bool = False
+    in_cells: bool = False
+    some: bool = False
+    candidates: int = 0
+    size: float = 1.0
+
+    def remarks(self, records: int, values: int, cells: int) -> list[str]:
+        """Return which records and values were left out, in words."""
+        found = self.of_values(values, cells)
+        if self.fewer:
+            found.append(
+                f"{self.target}: {records:,} records are attacked and not more, since each has "
+                f'{cells if self.in_cells else self.candidates:,} candidates; records = "all" '
+                "attacks everyone"
+            )
+        return found
+
+    def of_values(self, values: int, cells: int) -> list[str]:
+        """Return which values were left out, in words."""
+        found = []
+        if self.in_cells:
+            found.append(
+                f"{self.target}: attacked in {cells:,} cells, since it has {values:,} values: a "
+                "record counts when its cell is known"
+            )
+        if self.some and not self.in_cells:
+            found.append(
+                f"{self.target}: of {values:,} values the {self.candidates:,} most frequent are "
+                "tried beside the own one of a record"
+            )
+        return found
+
+    def notes(self, cells: int) -> tuple[Note, ...]:
+        """Return what was left out, as notes on a result."""
+        if self.in_cells:
+            return (Note("in-cells", "the attacker wants one of {n:,} cells of the number",
+                         public=True, n=cells),)  # fmt: skip
+        if self.some:
+            return (Note("some-candidates", "of {n:,} values and the own one",
+                         public=True, n=self.candidates),)  # fmt: skip
+        return ()
 
 
 def not_exact(drawn: Sequence[str], steps: Sequence[Step]) -> Note | None:

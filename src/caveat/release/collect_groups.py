@@ -19,12 +19,22 @@ from caveat.attack.guarded import is_guarded
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
 from caveat.attack.strong import BEFORE
+from caveat.attack.work import LEAST, STANDARD, Bound, allot, group_work
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
 from caveat.notes import Note
 from caveat.protect.record import Step
 from caveat.release.at_risk import AtRisk
-from caveat.release.collect import MEMBERS, Done, entry, not_exact, refusal, without_value
+from caveat.release.collect import (
+    MEMBERS,
+    TOO_MUCH,
+    Attack,
+    Done,
+    entry,
+    not_exact,
+    refusal,
+    without_value,
+)
 from caveat.release.collected import Collected
 from caveat.release.material import Material
 from caveat.risk.measurement import Measurement
@@ -36,13 +46,9 @@ from caveat.table.linked import Linked
 
 __all__ = ["ABOUT_TARGETS", "Whole", "collect_groups"]
 
-WORLDS = 20_000
-"""Worlds that a scenario computes when "all" is not asked for: about two minutes of one core."""
-CELLS = 3_000_000
-"""Rows that it fits from scratch in them where the method is not guarded."""
+BY_VALUE = 20_000
+"""Values of all members up to which a number is attacked by value; beyond it in cells."""
 ABOUT_TARGETS = ("strongShare", "strongWorst", "strongGain")
-LEAST = 10
-"""Groups that are attacked whatever it costs."""
 ALL = Note("all-groups", "of all groups", public=True)
 PERSON = Note("of-members", "beside it: each member alone", public=True)
 Result = TypeVar("Result")
@@ -100,18 +106,22 @@ def collect_groups(
     threads: int | None,
     done: Done,
     home: Callable[[str], tuple[str, str]] | None = None,
+    bound: Bound = STANDARD,
 ) -> Collected:
-    """Attack groups and their members.
+    """Attack groups and their members, with no more work than ``bound`` allows.
 
     Where there are several tables, ``home`` says which has a target, and what it is called there.
     """
     asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
     members = "membershipShare" in scenario.measures
     targets = (scenario.targets or ()) if asked else ()
-    run = _Run(whole, scenario, seed, threads, done, home or (lambda target: ("", target)))
+    run = _Run(whole, scenario, seed, threads, done, home or (lambda target: ("", target)), bound)
     measurements, at_risk = [], []
-    for target in targets:
-        found, risky = run.target(target, asked, (1 - MEMBERS if members else 1.0) / len(targets))
+    attacks = run.allotted(targets)
+    total = sum(attack.size for attack in attacks) or 1.0
+    for attack in attacks:
+        share = (1 - MEMBERS if members else 1.0) * attack.size / total
+        found, risky = run.target(attack, asked, share)
         measurements += found
         at_risk += risky
     if members:
@@ -131,6 +141,7 @@ class _Run:
     threads: int | None
     done: Done
     home: Callable[[str], tuple[str, str]]
+    bound: Bound
 
     def __post_init__(self) -> None:
         self.remarks: list[str] = []
@@ -144,16 +155,51 @@ class _Run:
         drawn = [name for plan in plans for name in drawn_columns(plan)]
         return not_exact(drawn, self.whole.steps)
 
-    def _chosen(self, candidates: int, what: str) -> NDArray[np.int64]:
-        """Return the groups to attack, where each is changed in so many worlds."""
+    @property
+    def _model(self) -> LinkedModel:
+        model = self.whole.model
+        return model.model if isinstance(model, GroupModel) else model
+
+    def allotted(self, targets: Sequence[str]) -> list[Attack]:
+        """Return how each target is attacked: how many groups, in cells or by value."""
         everyone = len(self.order)
-        if self.scenario.records == "all":
-            return np.arange(everyone)
+        if self.scenario.records == "all" or self._refused() is not None:
+            return [Attack(name, everyone) for name in targets]
+        works, in_cells = [], []
+        for target in targets:
+            table, name = self.home(target)
+            column, members = self.whole.column(name, table)
+            many = column.n_levels * members * everyone > BY_VALUE
+            in_cells.append(column.kind.is_number and many)
+            works.append(
+                group_work(self._model, everyone, column, name, members=members,
+                           in_cells=in_cells[-1])
+            )  # fmt: skip
+        most = self.bound.targets / max(len(targets), 1)
+        fitting = [work.within(most) for work in works]
+        numbers = allot(fitting, self._wanted, self.bound.targets)
+        return [
+            Attack(name, n, n < everyone, cells, fits.candidates < work.candidates,
+                   max(1, round(fits.candidates / self._members(name))), fits.of(n))
+            for name, n, cells, fits, work in zip(
+                targets, numbers, in_cells, fitting, works, strict=True
+            )
+        ]  # fmt: skip
+
+    def _members(self, target: str) -> float:
+        table, name = self.home(target)
+        return max(1.0, self.whole.column(name, table)[1])
+
+    @property
+    def _wanted(self) -> int:
+        """Groups to attack where there is room: all, or what the scenario names."""
+        everyone, records = len(self.order), self.scenario.records
         guarded = all(map(is_guarded, self.whole.model.plan.stages.values()))
-        worlds = WORLDS if guarded else CELLS // self.whole.n_rows
-        n = min(everyone, max(LEAST, worlds // max(candidates, 1)))
-        if not guarded:
-            n = min(n, max(self.scenario.records, LEAST))
+        return everyone if guarded or records == "all" else min(everyone, max(records, LEAST))
+
+    def _groups(self, n: int, what: str) -> NDArray[np.int64]:
+        """Return so many groups, drawn at random."""
+        everyone = len(self.order)
         if n < everyone:
             self.remarks.append(
                 f"{what}: {n:,} of {everyone:,} groups are attacked, drawn at random; "
@@ -176,23 +222,28 @@ class _Run:
             return refusal(error)
 
     def target(
-        self, target: str, asked: Sequence[str], share: float
+        self, attack: Attack, asked: Sequence[str], share: float
     ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
         """Attack one column: of groups if it is constant in them, of their members if not."""
-        whole, limits = self.whole, self.scenario.limits
+        whole, limits, target = self.whole, self.scenario.limits, attack.target
+        if not attack.records:
+            self.remarks.append(f"{target}: {TOO_MUCH}")
+            return without_value(asked, TOO_MUCH, limits, target=target), []
         table, name = self.home(target)
-        column, per_group = whole.column(name, table)
-        chosen = self._chosen(int(column.n_levels * per_group), target)
+        chosen = self._groups(attack.records, target)
         found = self._tried(
             lambda: group_posterior(
                 whole.original, whole.drawn, whole.model, name, chosen.tolist(), table=table,
-                prior=self.scenario.prior, threads=self.threads,
+                prior=self.scenario.prior, cells=attack.in_cells,
+                candidates=attack.candidates if attack.some else None, threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )
         )  # fmt: skip
         if isinstance(found, Note):
             return without_value(asked, found, limits, target=target), []
-        notes = (self._whom(chosen), *self.notes)
+        cells = found.target.n_levels
+        self.remarks += attack.of_values(whole.column(name, table)[0].n_levels, cells)
+        notes = (self._whom(chosen), *attack.notes(cells), *self.notes)
         measured = {"strongShare": share_of, "strongWorst": worst_of, "strongGain": gain_of}
         entries = [
             entry(
@@ -224,16 +275,25 @@ class _Run:
     def membership(self, share: float) -> list[dict[str, Any]]:
         """Ask of groups whether they were in the data, and of each of their members."""
         if isinstance(self.whole.model, LinkedModel):
-            return self._members("group", 1, (), share)
-        each = round(self.whole.n_rows / self.whole.n_groups)
-        members = self._members("person", each, (PERSON,), 0.7 * share)
-        return [*self._members("group", 1, (), 0.3 * share), *members]
+            return self._membership("group", 1.0, (), share, self.bound)
+        each, bound = self.whole.n_rows / self.whole.n_groups, self.bound
+        half = replace(bound, members=bound.members / 2)
+        alone = replace(half, preparation=0.0)  # that of groups matters more
+        members = self._membership("person", each, (PERSON,), 0.7 * share, alone)
+        return [*self._membership("group", 1.0, (), 0.3 * share, half), *members]
 
-    def _members(
-        self, unit: str, worlds: int, notes: tuple[Note, ...], share: float
+    def _membership(
+        self, unit: str, members: float, notes: tuple[Note, ...], share: float, bound: Bound
     ) -> list[dict[str, Any]]:
         limits, names = self.scenario.limits, ["membershipShare"]
-        chosen = self._chosen(worlds, f"membership of each {unit}")
+        n, what = len(self.order), f"membership of each {unit}"
+        if self.scenario.records != "all" and self._refused() is None:
+            work = group_work(self._model, n, members=members)
+            (n,) = allot([work], self._wanted, bound.for_members(work))
+        if not n:
+            self.remarks.append(f"{what}: {TOO_MUCH}")
+            return without_value(names, TOO_MUCH, limits)
+        chosen = self._groups(n, what)
         found = self._tried(
             lambda: group_membership(
                 self.whole.original, self.whole.drawn, self.whole.model, chosen.tolist(),

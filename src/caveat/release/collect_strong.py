@@ -20,14 +20,23 @@ from caveat.attack.guarded import is_guarded
 from caveat.attack.measures import gain_of, members_of, share_of, worst_of
 from caveat.attack.posterior import drawn_columns
 from caveat.attack.strong import BEFORE, StrongAttacker, attack_release
-from caveat.attack.updates import can_update
-from caveat.attack.worlds import Worlds, affected_columns
+from caveat.attack.work import STANDARD, Bound, allot, work_of
+from caveat.attack.worlds import affected_columns
 from caveat.cluster import running_on
 from caveat.errors import CaveatError
 from caveat.intervals import Z95
 from caveat.notes import Note
 from caveat.release.at_risk import AtRisk, Signs
-from caveat.release.collect import MEMBERS, Done, entry, not_exact, refusal, without_value
+from caveat.release.collect import (
+    MEMBERS,
+    TOO_MUCH,
+    Attack,
+    Done,
+    entry,
+    not_exact,
+    refusal,
+    without_value,
+)
 from caveat.release.collect_groups import ABOUT_TARGETS, Whole, collect_groups
 from caveat.release.collected import Collected
 from caveat.release.material import Material
@@ -36,28 +45,21 @@ from caveat.risk.measurement import Measurement
 from caveat.seeds import child_seed
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis import Plan
+from caveat.synthesis import Model, Plan
 from caveat.synthesis.linked import GroupModel
-from caveat.table import Table
 
-__all__ = ["MOST_MEMBERS", "MOST_WORK", "PATHS", "SAMPLE", "allot", "collect_strong", "unit_of"]
+__all__ = ["SAMPLE", "collect_strong"]
 
 VULNERABLE = 20
 """Of so many records beside the sample the worst is looked for."""
-LEAST = 10
-"""Records that are attacked whatever it costs."""
 SIMULATED = 5
 """Records that are attacked by simulation."""
 SIMULATIONS = 100
 
-# The work that a scenario may take when "all" is not asked for, in records x candidates x trees x
-# rows: about two minutes of one core each. It is counted, not timed: the same run attacks the same
-# records on every machine. A fit from scratch costs about so many updates.
-MOST_WORK = 1_200_000_000
-MOST_MEMBERS = 1_000_000_000
-FROM_SCRATCH = 16
-# On guarded trees a world costs its paths, whatever the number of records: all are attacked.
-PATHS = 60
+# By its values a number is attacked where everybody can be, in cells where not: records times
+# values times trees whose paths an attack may follow, and records that plain trees attack by value.
+MOST_VALUES = 20_000_000
+BY_VALUE = 100
 
 SAMPLE, SIMULATE = 1_000_012, 1_000_013  # first words of the seeds
 ALL = Note("all-records", "of all records", public=True)
@@ -90,8 +92,13 @@ def collect_strong(
     signs: Signs,
     threads: int | None,
     done: Done,
+    bound: Bound = STANDARD,
 ) -> Collected:
-    """Attack the targets and the membership of records; all tables together."""
+    """Attack the targets and the membership of records; all tables together.
+
+    No more work is done than ``bound`` allows: it is counted, not timed, so that the same run
+    attacks the same records on every machine.
+    """
     asked = [name for name in ABOUT_TARGETS if name in scenario.measures]
     targets = (scenario.targets or ()) if asked else ()
     members = "membershipShare" in scenario.measures
@@ -99,7 +106,7 @@ def collect_strong(
     plan = material.plan
     if isinstance(material.model, GroupModel):
         seed = child_seed(material.seed, SAMPLE, number)
-        return collect_groups(Whole.of(material), scenario, seed, threads, done)
+        return collect_groups(Whole.of(material), scenario, seed, threads, done, bound=bound)
     if plan is None:
         why = ELSEWHERE if material.generator is None else ONLY_RUN
         nothing = [m for t in targets for m in without_value(asked, why, scenario.limits,
@@ -108,37 +115,11 @@ def collect_strong(
             nothing += without_value(["membershipShare"], why, scenario.limits)
         return Collected(circumstances, nothing)
     run = _Run(material, spec, scenario, plan, signs, child_seed(material.seed, SAMPLE, number),
-               threads, done)  # fmt: skip
+               threads, done, bound)  # fmt: skip
     measurements, at_risk = run.targets(targets, asked)
     if members:
         measurements += run.members(share=1 if not targets else MEMBERS)
     return Collected(circumstances, measurements, remarks=run.remarks, at_risk=at_risk)
-
-
-def allot(costs: Sequence[float], wanted: int, work: float) -> list[int]:
-    """Share work out: how many records of each sort, where one costs so much.
-
-    Sorts that need less than an equal share leave the rest to the others.
-
-    Examples
-    --------
-    >>> allot([1, 10, 100], wanted=50, work=600)
-    [50, 27, 10]
-    """
-    numbers = [0] * len(costs)
-    left, waiting = work, sorted(range(len(costs)), key=lambda i: costs[i])
-    for place, i in enumerate(waiting):
-        share = left / (len(waiting) - place)
-        numbers[i] = max(min(wanted, int(share / costs[i])), min(wanted, LEAST))
-        left = max(left - numbers[i] * costs[i], 0.0)
-    return numbers
-
-
-def unit_of(plan: Plan, fitted: Table) -> int:
-    """Return what one world costs in one tree."""
-    if is_guarded(plan):
-        return PATHS
-    return fitted.n_rows * (1 if can_update(Worlds(fitted, plan, [], 0)) else FROM_SCRATCH)
 
 
 @dataclass
@@ -153,12 +134,14 @@ class _Run:
     seed: int
     threads: int | None
     done: Done
+    bound: Bound
 
     def __post_init__(self) -> None:
         self.remarks: list[str] = []
         fitted = self.material.fitted
         self.order = np.random.default_rng(self.seed).permutation(fitted.n_rows)
-        self.unit = unit_of(self.plan, fitted)
+        assert isinstance(self.material.model, Model)
+        self.model = self.material.model
         steps = [step for step in self.material.copies[0].steps if step.name != "label"]
         self.notes = (BEFORE,) if steps else ()
         drawn = [n for n in drawn_columns(self.plan) if n in self.material.releases[0]]
@@ -170,30 +153,53 @@ class _Run:
         """StrongAttacker every target."""
         measurements: list[dict[str, Any]] = []
         at_risk: list[AtRisk] = []
-        fitted = self.material.fitted
-        costs = [
-            fitted[name].n_levels * len(affected_columns(self.plan, [name])) * self.unit
-            for name in targets
-        ]
-        everyone = fitted.n_rows
-        wanted = everyone
-        numbers = [everyone] * len(targets)
-        if self.scenario.records != "all":
-            few = min(self.scenario.records + VULNERABLE, everyone)
-            wanted = everyone if is_guarded(self.plan) else few
-            numbers = allot(costs, wanted, MOST_WORK)
+        attacks = self._allotted(targets)
         members = MEMBERS if "membershipShare" in self.scenario.measures else 0.0
-        share = (1 - members) / max(len(targets), 1)
-        for target, n in zip(targets, numbers, strict=True):
+        total = sum(attack.size for attack in attacks) or 1.0
+        for attack in attacks:
+            share = (1 - members) * attack.size / total
             if self.reason:
-                measurements += self._simulated(target, asked, self.reason)
+                measurements += self._simulated(attack.target, asked, self.reason)
                 self.done(share)
                 continue
-            found, risky = self._exact(target, asked, n, n < wanted, share)
+            found, risky = self._exact(attack, asked, share)
             measurements += found
             at_risk += risky
         at_risk.sort(key=lambda one: (-one.rise, -self.signs.score(one.record)))
         return measurements, at_risk
+
+    def _allotted(self, targets: Sequence[str]) -> list[Attack]:
+        """Return how each target is attacked: how many records, in cells or by value."""
+        fitted, everyone = self.material.fitted, self.material.fitted.n_rows
+        if self.scenario.records == "all" or self.reason:
+            return [Attack(name, everyone) for name in targets]
+        few = min(self.scenario.records + VULNERABLE, everyone)
+        wanted = everyone if is_guarded(self.plan) else few
+        most = self.bound.targets / max(len(targets), 1)
+        in_cells = [self._is_in_cells(name, min(wanted, BY_VALUE), most) for name in targets]
+        works = [
+            work_of(self.model, fitted, name, in_cells=cells)
+            for name, cells in zip(targets, in_cells, strict=True)
+        ]
+        fitting = [work.within(most) for work in works]
+        numbers = allot(fitting, wanted, self.bound.targets)
+        return [
+            Attack(name, n, n < wanted, cells, fits.candidates < work.candidates,
+                    fits.candidates, fits.of(n))
+            for name, n, cells, fits, work in zip(
+                targets, numbers, in_cells, fitting, works, strict=True
+            )
+        ]  # fmt: skip
+
+    def _is_in_cells(self, target: str, least: int, most: float) -> bool:
+        """Whether the cells of a number are attacked: its values are too many."""
+        fitted, column = self.material.fitted, self.material.fitted[target]
+        if not column.kind.is_number:
+            return False
+        if is_guarded(self.plan):
+            trees = len(affected_columns(self.plan, [target]))
+            return fitted.n_rows * column.n_levels * trees > MOST_VALUES
+        return work_of(self.model, fitted, target).of(least) > most
 
     def _chosen(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return a random sample and the most vulnerable records, n together."""
@@ -207,30 +213,33 @@ class _Run:
         return np.sort(self.order[: n - part]), self.signs.first(part)
 
     def _exact(
-        self, target: str, asked: Sequence[str], n: int, fewer: bool, share: float
+        self, attack: Attack, asked: Sequence[str], share: float
     ) -> tuple[list[dict[str, Any]], list[AtRisk]]:
-        sample, exposed = self._chosen(n)
+        target = attack.target
+        if not attack.records:
+            self.remarks.append(f"{target}: {TOO_MUCH}")
+            return without_value(asked, TOO_MUCH, self.scenario.limits, target=target), []
+        sample, exposed = self._chosen(attack.records)
         both = np.unique(np.concatenate([sample, exposed]))
         limits = self.scenario.limits
         try:
             found = attributes(
                 self.material.fitted, self.material.drawn, target, generator=self.plan,
-                records=both.tolist(), prior=self.scenario.prior, threads=self.threads,
+                records=both.tolist(), prior=self.scenario.prior, cells=attack.in_cells,
+                candidates=attack.candidates if attack.some else None, threads=self.threads,
                 done=lambda ready: self.done(share * ready),
             )  # fmt: skip
         except CaveatError as error:
             return without_value(asked, refusal(error), limits, target=target), []
-        if fewer:
-            self.remarks.append(
-                f"{target}: {len(both):,} records are attacked and not more, since each has "
-                f'{self.material.fitted[target].n_levels:,} candidates; records = "all" attacks '
-                "everyone"
-            )
+        self.remarks += attack.remarks(len(both), self.material.fitted[target].n_levels,
+                                       found.target.n_levels)  # fmt: skip
         random = _only(found, sample)
-        of_sample = (_drawn(len(sample)), *self.notes)
+        left = attack.notes(found.target.n_levels)
+        of_sample = (_drawn(len(sample)), *left, *self.notes)
         of_all = (
             Note("with-most-vulnerable", "of these and the {n:,} most vulnerable records",
                  public=True, n=len(exposed)) if len(exposed) else ALL,
+            *left,
             *self.notes,
         )  # fmt: skip
         everyone = len(sample) == len(self.order)
@@ -293,7 +302,16 @@ class _Run:
         everyone = len(self.order)
         n = everyone
         if self.scenario.records != "all":
-            n = allot([len(self.plan.columns) * self.unit], everyone, MOST_MEMBERS)[0]
+            work = work_of(self.model, self.material.fitted)
+            n = allot([work], everyone, self.bound.for_members(work))[0]
+        if not n:
+            self.remarks.append(f"membership: {TOO_MUCH}")
+            return without_value(names, TOO_MUCH, limits)
+        if n < everyone:
+            self.remarks.append(
+                f"membership: {n:,} of {everyone:,} records are attacked, drawn at random; "
+                'records = "all" attacks everyone'
+            )
         records = np.sort(self.order[:n])
         try:
             found = membership(

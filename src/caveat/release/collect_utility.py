@@ -18,15 +18,22 @@ from caveat.spec.spec import ReleaseSpec
 from caveat.utility import BEST, MEASURES, Utility, check_rules, compare_pairs
 from caveat.utility.analyses import ModelComparison
 from caveat.utility.bars import bars_of
+from caveat.utility.reference_pairs import RESAMPLES as DRAWN
 from caveat.utility.weighting import weights_apart
 
 __all__ = ["RESAMPLES", "collect_utility", "measurements_of"]
 
 RESAMPLES = 1_000_015  # first word of the seeds
+QUICK_ROWS = 2_000  # that models are fitted to in a quick comparison
 
 
-def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[str, Any]:
-    """Compare the released tables with the fitted records, beside values to judge this by."""
+def collect_utility(
+    material: Material, spec: ReleaseSpec, done: Done, *, quick: bool = False
+) -> dict[str, Any]:
+    """Compare the released tables with the fitted records, beside values to judge this by.
+
+    A quick comparison fits models to fewer rows and draws fewer resamples.
+    """
     column = spec.synthesis.get("weights") or None
     weights = weights_apart(material.fitted, column)[1]
     pairs, groups = material.pairs, material.members
@@ -49,6 +56,8 @@ def collect_utility(material: Material, spec: ReleaseSpec, done: Done) -> dict[s
         rules=dict(spec.utility.rules),
         measures=spec.utility.measures,
         seed=child_seed(material.seed, RESAMPLES),
+        resamples=1 if quick else DRAWN,
+        model_rows=QUICK_ROWS if quick else None,
         weights=weights,
         control_weights=None
         if material.control is None

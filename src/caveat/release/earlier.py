@@ -35,18 +35,17 @@ from caveat.attack.together import (
     told_of,
     told_of_members,
 )
-from caveat.attack.worlds import affected_columns
+from caveat.attack.work import STANDARD, allot, work_of
 from caveat.discreet import without_values
 from caveat.documents import path_below
 from caveat.errors import CaveatError
 from caveat.evidence.manifest import EVIDENCE
 from caveat.privacy import RELEASE, Budget, Ledger
-from caveat.release.collect_strong import MOST_MEMBERS, MOST_WORK, PATHS, allot, unit_of
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
 from caveat.seeds import rng_of
 from caveat.spec.spec import ReleaseSpec
-from caveat.synthesis import Plan
+from caveat.synthesis import Model, Plan
 from caveat.table import Table
 from caveat.table.atomic import check_folder, unwritable
 
@@ -263,23 +262,21 @@ def _said(
     """Attack as many records as there is time for, the same ones in every release of the data."""
     original = material.original
     order = rng_of(int(data[:16], 16), ORDER).permutation(original.n_rows)
+    assert isinstance(material.model, Model)
+    model, fitted = material.model, material.fitted
     every = is_guarded(plan) or is_promised(plan)
-    unit = PATHS if every else unit_of(plan, material.fitted)
-    (members,) = allot([len(plan.columns) * unit], original.n_rows, MOST_MEMBERS)
+    (members,) = allot([work_of(model, fitted)], original.n_rows, STANDARD.members)
     wanted = original.n_rows if every else min(RECORDS, original.n_rows)
     levels = [original[name].n_levels for name in targets]
-    costs = [
-        n * len(affected_columns(plan, [name])) * unit
-        for name, n in zip(targets, levels, strict=True)
-    ]
-    numbers = allot(costs, wanted, MOST_WORK)
+    works = [work_of(model, fitted, name) for name in targets]
+    numbers = allot(works, wanted, STANDARD.targets)
     chosen = {
         name: np.sort(order[: max(1, min(number, MOST_LOGS // n))])
         for name, number, n in zip(targets, numbers, levels, strict=True)
     }
     return said_by(
         original, material.rows, material.fitted, material.drawn, plan,
-        members=np.sort(order[:members]), targets=chosen, threads=threads, done=done,
+        members=np.sort(order[: max(1, members)]), targets=chosen, threads=threads, done=done,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from caveat import evidence
 from caveat.attack.paired import fits_needed
+from caveat.attack.work import PER_SECOND, QUICK, STANDARD
 from caveat.cluster import Workers, running_on, workers_of
 from caveat.cluster.address import work_folder
 from caveat.errors import CaveatError, CaveatWarning
@@ -64,6 +65,12 @@ from caveat.table.workplace import workplace
 
 __all__ = ["Release", "Run", "seconds_of", "title_of"]
 
+OF_COLUMN = 1_800  # operations of the strong attacker for a record and a column
+COLUMNS = 20  # of a file whose first line does not show them
+RECORDS = 200  # that a quick run attacks where all are named
+SLOW = ("S_pMSE logit", "detection AUC")
+"""Measures of utility that a quick run leaves out."""
+
 ELSEWHERE = (
     "the tables were synthesised elsewhere: how is not known, so there is no strong attacker, no "
     "account of the synthesis and no map",
@@ -106,28 +113,29 @@ class Release:
         date: str | None = None,
         progress: Progress | None = None,
         anyway: bool = False,
+        quick: bool = False,
+        announce: Callable[[str], None] | None = None,
         key: str | Path | None = None,
     ) -> Outcome:
         """Make the release, attack it, measure it and write the folder, whole or not at all.
 
         Parameters
         ----------
-        folder
-            Where the release goes; ``[output]`` says it otherwise.
-        force
-            Whether an earlier release in this folder is replaced.
+        folder, force
+            Where the release goes, else as ``[output]`` says; whether an earlier one is replaced.
         threads, cluster
             As for :meth:`caveat.Synthesizer.fit`; no result depends on them.
         work
             The folder for working files, and for the original instead of memory.
-        only, synthetic
-            "audit": these tables, or those that ``[data]`` names, are measured.
-        date
-            The date on the reports; that of today by default.
-        progress
-            Receives the steps.
+        only, synthetic, date
+            "audit": these tables, or those that ``[data]`` names, are measured. The date on the
+            reports, today by default.
+        progress, announce
+            Receives the steps; receives the plan of the work and its times, before it starts.
         anyway
             Whether a table is synthesised that is too small to hide anybody.
+        quick
+            Whether less is measured, within a minute of one core; the tables are the same.
         key
             The file of the secret key, created if there is none; the specification's name with
             the ending .key by default, where a run with a seed and no such file is a trial.
@@ -143,13 +151,12 @@ class Release:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always", CaveatWarning)
-            secret = None if only else key_of(self.spec.path, self.spec.release.seed, key)
-            steps = Steps(seconds_of(self.spec, only), progress)
-            run = _run_of(self.spec)(self.spec, draft, threads, steps, secret)
+            run = _run_of(self.spec, draft, threads, progress, key, only, quick)
             run.workers, run.kept = workers, kept
-            content = run.audit(synthetic) if only else run.whole(anyway)
-            with entered(run, content, target):
-                run.write(content, caught, date or dt.date.today().isoformat())
+            with run.steps.announced(announce):
+                content = run.measured(anyway, synthetic, only)
+                with entered(run, content, target):
+                    run.write(content, caught, date or dt.date.today().isoformat())
         for remark in left:
             warnings.warn(remark, CaveatWarning, stacklevel=2)
         return Outcome(target, content)
@@ -167,36 +174,115 @@ def _check_part(only: str | None, synthetic: Sequence[str | Path] | None) -> Non
         )
 
 
-def _run_of(spec: ReleaseSpec) -> type[Run]:
+def _run_of(
+    spec: ReleaseSpec,
+    draft: Path,
+    threads: int | None,
+    progress: Progress | None,
+    key: str | Path | None,
+    only: str | None,
+    quick: bool,
+) -> Run:
     """Return what carries a specification out."""
-    if not spec.tables:
-        return Run
-    from caveat.release.run_tables import TablesRun  # it is a run itself
+    made = Run
+    if spec.tables:
+        from caveat.release.run_tables import TablesRun  # it is a run itself
 
-    return TablesRun
+        made = TablesRun
+    spec, left_out = _quick(spec) if quick else (spec, [])
+    secret = None if only else key_of(spec.path, spec.release.seed, key)
+    steps = Steps(seconds_of(spec, only, quick=quick), progress)
+    run = made(spec, draft, threads, steps, secret)
+    run.left_out, run.bound = left_out, QUICK if quick else STANDARD
+    return run
 
 
-def seconds_of(spec: ReleaseSpec, only: str | None) -> dict[str, float]:
-    """Return the steps of a run with about the seconds that each takes on a small machine."""
-    cells = sum(map(_bytes, spec.inputs)) / 5e6  # millions of them, with a few letters each
+def _quick(spec: ReleaseSpec) -> tuple[ReleaseSpec, list[str]]:
+    """Return a specification that is measured quickly, and what was left out."""
+    slow = [s.name for s in spec.scenarios if s.attacker in ("simulated", "ordinary")]
+    limited = {limit.measure for limit in spec.utility.limits}
+    dropped = [n for n in spec.utility.measures if n in SLOW and n not in limited]
+    measures = tuple(n for n in spec.utility.measures if n not in dropped)
+    some = [s if s.records != "all" else replace(s, records=RECORDS) for s in spec.scenarios]
+    left_out = [f"the scenario {name}" for name in slow]
+    left_out += ["the map"] if spec.map is not None else []
+    left_out += [f"the measure {name}" for name in dropped]
+    also = f"; left out: {', '.join(left_out)}" if left_out else ""
+    quick = replace(
+        spec,
+        scenarios=tuple(s for s in some if s.name not in slow),
+        map=None,
+        utility=replace(spec.utility, measures=measures),
+    )
+    return quick, [f"a quick run: fewer records are attacked and compared{also}; run without "
+                   "--quick before a decision"]  # fmt: skip
+
+
+def seconds_of(
+    spec: ReleaseSpec,
+    only: str | None,
+    *,
+    quick: bool = False,
+    shape: tuple[int, int] | None = None,
+) -> dict[str, float]:
+    """Return the steps of a run with about the seconds that each takes on a small machine.
+
+    Parameters
+    ----------
+    spec, only
+        The specification, and the part of it.
+    quick
+        Whether less is measured.
+    shape
+        Rows and columns of the table, if it has been read; else the size of the file tells.
+    """
+    rows, columns = shape or _shape(spec)
+    cells = rows * columns / 1e6
+    wide = rows * columns**2 / 1e6  # millions of cells times columns that each is drawn from
+    stages = 7.0 if spec.groups is not None or spec.tables else 1.0  # groups are drawn in several
+    bound = QUICK if quick else STANDARD
     seconds = {"read": 0.3 + 0.2 * cells}
     if not only:
-        seconds |= {"hold out": 0.1, "fit": 0.1 + 1.5 * cells, "draw": 0.1 + 0.3 * cells}
+        seconds |= {"hold out": 0.1, "fit": 0.1 + 0.5 * cells + 0.003 * stages * wide}
+        seconds |= {"draw": 0.1 + 0.3 * cells + 0.002 * stages * wide}
         seconds |= {"protect": 0.1 + len(spec.protect) * (1.0 + cells)}
         seconds |= {PROMISE: 30.0} if is_private(spec.synthesis) else {}
     for scenario in spec.scenarios:
         runs = fits_needed(scenario.simulations, scenario.most)
-        of_strong = 1.0 + 10.0 * cells + 60.0 * len(scenario.targets or ())
+        targets = len(scenario.targets or ())
+        prepared = 3 * (0.1 + 0.003 * stages * wide) * (1 + targets)
+        of_members = min(bound.members, OF_COLUMN * cells * 1e6) / PER_SECOND
+        of_targets = 0.6 * min(bound.targets, 32 * OF_COLUMN * cells * 1e6) / PER_SECOND
+        worlds = of_members + (of_targets if targets else 0.0)
+        of_strong = 1.0 + prepared + (worlds if stages == 1 else worlds / 2)
         of_each = {"release": 0.4 + 2.0 * cells, "strong": of_strong, "simulated": 0.2 * runs,
                    "ordinary": 4.0 * len(scenario.attacks)}  # fmt: skip
         seconds[title_of(scenario)] = of_each[scenario.attacker]
-    seconds["utility"] = 2.0 + 3.0 * cells
+    seconds["utility"] = (0.4 if quick else 1.0) * (2.0 + 15.0 * cells + 0.045 * wide)
     seconds |= {} if spec.ledger is None else {TOGETHER: 30.0}
     if spec.map is not None and not only:
         attacks = [seconds[title_of(s)] for s in spec.scenarios if s.name == spec.map.scenario]
         one = 1.0 + 2.0 * cells + sum(attacks)
         seconds["map"] = one * len(spec.map.all_settings(spec.synthesis)) * spec.map.seeds
-    return seconds | {"write": 2.7}
+    return seconds | {"write": 2.0 + 0.005 * columns}
+
+
+def _shape(spec: ReleaseSpec) -> tuple[int, int]:
+    """Return about how many rows and columns the inputs have: cells hold a few letters each."""
+    cells = sum(map(_bytes, spec.inputs)) / 5
+    columns = max((_columns(path) for path in spec.inputs), default=1)
+    return int(cells / columns), columns
+
+
+def _columns(path: Path) -> int:
+    """Return about how many columns a text file has, by its first line."""
+    try:
+        with file_of(path).open("rb") as file:
+            head = file.readline(1_000_000)
+    except OSError:
+        return COLUMNS
+    found = 1 + max(head.count(sign) for sign in b",;\t|")
+    return COLUMNS if b"\0" in head or found < 2 else found
 
 
 def _bytes(path: Path) -> int:
@@ -235,11 +321,28 @@ class Run:
         self.kept: Path | None = None  # a folder for the table; in memory without one
         self.outputs: list[Output] = []  # the files that were written
         self.notice = ""  # why none of them may leave
+        self.bound = STANDARD
+        self.left_out: list[str] = []
+
+    @property
+    def quick(self) -> bool:
+        """Whether less is measured."""
+        return self.bound is QUICK
+
+    def measured(
+        self, anyway: bool, synthetic: Sequence[str | Path] | None, only: str | None
+    ) -> dict[str, Any]:
+        """Return the evidence of the whole run, or of tables that were made elsewhere."""
+        content = self.audit(synthetic) if only else self.whole(anyway)
+        content["remarks"] = [*self.left_out, *content["remarks"]]
+        return content
 
     def whole(self, anyway: bool) -> dict[str, Any]:
         """Synthesise and measure."""
         self.steps.step("read")
         table = read_original(self.spec, self.kept)
+        shape = table.n_rows, len(table.names)
+        self.steps.expect(seconds_of(self.spec, None, quick=self.quick, shape=shape))
         # Of the whole table, before records are held out: a part of a numbering has gaps.
         self.judged = judge(table)
         self.spec = replace(self.spec, synthesis={**self.spec.synthesis, "judged": self.judged})
@@ -331,7 +434,7 @@ class Run:
                 found = self._attack(material, scenario, number, signs)
             scenarios.append(described_scenario(scenario, material, found))
             risky.append((found.at_risk, signs))
-        utility = collect_utility(material, self.spec, self.steps.step("utility"))
+        utility = collect_utility(material, self.spec, self.steps.step("utility"), quick=self.quick)
         with running_on(self.workers):
             found_map = None if make_map is None else make_map()
         return {
@@ -356,7 +459,9 @@ class Run:
     ) -> Collected:
         done = self.steps.step(title_of(scenario))
         if scenario.attacker == "strong":
-            return collect_strong(material, self.spec, scenario, number, signs, self.threads, done)
+            return collect_strong(
+                material, self.spec, scenario, number, signs, self.threads, done, self.bound
+            )
         if scenario.attacker == "simulated":
             return collect_simulated(material, scenario, number, self.threads, done)
         if scenario.attacker == "ordinary":

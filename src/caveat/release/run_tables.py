@@ -129,7 +129,9 @@ class TablesRun(Run):
                 fitted.tables[material.joined.root].n_rows,
                 sum(fitted.tables[name].n_rows for name in fitted.sequence),
             )
-            return collect_groups(whole, scenario, seed, self.threads, done, material.joined.home)
+            return collect_groups(
+                whole, scenario, seed, self.threads, done, material.joined.home, self.bound
+            )
         root = material.views[material.joined.tables[0]]
         if scenario.attacker == "simulated":
             done = self.steps.step(title_of(scenario))

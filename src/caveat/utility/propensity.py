@@ -40,7 +40,7 @@ from caveat.utility.detection import detector
 from caveat.utility.logistic import fit_logistic, orthonormal_basis
 from caveat.utility.main_effects import MainEffects
 from caveat.utility.pair import WeightedPair
-from caveat.utility.stacked import stack, stacked_weights
+from caveat.utility.stacked import Stacked, stack, stacked_weights
 from caveat.utility.weighting import Weights
 
 __all__ = ["Null", "Propensity", "expected_pmse", "pairs_null", "permutation_null", "propensity"]
@@ -53,6 +53,12 @@ SAME_SCORE = 12
 MOST_CELLS = 100_000_000
 # With no more than this it is written down, which is as fast.
 FEW_CELLS = 2_000_000
+# Main effects that a logistic model has at most: beyond it rare levels are pooled.
+MOST_TERMS = 500
+# Rows times pairs of columns that the normal equations of main effects are summed over.
+MOST_PAIRS = 500_000_000
+# Rows times squared terms of a design that is written down: beyond it rare levels are pooled.
+MOST_PRODUCTS = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +79,8 @@ class Propensity:
         Whether the model settled.
     weights
         How much each row counts, if they differ; those of the original sum to their number.
+    pooled
+        Rare levels that a logistic model does not tell apart, since it would have too many terms.
     """
 
     scores: NDArray[np.float64]
@@ -81,6 +89,7 @@ class Propensity:
     df: int
     converged: bool = True
     weights: Weights = None
+    pooled: int = 0
 
     __repr__ = without_values
 
@@ -193,24 +202,7 @@ def _scorer(
 
         return by_boosting, data.is_synthetic
     if model == "logit":
-        n_terms = data.n_terms(interactions)
-        if n_terms * len(data.is_synthetic) > MOST_CELLS:
-            raise CaveatError(
-                f"the logistic model would have {n_terms:,} columns",
-                do="choose fewer variables, or group the levels of long factors",
-            )
-        large = n_terms * len(data.is_synthetic) > FEW_CELLS
-        effects = MainEffects(data) if large and interactions == 0 else None
-        basis = cache(lambda: orthonormal_basis(data.design(interactions)))
-
-        def by_regression(response: NDArray[np.bool_]) -> Propensity:
-            fit = None if effects is None else effects.fit(response, weights)
-            if fit is None:
-                with threadpool_limits(limits=1):
-                    fit = fit_logistic(basis(), response, weights)
-            return Propensity(fit.scores, response, model, fit.rank - 1, fit.converged, weights)
-
-        return by_regression, data.is_synthetic
+        return _regression(data, weights, interactions), data.is_synthetic
     predictors = data.predictors()
 
     def by_tree(response: NDArray[np.bool_]) -> Propensity:
@@ -221,6 +213,47 @@ def _scorer(
         return Propensity(ones, response, model, tree.n_leaves, weights=weights)
 
     return by_tree, data.is_synthetic
+
+
+def _regression(data: Stacked, weights: Weights, interactions: int) -> Scorer:
+    """Return what scores rows by a logistic regression, with a bound on its work.
+
+    Rare levels are pooled where there are too many terms. Main effects are fitted from their sums;
+    where these do not do, the design is written down, with fewer terms if it has many rows.
+    """
+    n_levels = sum(data.n_levels)
+    if not interactions and data.n_terms(0) > MOST_TERMS:
+        data = data.pooled(MOST_TERMS)
+    n_rows, n_terms = len(data.is_synthetic), data.n_terms(interactions)
+    if n_terms * n_rows > MOST_CELLS:
+        raise CaveatError(
+            f"the logistic model would have {n_terms:,} columns",
+            do="choose fewer variables, or group the levels of long factors",
+        )
+    large = n_terms * n_rows > FEW_CELLS and interactions == 0
+    few_pairs = n_rows * len(data.codes) ** 2 / 2 <= MOST_PAIRS
+    effects = MainEffects(data) if large and few_pairs else None
+
+    @cache
+    def written() -> tuple[NDArray[np.float64], int]:
+        """Return a basis of the design, and how many rare levels were pooled."""
+        most = int(np.sqrt(MOST_PRODUCTS / n_rows))
+        smaller = data if interactions or n_terms <= most else data.pooled(most)
+        pooled = n_levels - sum(smaller.n_levels)
+        return orthonormal_basis(smaller.design(interactions)), pooled
+
+    def score(response: NDArray[np.bool_]) -> Propensity:
+        fit = None if effects is None else effects.fit(response, weights)
+        pooled = n_levels - sum(data.n_levels)
+        if fit is None:
+            basis, pooled = written()
+            with threadpool_limits(limits=1):
+                fit = fit_logistic(basis, response, weights)
+        return Propensity(
+            fit.scores, response, "logit", fit.rank - 1, fit.converged, weights, pooled
+        )
+
+    return score
 
 
 @dataclass(frozen=True, eq=False)

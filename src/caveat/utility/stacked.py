@@ -8,12 +8,13 @@ columns a way to be missing is a level.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caveat.discreet import without_values
+from caveat.errors import CaveatError
 from caveat.table import Column
 from caveat.tree import Predictors
 from caveat.utility.pair import Category, WeightedPair
@@ -69,6 +70,42 @@ class Stacked:
         for width in widths:
             products = np.convolve(products, [1.0, width])
         return int(products[: order + 2].sum())
+
+    def pooled(self, most: int) -> Stacked:
+        """Return the columns with their rare levels pooled, so that a regression has few terms.
+
+        Levels of categories that few rows have become one level of their column: fewer than the
+        smallest number of rows that leaves at most ``most`` main effects.
+
+        Examples
+        --------
+        >>> towns = {"town": ["a"] * 4 + ["b"] * 3 + ["c", "d", "e"]}
+        >>> stack(WeightedPair.of(towns, towns)).pooled(3).n_levels
+        [3]
+        """
+        counts = [np.bincount(codes) for codes in self.codes]
+        factors = [number is None for number in self.values]
+        held = [c for c, is_factor in zip(counts, factors, strict=True) if is_factor]
+        numbers = 1 + len(counts) - len(held)
+
+        def terms(fewest: int) -> int:
+            found = ((c >= fewest).sum() + (c < fewest).any() - 1 for c in held)
+            return numbers + int(sum(found))
+
+        sizes = np.unique(np.concatenate([*held, np.ones(1, np.int64)])) + 1
+        fewest = next((int(size) for size in sizes if terms(int(size)) <= most), None)
+        if fewest is None:
+            raise CaveatError(
+                f"the logistic model would have {self.n_terms(0):,} columns, {numbers:,} of them "
+                "for numbers",
+                do="choose fewer variables",
+            )
+        codes = list(self.codes)
+        for i, (own, is_factor) in enumerate(zip(counts, factors, strict=True)):
+            if is_factor and (own < fewest).sum() > 1:
+                rare = own < fewest
+                codes[i] = np.where(rare, len(own) - rare.sum(), np.cumsum(~rare) - 1)[codes[i]]
+        return replace(self, codes=tuple(codes))
 
     def design(self, order: int) -> NDArray[np.float64]:
         """Return the columns of a regression: a constant, main effects, products up to `order`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import comb, prod
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +13,19 @@ from numpy.typing import NDArray
 
 from caveat.discreet import without_values
 from caveat.errors import CaveatError
+from caveat.seeds import rng_of
 from caveat.table.groups import Style, pretty
 from caveat.utility.counts import STANDARDISED, STATISTICS, count_statistics
 from caveat.utility.crossing import DENSE_CELLS, count_tables
 from caveat.utility.pair import WeightedPair
 
 __all__ = ["CrossTable", "Histogram", "Tables", "all_tables", "cross_table", "histogram"]
+
+
+MOST_TABLES = 20_000
+"""Two-way tables that are counted: all of 200 variables."""
+
+SEED = 27  # the same for every pair of tables: the same variables are in one block
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +145,11 @@ class Tables:
     def __len__(self) -> int:
         return len(self.tables)
 
+    @property
+    def possible(self) -> int:
+        """Number of tables that the variables have, counted or not."""
+        return comb(len(self.variables), self.ways)
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Return the tables with their statistics, in the order of the variables."""
         for i, names in enumerate(self.tables):
@@ -152,9 +164,13 @@ class Tables:
     def variable_scores(self, by: str = "S_pMSE") -> dict[str, float]:
         """Return for each variable the mean over the tables it is in, the worst first."""
         values = self.columns[by]
+        place = {name: i for i, name in enumerate(self.variables)}
+        inside = np.zeros((len(self.variables), len(self.tables)), bool)
+        for i, table in enumerate(self.tables):
+            inside[[place[name] for name in table], i] = True
         scores = {}
         for name in self.variables:
-            here = values[[name in table for table in self.tables]]
+            here = values[inside[place[name]]]
             if np.isfinite(here).any():
                 scores[name] = float(np.nanmean(here))
         return dict(sorted(scores.items(), key=lambda item: -item[1]))
@@ -180,6 +196,9 @@ def all_tables(
     k_syn: bool = False,
 ) -> Tables:
     """Return the statistics of every table of `ways` variables.
+
+    Two-way tables of more than about 200 variables are too many. Then the variables are dealt into
+    blocks at random, always the same ones, and every table within a block is counted.
 
     Parameters
     ----------
@@ -211,15 +230,31 @@ def all_tables(
     categories = pair.categories(groups, style)
     always = pair.choose([by] if by is not None else [])
     free, size = [n for n in chosen if n not in always], ways - len(always)
-    tables = tuple((*always, *rest) for rest in combinations(free, size))
+    blocks = _blocks(free) if ways == 2 and not always else [free]
+    tables = tuple((*always, *rest) for block in blocks for rest in combinations(block, size))
     columns = {name: np.empty(len(tables)) for name in (*STATISTICS, *STANDARDISED, "df", "dfG")}
-    counted = count_tables(
-        [categories[n] for n in always], [categories[n] for n in free], size, pair.weights
+    counted = (
+        counts
+        for block in blocks
+        for counts in count_tables(
+            [categories[n] for n in always], [categories[n] for n in block], size, pair.weights
+        )
     )
     for i, (observed, synthetic) in enumerate(counted):
         for name, value in count_statistics(observed, synthetic, k_syn=k_syn).items():
             columns[name][i] = value
     return Tables(ways, chosen, tables, columns)
+
+
+def _blocks(names: Sequence[str]) -> list[list[str]]:
+    """Return the variables in blocks that have few enough pairs together, each in their order."""
+    if comb(len(names), 2) <= MOST_TABLES:
+        return [list(names)]
+    n_blocks = 2
+    while n_blocks * comb(-(-len(names) // n_blocks), 2) > MOST_TABLES:
+        n_blocks += 1
+    dealt = rng_of(SEED).permutation(len(names)) % n_blocks
+    return [[n for n, own in zip(names, dealt, strict=True) if own == i] for i in range(n_blocks)]
 
 
 @dataclass(frozen=True, eq=False)

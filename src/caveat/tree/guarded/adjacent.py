@@ -7,6 +7,7 @@ together: where their paths meet, it is by all of them at once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +20,13 @@ from caveat.tree.guarded._structure_changes import structure_changes
 from caveat.tree.guarded.ranking import ranking_changes
 from caveat.tree.guarded.tree import GuardedTree, Sample, walked
 
-__all__ = ["Change", "Moves", "logs_of_moves", "released_codes"]
+__all__ = ["Change", "Moves", "logs_of_moves", "moves_work", "released_codes"]
 
 MOST_POWER = 600.0
 """Powers of e that floating point holds, with room to spare."""
+
+OF_SHARES = 0.25
+"""Work for a node and a halving of its codes, where a candidate split at a node is 1."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,6 +133,16 @@ def logs_of_moves(tree: GuardedTree, sample: Sample, released: Floats, moves: Mo
             counts, tree.place, moved.response, moved.weights, moves.starts
         )
     return np.asarray(logs)
+
+
+def moves_work(tree: GuardedTree) -> float:
+    """Return the work of one record that moves: candidate splits that are scored on its path."""
+    sizes = tree.counts[:, -1]
+    visits = float(sizes[tree.candidate >= 0].sum() / max(sizes[0], 1.0))
+    codes = tree.response.n_codes
+    halvings = math.ceil(math.log2(max(codes, 2)))
+    ranked = codes if tree.response.is_ranked else 0
+    return visits * tree.candidates.n + OF_SHARES * len(sizes) * halvings + ranked
 
 
 def released_codes(

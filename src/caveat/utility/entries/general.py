@@ -105,7 +105,7 @@ def _s_pmse_logit(pair: WeightedPair) -> Measurement:
     try:
         found = _logit(pair)
     except CaveatError as error:  # long factors on many rows
-        return undefined(Note("refused", error.what), n=_rows(pair))
+        return undefined(Note("left-out", f"left out: {error.what}"), n=_rows(pair))
     if found.df == 0:
         return undefined(Note("constant-columns", "the columns are constant"), n=_rows(pair))
     sample = sample_of(pair)
@@ -113,6 +113,9 @@ def _s_pmse_logit(pair: WeightedPair) -> Measurement:
     notes = sampled_note(pair, _error(pair, found) / expected)
     if not found.converged:
         notes = (Note("not-converged", "the logistic model did not settle"), *notes)
+    if found.pooled:
+        says = "{n:,} rare levels are pooled, to keep the logistic model small"
+        notes = (Note("rare-levels-pooled", says, public=True, n=found.pooled), *notes)
     return Measurement(
         found.pMSE / expected,
         n=_rows(pair),

@@ -50,15 +50,26 @@ def mean_of_tables(pair: WeightedPair, ways: int, statistic: str) -> Measurement
         found.mean(statistic),
         n=len(found),
         details={"median": float(np.nanmedian(values)), "largest": largest},
-        notes=(Note("largest-for", "largest for {columns}", columns=" × ".join(worst)),),
+        notes=(
+            Note("largest-for", "largest for {columns}", columns=" × ".join(worst)),
+            *_counted(found),
+        ),
     )
+
+
+def _counted(found: Tables) -> tuple[Note, ...]:
+    """Say which tables were counted, if not all."""
+    if len(found) == found.possible:
+        return ()
+    says = "{n:,} of {possible:,} tables are counted, drawn at random"
+    return (Note("some-tables", says, public=True, n=len(found), possible=found.possible),)
 
 
 def _k_marginal(pair: WeightedPair) -> Measurement:
     if len(pair.names) < 2:
         return _too_few(pair, "two")
     found = tables_of(pair, 2, groups=20)
-    return Measurement(k_marginal_score(found), n=len(found))
+    return Measurement(k_marginal_score(found), n=len(found), notes=_counted(found))
 
 
 def _k_marginal_worst(pair: WeightedPair) -> Measurement:

@@ -35,6 +35,7 @@ from caveat.release.job_files import FORMAT, STATES, result_text
 from caveat.release.opening import held_against_data, opened
 from caveat.release.review import decide
 from caveat.release.tried import changes_tried
+from caveat.seeds import ReleaseKey
 from caveat.spec.spec import ReleaseSpec
 from caveat.table import write
 
@@ -81,10 +82,11 @@ EVIDENCE, DECISION, MANIFEST = (
     "release/manifest.json",
 )
 LEDGER, MARK = "ledger.jsonl", "home/generators/arfpy/environment.json"
+KEY = "release.key"
 JOBS = [
     f".caveat/{kind}{more}.json" for kind in ("look", "check", "run") for more in ("", "-result")
 ]
-FILES = (EVIDENCE, EVIDENCE, DECISION, MANIFEST, LEDGER, LEDGER, MARK, *JOBS)
+FILES = (EVIDENCE, EVIDENCE, DECISION, MANIFEST, LEDGER, LEDGER, MARK, KEY, *JOBS)
 """The files that are changed, some more often than others."""
 
 OUTSIDE = "outside"  # a folder beside the project, with a file that nobody may change
@@ -99,6 +101,7 @@ def project(folder: Path) -> None:
         folder / "survey.csv",
     )
     (folder / "release.toml").write_text(SPEC)
+    ReleaseKey.at(folder / KEY)
     outcome = Release.from_toml(folder / "release.toml").run()
     content = read(outcome.folder / "inside/evidence.json")
     made = Decision(evidence_sha256(content), "release", ["A"], "2026-11-17")
@@ -146,7 +149,13 @@ def cases(folder: Path, count: int) -> Iterator[tuple[str, Any]]:
 
 
 def _changed(whole: bytes, file: str, rng: np.random.Generator) -> bytes:
-    """Change values of a document, of a ledger those of one line; names often become paths."""
+    """Change values of a document, of a ledger those of one line; names often become paths.
+
+    A key is cut, doubled or replaced by a name.
+    """
+    if file == KEY:
+        name = _pick(list(NAMES), rng).encode("utf-8", "surrogatepass")
+        return bytes(_pick([whole[: int(rng.integers(0, len(whole)))], whole * 2, name], rng))
     lines = whole.splitlines() if file == LEDGER else [whole]
     at = int(rng.integers(0, len(lines)))
     document = json.loads(lines[at])
@@ -234,6 +243,10 @@ def _ledger(folder: Path) -> None:
         Ledger(book).spent("survey", 1e-6)
 
 
+def _drawn(folder: Path) -> None:
+    command("run", str(folder / "release.toml"), "--force")
+
+
 def _generators(folder: Path) -> None:
     del folder
     command("generator", "list")
@@ -281,5 +294,6 @@ ACTS: dict[str, tuple[Callable[[Path], None], ...]] = {
     MANIFEST: (_pages, _commands),
     LEDGER: (_ledger,),
     MARK: (_generators,),
+    KEY: (_drawn,),
     **dict.fromkeys(JOBS, (_pages,)),
 }

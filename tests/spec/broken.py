@@ -238,7 +238,8 @@ BROKEN = {
         'method = "guarded"\nrange = [80, 0, 1]',
         24,
         "synthesis.columns.friends.range: the range has no points, or too many; give a highest "
-        "value above the lowest and at most 1,000,000,000 steps",
+        "value above the lowest, at most 1,000,000,000 steps, and a step that is not too fine for "
+        "numbers of this size",
     ),
     "data beyond the range": (
         'method = "sample"',

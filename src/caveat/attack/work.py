@@ -44,7 +44,7 @@ PER_SECOND = 50_000_000
 """Operations in a second of one core of a small machine."""
 
 UPDATE, FROM_SCRATCH = 5, 80  # operations for a row and a tree that is updated, or grown again
-FIT = 1.5  # for a row and a predictor of a tree that is fitted
+FIT = 5  # for a row and a predictor of a tree that is fitted and counted again
 CHOSEN = 0.4  # for a row and two columns of a wide table that are compared
 OF_TABLE = 60  # for a column that is counted in noisy tables
 OF_VALUE = 4  # for a value within a cell
@@ -83,7 +83,7 @@ class Bound:
 
 STANDARD = Bound(40.0 * PER_SECOND, 20.0 * PER_SECOND, 60.0 * PER_SECOND)
 """The bound of a run: about a minute of one core."""
-QUICK = Bound(8.0 * PER_SECOND, 4.0 * PER_SECOND, 8.0 * PER_SECOND)
+QUICK = Bound(8.0 * PER_SECOND, 4.0 * PER_SECOND, 15.0 * PER_SECOND)
 """The bound of a quick run."""
 
 

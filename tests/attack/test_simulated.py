@@ -25,10 +25,16 @@ def tiny() -> Table:
 
 def test_simulated_cells_agree_with_the_exact_posterior():
     table = tiny().select(["x"])
-    release = Synthesizer(seed=4, method="cart").fit(table).tables()[0]
+    release = Synthesizer(seed=4, method="cart", rare_below=1).fit(table).tables()[0]
     exact = posterior(table, release, 19)
     found = simulated_posterior(
-        table, release, 19, generator_of("cart"), simulations=200, seed=1, summary="cells"
+        table,
+        release,
+        19,
+        generator_of("cart", {"rare_below": 1}),
+        simulations=200,
+        seed=1,
+        summary="cells",
     )
     assert not found.exact
     # with one column the counts of the candidates are sufficient; only their sum is not fixed
@@ -134,7 +140,7 @@ class TestProper:
             logs[c] = (gammaln(n + released) - gammaln(n)).sum()
         expected = np.exp(logs - logs.max())
         expected /= expected.sum()
-        options = {"method": "sample", "proper": True}
+        options = {"method": "sample", "proper": True, "rare_below": 1}
         found = proper_posterior(
             table, release, 16, generator=options, prior="uniform", draws=800, seed=1, threads=1
         )

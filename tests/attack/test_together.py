@@ -37,14 +37,15 @@ def likelihood(table: Table, release: Table) -> float:
     return chance
 
 
-def made(seed: int) -> tuple[Table, object]:
+def made(seed: int, rare_below: int = 1) -> tuple[Table, object]:
     """A release that is drawn from shares, column by column: its probability is a product."""
-    model = Synthesizer(seed=seed, method="sample", anyway=True).fit(TABLE)
+    options = {"method": "sample", "rare_below": rare_below}
+    model = Synthesizer(seed=seed, anyway=True, **options).fit(TABLE)
     return model.tables(6)[0], model.plan
 
 
-def said(seed: int) -> tuple[Said, Table]:
-    release, plan = made(seed)
+def said(seed: int, rare_below: int = 1) -> tuple[Said, Table]:
+    release, plan = made(seed, rare_below)
     found = said_by(TABLE, EVERY, TABLE, [release], plan, members=EVERY,  # type: ignore[arg-type]
                     targets={"ill": EVERY})  # fmt: skip
     return found, release
@@ -61,6 +62,15 @@ def test_membership_is_that_of_the_product_of_both_likelihoods() -> None:
         inside = likelihood(TABLE, first) * likelihood(TABLE, second)
         outside = likelihood(without, first) * likelihood(without, second)
         assert told.probability[row] == pytest.approx(inside / (inside + outside), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::caveat.CaveatWarning")
+def test_a_level_that_was_pooled_is_as_likely_as_what_it_became() -> None:
+    found, _ = said(1, rare_below=5)
+    logs = found.targets["ill"].log_likelihood
+    maybe, no = (TABLE["ill"].levels.tolist().index(level) for level in ("maybe", "no"))
+    assert np.isfinite(logs).all()
+    assert np.array_equal(logs[:, maybe], logs[:, no])
 
 
 @pytest.mark.filterwarnings("ignore::caveat.CaveatWarning")
@@ -82,7 +92,7 @@ def test_the_posterior_has_the_prior_once_and_both_likelihoods() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::caveat.CaveatWarning")
-@pytest.mark.parametrize("options", [{"method": "cart", "minbucket": 3}, {}])
+@pytest.mark.parametrize("options", [{"method": "cart", "minbucket": 3, "rare_below": 1}, {}])
 def test_two_fits_are_added_as_two_copies_of_one_fit_are(options: dict[str, object]) -> None:
     """Of plain trees both releases come from one model, which may be attacked with both copies."""
     models = [Synthesizer(seed=s, anyway=True, **options).fit(TABLE) for s in (1, 2)]  # type: ignore[arg-type]

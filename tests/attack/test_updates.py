@@ -210,7 +210,7 @@ def messy(n: int, seed: int) -> Table:
 def test_attacks_equal_refits(seed, options):
     table = messy(70, seed)
     model = Synthesizer(seed=seed, **{"method": "cart", **options}).fit(table)
-    worlds = Worlds(table, model.plan, model.tables(copies=2))
+    worlds = Worlds(model.plan.pooled(table), model.plan, model.tables(copies=2))
     assert can_update(worlds)
     records = np.arange(0, 70, 9)
     base, logs = without_each(worlds, records)
@@ -251,7 +251,8 @@ def test_what_takes_longest_is_begun_first(monkeypatch):
         return in_threads(work, items, threads, done)
 
     monkeypatch.setattr("caveat.attack.updates.in_threads", watched)
-    without_each(Worlds(table, model.plan, model.tables()), np.arange(90), threads=2)
+    worlds = Worlds(model.plan.pooled(table), model.plan, model.tables())
+    without_each(worlds, np.arange(90), threads=2)
     assert len(handed) >= len(table.names)
     assert handed[0][1] == max(predictors for _, predictors in handed) > 0
     assert handed[-1][1] == 0

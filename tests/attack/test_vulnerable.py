@@ -30,5 +30,5 @@ class TestVulnerable:
 
     def test_distance_by_hand(self):
         table = Table.from_frame({"x": [0, 5, 10], "y": ["a", "a", "b"]})
-        found = vulnerable(table, generator={"method": "cart", "minbucket": 1})
+        found = vulnerable(table, generator={"method": "cart", "minbucket": 1, "rare_below": 1})
         assert found.distance == pytest.approx([0.25, 0.25, 0.75])

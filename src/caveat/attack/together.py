@@ -171,10 +171,11 @@ def said_by(
         if len(own):
             about = attributes(fitted, drawn, target, generator=plan, records=place[own].tolist(),
                                threads=threads, done=ready)  # fmt: skip
-            theirs = about.target.with_codes(np.arange(about.target.n_levels))
-            codes = recode_to(theirs, column)
-            known = codes < column.n_levels
-            logs[:, codes[known]] = about.log_likelihood[:, known]
+            each = Table({target: column.with_codes(np.arange(column.n_levels))})
+            # A rare level is what it was pooled into.
+            codes = recode_to(plan.pooled(each)[target], about.target)
+            known = codes < about.target.n_levels
+            logs[:, known] = about.log_likelihood[:, codes[known]]
         said[target] = SaidOfTarget(own, logs, levels_of(column))
     return Said(was_fitted, log_ratio, said)
 

@@ -102,7 +102,7 @@ def _declared(column: Column) -> dict[str, Any]:
         return {"levels": column.levels.tolist(), "missing": empty}
     coded = numbers[0] == MISSING
     ordinary = numbers[1:] if coded else numbers
-    grid = assumed_grid(column, ordinary, decimals_of(column), "", ())
+    grid = assumed_grid(column, ordinary, decimals_of(column), "", (), exact=True)
     found = {"range": [grid.low, grid.high, grid.step], "scale": grid.scale, "bins": BINS}
     found["missing"] = [*([MISSING] if coded else []), *empty]
     if column.counts[0] >= column.counts.sum() / 4 and len(numbers) >= 2 * FEW and not coded:

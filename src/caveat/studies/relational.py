@@ -114,7 +114,9 @@ def split(table: Table, like: Mapping[str, Table]) -> dict[str, Table]:
 def synthetic(tables: Mapping[str, Table]) -> dict[str, dict[str, Table]]:
     """Synthesise the register in three ways: joined and split again, linked, independently."""
     # Dates that nearly everybody has alone look like identifiers; the rules are about them.
-    maker = Synthesizer(seed=1, method="cart", keep=[f"{name}_since" for name in BENEFITS])
+    # Rare levels stay, as in the experiment.
+    keep = [f"{name}_since" for name in BENEFITS]
+    maker = Synthesizer(seed=1, method="cart", keep=keep, rare_below=1)
     whole = joined(tables)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaveatWarning)

@@ -28,7 +28,7 @@ LAST = "eduspec"
 RIVALS = (
     Rival("CTGAN", "sdv-ctgan", {"epochs": 600}),
     Rival("DataSynthesizer", "datasynthesizer", {"epsilon": 0, "k": 2}, most=30),
-    Rival("synthpop", "cart"),
+    Rival("synthpop", "cart", {"rare_below": 1}),
 )
 PRINTED = {"CTGAN": 0.16, "DataSynthesizer": 0.07, "synthpop": 0.02}
 

@@ -49,6 +49,16 @@ PUBLIC = {
     "with-most-vulnerable": "of these and the {n:,} most vulnerable records",
     "simulated-once": "its releases are simulated once, with the first fit",
     "few-records": "there are fewer records than neighbours",
+    "too-much-work": "left out: the attack on 10 records would exceed the bound of a run; "
+    'records = "all" makes it',
+    "in-cells": "the attacker wants one of {n:,} cells of the number",
+    "some-candidates": "of {n:,} values and the own one",
+    "some-tables": "{n:,} of {possible:,} tables are counted, drawn at random",
+    "proven": "people count as certain members if a level or an end of a range leaves that would "
+    "not be there without them",
+    "own-structure": "a lower bound: on guarded trees the likelihood ratio under one structure "
+    "drawn by the attacker finds {share:.0f} ± {error:.0f} % of what the exact attacker finds, who "
+    "also has the structure of the release",
     "can-only-be-run": "the generator is not ours: it can be run, but the probability of what it "
     "makes is not known",
 }

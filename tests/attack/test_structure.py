@@ -126,7 +126,7 @@ def test_ratios_are_means_over_the_structures() -> None:
 def test_a_record_that_stands_out_is_found_and_reported() -> None:
     rng = np.random.default_rng(1)
     x = rng.choice(["a", "b"], 60)
-    table = Table.from_frame({"x": x, "y": np.where(np.arange(60) < 1, "r", x)})
+    table = Table.from_frame({"x": x, "y": np.where(np.arange(60) < 6, "r", x)})
     setting = Setting(GUARDED)
     found = simulated_membership(
         table, setting, synthetic=setting.fit(table, 5).sample(), records=[0], simulations=40

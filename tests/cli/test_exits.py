@@ -88,7 +88,10 @@ def call(*arguments: str) -> str:
 
 def manifest(folder: str | Path) -> dict[str, dict[str, Any]]:
     content = json.loads((Path(folder) / "manifest.json").read_text("utf-8"))
-    return {entry["name"]: entry for entry in content["files"]}
+    for entry in content["files"]:
+        place, _, rest = entry["name"].partition("/")
+        assert not rest or place == ("inside" if entry["confidential"] else "public")
+    return {entry["name"].rpartition("/")[2]: entry for entry in content["files"]}
 
 
 def is_private(path: str) -> bool:
@@ -138,7 +141,7 @@ def test_run(here: Path, origin: str) -> None:
     # What describes the original stays inside, and the external report holds none of it.
     assert all(listed[name]["confidential"] for name in ("evidence.json", "release.toml"))
     assert not listed["report-external.html"]["confidential"]
-    (checked,) = check_files(["release/synthetic-1.csv"])
+    (checked,) = check_files([f"release/{listed['synthetic-1.csv']['name']}"])
     assert checked.verdict is (Verdict.REFUSE if reason else Verdict.REVIEW)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from caveat.cli import app, hosts
 from caveat.errors import CaveatError
 from caveat.spec.document import Document
+from caveat.table import child, files
 from caveat.table.hosts import VARIABLE
 
 SPEC = """
@@ -41,7 +43,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(address)
         raise package.OperationalError("failed: away", status_code=None)
 
+    def here(*task: Any) -> Any:
+        return child._do("read", *task)
+
     monkeypatch.setattr(package, "connect", connect)
+    monkeypatch.setattr(files, "read_in_child", here)  # where the driver is replaced
     return found
 
 

@@ -39,6 +39,9 @@ drop = ["person", "age", "region", "education", "occupation", "income", "friends
 [synthesis.columns]
 sex = { levels = ["female", "male"] }
 marital = { levels = ["divorced", "married", "single"] }
+[columns]
+sex.missing = [""]
+marital.missing = [""]
 [privacy]
 dataset = "survey"
 limit = { epsilon = 2.0, delta = 1e-8 }

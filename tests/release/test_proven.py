@@ -97,12 +97,12 @@ def test_a_level_that_leaves_though_rare_is_certain_membership(kept: Any) -> Non
     found = members(kept.evidence)
     assert found["value"] >= len(seen) / N > 0
     assert "proven" in [note["code"] for note in found["notes"]]
-    report = (kept.folder / "report.md").read_text("utf-8")
+    report = (kept.folder / "inside/report.md").read_text("utf-8")
     lines = [line for line in report.splitlines() if line.startswith("- **")]
     first = next(line for line in lines if not line.startswith("- **Trial"))
     assert first.startswith("- **Rare levels**")
     assert "8 levels of town released all the same" in first
-    assert "8 rare levels" not in (kept.folder / "report-external.md").read_text("utf-8")
+    assert "8 rare levels" not in (kept.folder / "inside/report-external.md").read_text("utf-8")
 
 
 def test_no_count_of_rare_levels_leaves(pooled: Any) -> None:

@@ -37,7 +37,7 @@ def test_the_last_record_of_buyer_beware_is_hidden():
 
 
 @pytest.mark.parametrize(
-    ("seed", "marginal", "conditional"), [(1, 0.55, 0.55), (2, 0.63, 0.83), (3, 0.62, 0.70)]
+    ("seed", "marginal", "conditional"), [(1, 0.54, 0.62), (2, 0.48, 0.65), (3, 0.62, 0.62)]
 )
 def test_the_largest_probabilities_of_the_page(
     shared: Path, seed: int, marginal: float, conditional: float

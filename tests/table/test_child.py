@@ -219,7 +219,7 @@ def test_a_child_that_is_gone_is_replaced(tmp_path, fresh) -> None:
 
 VARIED = {
     "whole": [1, None, 3, 4],
-    "number": [0.1, -1e300, None, 5e-324],
+    "number": [0.1, -1e75, None, 1e-75],
     "text": ["a", "\u00e9\U0001f600", None, "a"],
     "day": pa.array([0, 20000, None, -5], pa.date32()),
     "moment": pa.array([0, 1_600_000_000_123_000, None, 7000], pa.timestamp("us")),

@@ -132,10 +132,10 @@ def _print(outcome: Outcome) -> None:
 
 def _held(outcome: Outcome) -> Iterator[tuple[str, Any]]:
     """Return the synthetic tables that must stay inside, with the reasons."""
-    entries = listed(outcome.folder)
+    folder = outcome.folder.absolute()
+    entries = listed(folder)
     for file in outcome.evidence["release"]["files"]:
-        path = place_in(outcome.folder, file["name"])
-        entry = entries.get(name_in(outcome.folder, path), {})
+        entry = entries.get(name_in(folder, place_in(folder, file["name"])), {})
         if entry.get("confidential"):
             yield file["name"], entry.get("reasons", ())
 

@@ -40,7 +40,7 @@ from caveat.errors import CaveatError, CaveatWarning
 from caveat.memory import GIGABYTE, allowed_bytes, is_memory_short, reports_shortage
 from caveat.table.column import Column
 from caveat.table.dictionary import column_of, dictionary_state
-from caveat.table.formats import DATABASE, FORMATS
+from caveat.table.formats import DATABASE, FORMATS, Format
 from caveat.table.input_checks import positive_number
 from caveat.table.source import source_of, without_password
 from caveat.table.table import Table
@@ -221,6 +221,7 @@ def _task(
         "task": task,
         "path": place,
         "suffix": suffix,
+        "format": FORMATS.get(suffix),  # perhaps one that only this process has registered
         "columns": columns,
         "folder": folder,
         "environment": dict(os.environ),
@@ -420,6 +421,8 @@ def _answer(task: Mapping[str, Any], out: BinaryIO) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", CaveatWarning)
             path = without_password(task["path"])
+            if task["format"] is not None:
+                FORMATS[task["suffix"]] = Format(*task["format"])
             found = _do(task["task"], path, task["suffix"], task["columns"], keep)
         said = [str(each.message) for each in caught if issubclass(each.category, CaveatWarning)]
         result = {"backend": found.backend} if isinstance(found, Table) else {"value": found}

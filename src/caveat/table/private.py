@@ -66,11 +66,11 @@ class PrivateNumbers:
 
     Examples
     --------
-    >>> original = Table.from_frame({"pay": [800, 800, 950, 1200], "sex": ["f", "m", "m", "f"]})
-    >>> count = PrivateNumbers(original, ["pay", "sex"])
-    >>> count.add(Table.from_frame({"pay": [800, 1200, 1200, 1200], "sex": ["f", "m", "f", "f"]}))
+    >>> original = Table.from_frame({"pay": [800, 800, 950, 1200], "town": ["A", "B", "B", "A"]})
+    >>> count = PrivateNumbers(original, ["pay", "town"])
+    >>> count.add(Table.from_frame({"pay": [800, 1200, 1200, 1200], "town": ["A", "C", "A", "C"]}))
     >>> count.shares
-    {'pay': 0.75}
+    {'pay': 0.75, 'town': 0.5}
     """
 
     def __init__(self, original: Table, names: Iterable[str]) -> None:

@@ -115,7 +115,7 @@ def _s_pmse_logit(pair: WeightedPair) -> Measurement:
         notes = (Note("not-converged", "the logistic model did not settle"), *notes)
     if found.pooled:
         says = "{n:,} rare levels are pooled, to keep the logistic model small"
-        notes = (Note("rare-levels-pooled", says, public=True, n=found.pooled), *notes)
+        notes = (Note("rare-levels-pooled", says, n=found.pooled), *notes)
     return Measurement(
         found.pMSE / expected,
         n=_rows(pair),

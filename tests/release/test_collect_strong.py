@@ -166,9 +166,9 @@ def test_a_quick_run_makes_the_same_tables_and_measures_less(specification, monk
     monkeypatch.setattr(collect_strong, "MOST_VALUES", 100_000)
     release = specification()
     usual = release.run(date=DATE)
-    tables = (usual.folder / "synthetic-1.csv").read_bytes()
+    tables = (usual.folder / "inside" / "synthetic-1.csv").read_bytes()
     quick = release.run(date=DATE, force=True, quick=True)
-    assert (quick.folder / "synthetic-1.csv").read_bytes() == tables
+    assert (quick.folder / "inside" / "synthetic-1.csv").read_bytes() == tables
     assert quick.evidence["remarks"][0].startswith("a quick run")
     assert "S_pMSE logit" in quick.evidence["remarks"][0]
     measured = {m["measure"] for m in quick.evidence["utility"]["measurements"]}

@@ -493,3 +493,19 @@ def test_wrong_numbers_are_one_sentence(arguments, says):
     assert len(model.sample(rows=np.int64(3))["a"]) == 3
     with pytest.raises(CaveatError, match=says):
         model.sample(**arguments)
+
+
+def test_no_synthetic_row_of_a_hospital_has_the_names_of_a_patient() -> None:
+    rng = np.random.default_rng(39)
+    given = ["Anna", "Bernd", "Carla", "David", "Elena", "Frank", "Greta", "Hans", "Ines", "Jakob"]
+    family = [f"{a}{b}" for a in ("Brunn", "Kolm", "Rieth", "Zandt") for b in ("er", "mann", "s")]
+    patients = {
+        "pat_vorname": rng.choice(given, 4_000),
+        "pat_nachname": rng.choice(family, 4_000),
+        "mother_lname": rng.choice(family, 4_000),
+        "ward": rng.choice(["A", "B", "C"], 4_000),
+        "nights": rng.poisson(5, 4_000),
+    }
+    with pytest.warns(CaveatWarning, match="names of people"):
+        model = Synthesizer(seed=1).fit(Table.from_frame(patients))
+    assert list(next(iter(model.tables(copies=1)))) == ["ward", "nights"]

@@ -29,12 +29,15 @@ class Summary(NamedTuple):
         A table; texts stand left, numbers right.
     notes
         Sentences below it.
+    folded
+        Further tables, each of which a notebook shows when its title is opened.
     """
 
     title: str
     header: Sequence[str] = ()
     rows: Sequence[Sequence[Any]] = ()
     notes: Sequence[str] = ()
+    folded: Sequence[Summary] = ()
 
 
 def in_short(instance: Any) -> str:
@@ -53,16 +56,24 @@ def in_short(instance: Any) -> str:
 
 def on_page(instance: Any) -> str:
     """Return a result as a small table of a notebook; meant to be its ``_repr_html_``."""
-    title, header, rows, notes = instance._summary()
-    lines = [f"<p><strong>{escape(title)}</strong></p>"]
+    summary: Summary = instance._summary()
+    lines = [f"<p><strong>{escape(summary.title)}</strong></p>", *_parts(summary)]
+    for part in summary.folded:
+        inside = "".join(_parts(part))
+        lines.append(f"<details><summary>{escape(part.title)}</summary>{inside}</details>")
+    return f"<div>{''.join(lines)}</div>"
+
+
+def _parts(summary: Summary) -> list[str]:
+    _, header, rows, notes, _ = summary
+    lines = []
     if rows:
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST_ROWS])
         lines.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
     if len(rows) > MOST_ROWS:
         lines.append(f"<p>… {len(rows) - MOST_ROWS:,} more: see <code>to_frame()</code></p>")
-    lines += [f"<p>{escape(note)}</p>" for note in notes]
-    return f"<div>{''.join(lines)}</div>"
+    return [*lines, *(f"<p>{escape(note)}</p>" for note in notes)]
 
 
 def _cell(value: Any) -> str:

@@ -132,7 +132,7 @@ def of_homes(way, here, folder):
         way.tick(f"input[value='{name}.csv']")
     way.fill("input[name=name]", "homes")
     way.press("Look at it")
-    way.wait("persons: each household is the key of a row of households", 60)
+    way.wait("persons: household refers to household of households", 60)
     way.press("Accept: make it a rule")
     way.wait("in force: make it a rule")
     way.press("Ignore", 2)  # the weights

@@ -64,10 +64,34 @@ def test_the_report_when_piped(run, survey):
     assert result.returncode == 0
     assert "\x1b" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= max(80, len(str(survey)) + 30)
-    assert "income: -8 stands in" in result.stdout
-    assert "agegr from age: groups of age" in result.stdout
+    assert "income (-8)" in result.stdout
+    assert "[synthesis.derived]" in result.stdout
     assert "young [x]" in result.stdout
     assert result.stderr == ""
+    whole = run("look", survey, "--all").stdout
+    assert "income: -8 occurs in" in whole
+    assert "agegr from age: classes of age" in whole
+
+
+def test_the_first_screen_is_enough_to_decide(run, shared):
+    """Every file of the project that was synthesised by hand fits on one screen."""
+    for path in sorted((shared / "data").glob("*.csv")):
+        result = run("look", path)
+        lines = result.stdout.splitlines()
+        assert "What has to be decided" in lines[2:20]
+        assert len(lines) <= 48  # at 80 characters a line
+        assert "[[scenario]] keys" in result.stdout
+        assert (
+            "--all" in lines[-1]
+            or len(json.loads(run("look", path, "--json", "-").stdout)["columns"]) < 13
+        )
+
+
+def test_all_shows_every_column_and_every_finding(run, survey):
+    found = json.loads(run("look", survey, "--json", "-").stdout)
+    whole = " ".join(run("look", survey, "--all").stdout.split())
+    assert all(" ".join(f["message"].split()) in whole for f in found["findings"])
+    assert {f["status"] for f in found["findings"]} >= {"decided in the starter"}
 
 
 def test_json_to_the_terminal_and_to_a_file(run, survey, tmp_path):
@@ -75,7 +99,7 @@ def test_json_to_the_terminal_and_to_a_file(run, survey, tmp_path):
     target = tmp_path / "look.json"
     result = run("look", survey, "--json", target)
     assert json.loads(target.read_text()) == printed
-    assert "Missing values" in result.stdout
+    assert "What has to be decided" in result.stdout
     assert printed["columns"][1]["name"] == "age"
 
 
@@ -125,8 +149,8 @@ def test_several_files_are_looked_at_and_linked(run, hospital, tmp_path):
     result = run("look", *files)
     assert result.returncode == 0
     assert "patients.csv 200 rows, 5 columns" in " ".join(result.stdout.split())
-    together = result.stdout[result.stdout.index("Tables that belong together") :]
-    assert "visits: each patient is the key of a row of patients (patient)" in together
+    together = result.stdout[result.stdout.index("Linked tables") :]
+    assert "visits: patient refers to patient of patients" in together
     printed = json.loads(run("look", *files, "--json", "-").stdout)
     assert printed["keys"] == {"patients": "patient", "visits": "visit"}
     assert printed["links"] == {"visits": {"patient": "patients"}}
@@ -170,10 +194,10 @@ def codes(tmp_path) -> Path:
 
 
 def test_a_guarantee_needs_declarations_and_one_line_says_so(run, survey):
-    last = " ".join(run("look", survey).stdout.split("\n\n")[-1].split())
+    last = " ".join(run("look", survey, "--all").stdout.split("\n\n")[-1].split())
     assert last == (
-        "A guarantee (epsilon) needs a declared domain of sex, age, income, agegr; "
-        "--codebook FILE writes it."
+        "A guarantee (epsilon) needs declared domains for sex, age, income, agegr; "
+        "--codebook FILE writes them."
     )
     printed = json.loads(run("look", survey, "--json", "-").stdout)
     assert printed["domains"] == {"needed": ["sex", "age", "income", "agegr"]}
@@ -188,7 +212,7 @@ def test_a_code_book_becomes_a_declaration(run, survey, codes, tmp_path):
         "Declared domains, for a guarantee "
         "· declared by the code book: sex, age, income "
         "· needs a declared domain before a guarantee can be given: agegr "
-        "· has values that the code book lacks; a guarantee takes them as empty or as the limit: "
+        "· has values that the code book lacks; a guarantee treats them as empty or as the limit: "
         "income "
         "· in the code book, not in the data (ignored): planet"
     )
@@ -247,7 +271,9 @@ def test_the_labels_of_the_file_itself_serve(run, tmp_path):
         value_labels={1: "woman", 2: "man", 3: "other"},
     )  # fmt: skip
     write(Table({"sex": sex}), data)
-    assert "--codebook people.sav writes it." in " ".join(run("look", data).stdout.split())
+    assert "--codebook people.sav writes them." in " ".join(
+        run("look", data, "--all").stdout.split()
+    )
     target = tmp_path / "release.toml"
     run("look", data, "--codebook", data, "--out", target)
     content = tomllib.loads(target.read_text())

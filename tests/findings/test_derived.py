@@ -25,7 +25,7 @@ def test_age_groups():
     (finding,) = look({"age": AGE, "agegr": group}).about("groups-of")
     assert finding.columns == ("agegr", "age")
     assert finding.suggestion["groups"][0] == ["16-24", "16", "24"]
-    assert "missing in 4 rows although age is known" in finding.message
+    assert "missing in 4 rows where age is not" in finding.message
 
 
 def test_groups_with_exceptions_are_still_groups():
@@ -33,7 +33,7 @@ def test_groups_with_exceptions_are_still_groups():
     group[RNG.choice(N, 5, replace=False)] = "65+"
     exceptions = int((group != grouped()).sum())
     (finding,) = look({"age": AGE, "agegr": group}).about("groups-of")
-    assert f"apart from {exceptions} row" in finding.message
+    assert f"except in {exceptions} row" in finding.message
 
 
 def test_groups_of_a_quantity_with_distinct_values():
@@ -128,7 +128,7 @@ def test_exceptions_are_counted():
     total = A + B
     total[[5, 50, 500]] += 17
     (finding,) = look({"a": A, "b": B, "total": total}).about("arithmetic")
-    assert finding.message == "total = a + b in 1,997 rows, apart from 3 rows."
+    assert finding.message == "total = a + b in 1,997 rows, except in 3 rows."
     assert str(finding.strength) == "likely"
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from typing import Any
+
 import numpy as np
 import pytest
 
 from caveat.datasets import households, patients
 from caveat.findings import look
 from caveat.findings.groups import find_groups
+from caveat.spec.starter import starter
 from caveat.table import Table
 
 
@@ -24,7 +28,7 @@ def test_the_section_of_the_households() -> None:
         "sums": {"hhincome": "income"},
         "adult": "age",
     }
-    assert "hhincome is the sum of income; role says who is who" in found.message
+    assert "hhincome is the sum of income; role gives the role" in found.message
 
 
 def test_a_sum_is_found_also_where_a_code_stands_for_missing() -> None:
@@ -81,3 +85,52 @@ def test_fractions_and_dates_are_no_keys() -> None:
         assert find_groups(table, ["hh"]) == []
     table = Table.from_frame({"hh": homes * 1.0, "region": homes % 7})
     assert [found.columns for found in find_groups(table, ["hh"])] == [("hh",)]
+
+
+def panel(years: list[int], name: str = "year", people: int = 200) -> dict[str, Any]:
+    """Return records of people who were asked in some of the years."""
+    rng = np.random.default_rng(7)
+    asked = [np.sort(rng.choice(years, rng.integers(1, 5), replace=False)) for _ in range(people)]
+    person = np.repeat(np.arange(1, people + 1), [len(each) for each in asked])
+    when = np.concatenate(asked)
+    return {
+        "person": person,
+        name: when,
+        "born": 30 + person % 17,
+        "pay": rng.normal(9, 1, len(when)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("years", "name"), [([68, 69, 70, 73], "year"), ([2001, 2003, 2004, 2006], "asked")]
+)
+def test_a_panel_is_ordered_by_its_years(years: list[int], name: str) -> None:
+    profile = look(panel(years, name))
+    (found,) = profile.about("groups")
+    assert found.suggestion["groups"] == {"key": "person", "constant": ["born"], "order": name}
+    assert tomllib.loads(starter(profile))["groups"]["order"] == name
+
+
+def test_the_people_of_a_panel_need_no_adult() -> None:
+    data = panel([1990, 1991, 1995, 1997])
+    data["age"] = data["year"] - 1975 + data["person"] % 40
+    (found,) = find_groups(Table.from_frame(data), ["person"])
+    assert found.suggestion["adult"] == ""
+
+
+def test_a_year_that_a_person_has_twice_orders_nothing() -> None:
+    data = panel([1, 2, 3, 4])
+    data["year"][:] = 1 + np.arange(len(data["year"])) // 300
+    (found,) = find_groups(Table.from_frame(data), ["person"])
+    assert "order" not in found.suggestion["groups"]
+
+
+def test_a_score_is_no_occasion() -> None:
+    (found,) = find_groups(Table.from_frame(panel([1, 2, 3, 4], "score")), ["person"])
+    assert "order" not in found.suggestion["groups"]
+
+
+def test_clusters_of_a_sample_are_no_groups() -> None:
+    cluster = np.repeat(np.arange(1, 201), 5)
+    table = Table.from_frame({"psu": cluster, "region": cluster % 7})
+    assert find_groups(table, ["psu"]) == []

@@ -15,9 +15,8 @@ def test_patients_and_visits() -> None:
     assert found.keys == {"patients": "patient", "visits": "visit"}
     assert found.parents == {"visits": {"patient": "patients"}}
     assert found.order == {"visits": "date"}
-    assert found.told() == [
-        "visits: each patient is the key of a row of patients (patient); its rows stand in the "
-        "order of date."
+    assert found.sentences() == [
+        "visits: patient refers to patient of patients; rows are ordered by date."
     ]
 
 
@@ -55,4 +54,4 @@ def test_tables_that_have_nothing_in_common() -> None:
     other = register(rows=1000)["population"]
     found = find_links({"visits": tables["visits"], "population": other})
     assert found.parents == {}
-    assert found.told() == []
+    assert found.sentences() == []

@@ -97,7 +97,7 @@ def test_a_level_that_fixes_another():
         ("if relation == 'husband' then sex = 'm'",),
         ("if relation == 'wife' then sex = 'f'",),
     }
-    assert found[0].message.startswith("relation is ")
+    assert found[0].message.startswith("if relation is ")
 
 
 def test_an_implication_is_no_rule_where_the_consequence_is_often_missing():
@@ -105,7 +105,7 @@ def test_an_implication_is_no_rule_where_the_consequence_is_often_missing():
     sex = np.where(relation == "husband", "m", RNG.choice(["m", "f"], N)).astype(object)
     sex[::10] = None
     (found,) = look({"relation": relation, "sex": sex}).about("implication")
-    assert found.message.startswith("relation is husband => sex is m in all")
+    assert found.message.startswith("if relation is husband, sex is m (all ")
     assert found.suggestion["rules"] == []
 
 
@@ -113,7 +113,7 @@ def test_an_equivalence_is_said_once():
     race = RNG.choice(["none", "a", "b"], N).astype(object)
     origin = np.where(race == "none", "none", RNG.choice(["x", "y"], N)).astype(object)
     (found,) = look({"race": race, "origin": origin}).about("implication")
-    assert found.message.startswith("race is none <=> origin is none in all")
+    assert found.message.startswith("race is none exactly if origin is none (all ")
     assert found.suggestion["rules"] == [
         "if race == 'none' then origin = 'none'",
         "if origin == 'none' then race = 'none'",
@@ -142,4 +142,4 @@ def test_many_rules_are_capped_and_the_rest_is_counted():
     }
     found = look(data).about("implication")
     assert len(found) == 13
-    assert found[-1].message.endswith("further rules of this sort are not shown.")
+    assert found[-1].message.endswith("further rules of this kind are not listed.")

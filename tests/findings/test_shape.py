@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from caveat.findings import look
+from caveat.findings.catalogue import CATALOGUE, Status
 from caveat.spec.starter import dropped
 from caveat.synthesis import make_plan
 from caveat.table import Schema, Table
@@ -78,7 +79,7 @@ def test_a_factor_is_long_from_21_levels_on():
 def test_rare_levels_are_counted():
     values = ["a"] * 1000 + ["b"] * 988 + ["c"] * 9 + ["d"] * 3
     (found,) = look({"x": values}).about("rare-levels")
-    assert (found.rows, found.message) == (12, "2 levels with fewer than 10 rows: d (3), c (9).")
+    assert (found.rows, found.message) == (12, "2 levels have fewer than 10 rows: d (3), c (9).")
 
 
 def test_few_whole_numbers_are_asked_about_together():
@@ -106,3 +107,38 @@ def test_texts_that_few_records_have_are_left_out_by_the_starter() -> None:
     assert "Works" not in found.message
     assert dropped(profile) == ["firm"]
     assert make_plan(Table.from_frame(frame)).columns["firm"].settings.method == "drop"
+
+
+def test_nothing_is_said_about_columns_that_are_left_out() -> None:
+    rng = np.random.default_rng(3)
+    names = np.array([f"Name{i:03d} Sur{i:03d}" for i in range(300)], object)
+    names[:9] = ["unknown"] * 9
+    profile = look(
+        {
+            "case": [f"{i:04d}" for i in range(300)], "surname": names,
+            "age": rng.integers(20, 90, 300), "place": [f"p{i // 2}" for i in range(300)],
+        }
+    )  # fmt: skip
+    left_out = {"case", "surname", "place"}
+    about = {f.code for f in profile.findings if left_out & set(f.columns)}
+    assert left_out <= {f.columns[0] for f in profile.findings}
+    assert about <= {"id-like", "person-name", "near-unique-text", "mostly-rare"}
+
+
+def test_a_computed_number_needs_no_advice_of_its_own() -> None:
+    rng = np.random.default_rng(4)
+    kg, cm = rng.normal(70, 9, 400).round(1), rng.normal(170, 9, 400).round(1)
+    (found,) = look({"kg": kg, "cm": cm, "bmi": kg / (cm / 100) ** 2}).about("private-numbers")
+    assert set(found.columns) == {"kg", "cm"}
+
+
+def test_only_rare_texts_are_pooled() -> None:
+    text = look({"town": ["A"] * 997 + ["B"] * 3}).about("rare-levels")[0]
+    number = look({"rooms": [1] * 500 + [2] * 497 + [3] * 3}).about("rare-levels")[0]
+    assert (text.status, number.status) == (Status.SETTLED, Status.NOTE)
+
+
+def test_no_advice_contradicts_another() -> None:
+    """Guarded trees refuse smoothing, so that no finding may ask for it."""
+    said = " ".join(f"{entry.title} {entry.action}" for entry in CATALOGUE.values())
+    assert "smooth" not in said

@@ -20,7 +20,7 @@ def test_an_impossible_value_is_an_outlier():
     values[17] = 450
     (finding,) = found(values, "outlier")
     assert finding.rows == 1
-    assert finding.message.startswith("450 (1 row) stands alone")
+    assert finding.message.startswith("450 (1 row) is far from all other values")
 
 
 def test_an_outlier_below():

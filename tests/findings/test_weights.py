@@ -110,3 +110,21 @@ def test_what_is_no_weight(name: str, values: np.ndarray) -> None:  # type: igno
 
 def test_the_weight_of_a_body_is_data() -> None:
     assert weights_of(look(survey(rows=400))) == []
+
+
+def test_clusters_and_strata_are_categories() -> None:
+    rng = np.random.default_rng(9)
+    stratum = np.repeat(np.arange(1, 31), 40)
+    psu = 100 * stratum + np.tile(np.repeat(np.arange(4), 10), 30)
+    n = len(psu)
+    profile = look(
+        {
+            "psu": psu, "strata": stratum, "bmi": rng.normal(26, 4, n).round(1),
+            "weight": rng.gamma(5, 0.2, n), "district": rng.integers(1, 30, n),
+        }
+    )  # fmt: skip
+    assert {f.columns[0] for f in profile.about("sampling-unit")} == {"psu", "strata"}
+    assert not profile.about("arithmetic")  # strata = psu / 100 says nothing about codes
+    assert weights_of(profile) == ["weight"]  # a sample has weights, whatever else is measured
+    content = tomllib.loads(starter(profile))
+    assert content["columns"] == {"psu": {"kind": "category"}, "strata": {"kind": "category"}}

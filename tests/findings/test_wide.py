@@ -62,8 +62,8 @@ def test_pairs_of_very_many_columns_are_sampled_and_the_report_says_so(monkeypat
     found = look(frame)
     (note,) = found.about("sampled-columns")
     assert note.message == (
-        "pairs were looked at for a sample of 10 of 21 columns; "
-        "sums and products were looked for among a sample of 5 of 10 numeric columns."
+        "pairs were compared in a sample of 10 of 21 columns; "
+        "sums and products were tried in a sample of 5 of 10 numeric columns."
     )
     assert [f.columns for f in found.about("arithmetic")] == [("c2", "c0")]
     assert look(frame).to_dict() == found.to_dict()
@@ -85,7 +85,7 @@ def test_sample_is_even_whole_if_small_and_has_both_ends():
 def test_the_terminal_lists_the_first_columns_and_counts_the_others():
     profile = look(noise(MOST_COLUMNS + 7, 5))
     console = Console(width=80, record=True, file=io.StringIO())
-    show(profile, "wide.csv", console)
+    show(profile, "wide.csv", every=True, to=console)
     text = console.export_text()
     assert "… and 7 further columns; --json lists them all" in text
     assert f"c{MOST_COLUMNS - 1} " in text

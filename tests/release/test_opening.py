@@ -63,9 +63,7 @@ def test_two_tables_that_belong_together(tmp_path):
 def test_households_and_persons_are_ready_to_run(tmp_path):
     homes(tmp_path, 120)
     told = opened(tmp_path, ["households.csv", "persons.csv"], nothing)
-    assert told["links"] == [
-        "persons: each household is the key of a row of households (household)."
-    ]
+    assert told["links"] == ["persons: household refers to household of households."]
     assert told["known"] == ["sex", "age", "region", "marital", "education", "hhsize"]
     persons = told["tables"]["persons"]
     # Keys are made afresh: they are not asked about.
@@ -139,8 +137,7 @@ def test_values_of_few_people_are_not_told(tmp_path):
     assert "berammergau" not in " ".join(says).lower()
     codes = {f["code"]: f for f in told["tables"]["x"]["findings"]}
     assert codes["missing-code"]["message"] == (
-        "a value that stands alone may be a code for missing, in 1 row; caveat look says which "
-        "values."
+        "a value may be a code for missing, in 1 row; caveat look says which values."
     )
     assert codes["missing-code"]["suggestion"]["missing"] == [99999]  # it can be accepted
     (tmp_path / "y.csv").write_text("income,town\n" + "\n".join(rows[:-2]) + "\n")

@@ -1,4 +1,4 @@
-"""``caveat look``: what is in a file, and what has to be decided before it is synthesised."""
+"""``caveat look``: what has to be decided before a file is synthesised."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ from caveat.cli import console
 from caveat.cli.reading import Reader, seen_from
 from caveat.errors import CaveatError
 from caveat.findings.catalogue import CATALOGUE
+from caveat.findings.decisions import (
+    MOST_DECISIONS,
+    further_findings,
+    heading,
+    open_decisions,
+    settled_decisions,
+)
 from caveat.findings.profile import (
     ColumnProfile,
     Finding,
@@ -45,9 +52,10 @@ __all__ = ["look"]
 WIDEST = 100
 # Columns beyond these are not listed on the terminal; the JSON has them all.
 MOST_COLUMNS = 1_000
-# Findings about several columns at once, whose names are part of the sentence.
-_SENTENCES = ("missing-when", "order", "implication", "duplicate-rows", "arithmetic")
-_SETS = ("missing-together", "few-numbers", "same-in-group")
+# So many columns are always listed; of more the user asks for the list.
+FEW_COLUMNS = 12
+# Findings of one decision that are written out, and columns that are named.
+MOST_LINES, MOST_NAMES = 2, 6
 
 
 def look(
@@ -64,8 +72,9 @@ def look(
     codebook: Annotated[
         Path | None,
         typer.Option(
-            help="What the columns can be, for a guarantee: a table (column, value, missing, "
-            "label; or column, low, high, step), or the value labels of an SPSS or Stata file."
+            help="The possible values of columns, for a guarantee: a table (column, value, "
+            "missing, label; or column, low, high, step), or the value labels of an SPSS "
+            "or Stata file."
         ),
     ] = None,
     json_to: Annotated[
@@ -79,21 +88,26 @@ def look(
     ] = None,
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a text file [.]")] = None,
     encoding: Annotated[str | None, typer.Option(help="Of a text file [utf-8]")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all columns and all findings.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Report what is in FILE, and what has to be decided before it is synthesised."""
+    """Report what has to be decided before FILE is synthesised."""
     json_path = Path(json_to) if json_to not in (None, "-") else None
     check_outputs([json_path, out], force=force, inputs=[*file, schema, codebook])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
     file = [part for path in file for part in parts_of(path)]
     if len(file) == 1:
-        found, text = _look_at_one(file[0], reader, codebook, out, quiet=json_to == "-")
+        found, text = _look_at_one(
+            file[0], reader, codebook, out, quiet=json_to == "-", every=every
+        )
     elif codebook:
         what = "a code book goes with one file: a guarantee is for a single table"
         raise CaveatError(what, where="--codebook", do="look at the files one by one")
     else:
-        found, text = _look_at_several(file, reader, out, quiet=json_to == "-")
+        found, text = _look_at_several(file, reader, out, quiet=json_to == "-", every=every)
     document = json.dumps(found, indent=2, ensure_ascii=False, default=str)
     if json_to == "-":
         console.document(document)
@@ -105,7 +119,7 @@ def look(
 
 
 def _look_at_one(
-    path: Path, reader: Reader, codebook: Path | None, out: Path | None, *, quiet: bool
+    path: Path, reader: Reader, codebook: Path | None, out: Path | None, *, quiet: bool, every: bool
 ) -> tuple[dict[str, Any], str]:
     """Look at a file; return the report and the starter specification."""
     book = None
@@ -126,8 +140,9 @@ def _look_at_one(
     declared |= {name for name, domain in domains.items() if domain.is_whole}
     needed = [name for name in released(profile) if name not in declared]
     if not quiet:
-        show(profile, shown_path(path))
-        _show_domains(held, needed, path)
+        show(profile, shown_path(path), every=every)
+        if every or held is not None:
+            _show_domains(held, needed, path)
     about = {"needed": needed}
     if held is not None:
         about |= {"declared": [n for n in domains if n in declared], "unfit": list(held.unfit)}
@@ -146,14 +161,14 @@ def _read_by_the_book(path: Path, reader: Reader, book: Codebook) -> Table:
 
 
 def _show_domains(held: Held | None, needed: Sequence[str], path: Path) -> None:
-    """Say which columns a guarantee would lack a declaration of; in one line if nobody asked."""
+    """Show the columns that lack a declaration for a guarantee; in one line without code book."""
     width = min(console.out.width, WIDEST)
     if held is None:
         if needed:
             source = path.name if has_labels(path) else "FILE"
             text = (
-                f"A guarantee (epsilon) needs a declared domain of {listed(needed)}; "
-                f"--codebook {source} writes it."
+                f"A guarantee (epsilon) needs declared domains for {listed(needed)}; "
+                f"--codebook {source} writes them."
             )
             console.out.print(Text(f"\n{text}", style="dim"), width=width)
         return
@@ -166,7 +181,7 @@ def _show_domains(held: Held | None, needed: Sequence[str], path: Path) -> None:
         (needed, "needs a declared domain before a guarantee can be given"),
         (
             held.unfit,
-            "has values that the code book lacks; a guarantee takes them as empty or as the limit",
+            "has values that the code book lacks; a guarantee treats them as empty or as the limit",
         ),
         (held.unknown, "in the code book, not in the data (ignored)"),
     ):
@@ -177,7 +192,7 @@ def _show_domains(held: Held | None, needed: Sequence[str], path: Path) -> None:
 
 
 def _look_at_several(
-    files: Sequence[Path], reader: Reader, out: Path | None, *, quiet: bool
+    files: Sequence[Path], reader: Reader, out: Path | None, *, quiet: bool, every: bool
 ) -> tuple[dict[str, Any], str]:
     """Look at files that belong together; return the report and the starter specification."""
     named = {name_of(path): path for path in files}
@@ -192,7 +207,7 @@ def _look_at_several(
     links = find_links(tables)
     if not quiet:
         for name, profile in profiles.items():
-            show(profile, shown_path(named[name]))
+            show(profile, shown_path(named[name]), every=every, table=name)
             console.out.print()
         _show_links(links)
     found = {
@@ -212,29 +227,113 @@ def _show_links(links: Links) -> None:
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for sentence in links.told() or ["Nothing was found that binds them."]:
+    for sentence in links.sentences() or ["No links between the tables were found."]:
         grid.add_row("·", Text(sentence))
     if links.parents:
-        advice = "Synthesise them together, as [tables]: fresh keys, every child with its parent."
+        advice = "Synthesise them together as [tables]: new keys, and every row keeps its parent."
         grid.add_row("→", Text(advice, style="italic"))
     width = min(console.out.width, WIDEST)
-    console.out.print(Text("Tables that belong together", style="bold"), width=width)
+    console.out.print(Text("Linked tables", style="bold"), width=width)
     console.out.print(Padding(Group(grid), (0, 0, 0, 2), expand=False), width=width)
 
 
-def show(profile: Profile, title: str, to: Console | None = None) -> None:
-    """Print the report."""
+def show(
+    profile: Profile, title: str, *, every: bool = False, table: str = "", to: Console | None = None
+) -> None:
+    """Print what has to be decided, and what the starter specification decides.
+
+    Parameters
+    ----------
+    profile
+        The result of the look.
+    title
+        The name of the data.
+    every
+        Whether all columns and all findings follow.
+    table
+        The table of a specification of several tables.
+    to
+        Where to print.
+    """
     to = to or console.out
     width = min(to.width, WIDEST)
     counts = f"{plural(profile.rows, 'row')}, {plural(len(profile.columns), 'column')}"
     to.print(Text.assemble((title, "bold"), f"  {counts}"), width=width)
-    to.print()
-    to.print(_columns(profile.columns[:MOST_COLUMNS], width), width=width)
+    listing = every or len(profile.columns) <= FEW_COLUMNS
+    if listing:
+        to.print()
+        to.print(_columns(profile.columns[:MOST_COLUMNS], width), width=width)
     more = len(profile.columns) - MOST_COLUMNS
-    if more > 0:
+    if listing and more > 0:
         to.print(f"… and {plural(more, 'further column')}; --json lists them all", width=width)
-    for block in _findings(profile):
+    for block in [*_open(profile, every, table), *_settled(profile, table)]:
         to.print(block, width=width)
+    if every:
+        for block in _findings(profile):
+            to.print(block, width=width)
+        return
+    rest = [] if listing else [plural(len(profile.columns), "column")]
+    further = len(further_findings(profile))
+    rest += [plural(further, "other finding")] if further else []
+    if rest:
+        to.print(Text(f"\nNot shown: {' and '.join(rest)}; --all shows them.", style="dim"))
+
+
+def _open(profile: Profile, every: bool, table: str) -> Iterator[RenderableType]:
+    """Show what the user has to decide, the most important first."""
+    decisions = open_decisions(profile)
+    if not decisions:
+        yield Text("\nNothing has to be decided.")
+        return
+    yield Text("\nWhat has to be decided", style="bold")
+    for number, decision in enumerate(decisions[: None if every else MOST_DECISIONS], 1):
+        grid = Grid.grid(padding=(0, 1, 0, 0))
+        grid.add_column(no_wrap=True, justify="right", min_width=2)
+        grid.add_column(overflow="fold")
+        where = Text(f"   {_entry(decision.entry, table)}", style="cyan")
+        grid.add_row(f"{number}.", Text.assemble((_sentence_case(decision.title), "bold"), where))
+        most = len(decision.findings) if every else MOST_LINES
+        for finding in decision.findings[:most]:
+            grid.add_row("", _line(finding))
+        if len(decision.findings) > most:
+            grid.add_row("", _others(decision.findings[most:]))
+        if decision.summary:
+            grid.add_row("", Text(decision.summary))
+        grid.add_row("", Text(f"→ {decision.action}", style="italic"))
+        yield grid
+
+
+def _others(findings: Sequence[Finding]) -> Text:
+    """Name the columns of the findings that are not written out."""
+    names = list(dict.fromkeys(f.columns[0] for f in findings if f.columns))
+    return Text(f"and {plural(len(findings), 'more')[:-1] if len(findings) > 1 else '1 more'}"
+                + (f": {listed(names)}" if names else ""))  # fmt: skip
+
+
+def _settled(profile: Profile, table: str) -> Iterator[RenderableType]:
+    """Show what the starter specification decides, a line for each entry."""
+    settled = settled_decisions(profile)
+    if not settled:
+        return
+    yield Text("\nDecided in the starter specification (--out release.toml)", style="bold")
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold")
+    for decision in settled:
+        names = listed(decision.columns, MOST_NAMES)
+        says = Text.assemble((names, "bold"), f": {decision.title}")
+        grid.add_row(says, Text(_entry(decision.entry, table), style="cyan"))
+    yield Padding(grid, (0, 0, 0, 2), expand=False)
+
+
+def _entry(entry: str, table: str) -> str:
+    """Return an entry as it is called where there are several tables."""
+    prefix = f"[tables.{table}.columns"
+    return entry.replace("[columns", prefix) if table else entry
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _columns(columns: Sequence[ColumnProfile], width: int) -> Grid:
@@ -284,20 +383,18 @@ def _values(column: ColumnProfile, width: int) -> str:
 
 
 def _findings(profile: Profile) -> Iterator[RenderableType]:
-    if not profile.findings:
-        yield Text("\nNothing has to be decided.")
-        return
+    """Show all findings by topic."""
     for topic, of_topic in groupby(profile.findings, key=lambda f: f.topic):
         yield Text(f"\n{topic}", style="bold")
         for code, found in groupby(of_topic, key=lambda f: f.code):
-            yield from _sort(code, list(found))
+            yield from _kind(code, list(found))
     if any(f.strength is Strength.POSSIBLE for f in profile.findings):
-        yield Text("\n? marks what only you can tell.", style="dim")
+        yield Text("\n? marks a finding that is only possible.", style="dim")
 
 
-def _sort(code: str, found: list[Finding]) -> Iterator[RenderableType]:
-    """Show all findings of one sort, and the advice once if it is the same for all."""
-    yield Padding(Text(CATALOGUE[code].title.capitalize()), (0, 0, 0, 2), expand=False)
+def _kind(code: str, found: list[Finding]) -> Iterator[RenderableType]:
+    """Show all findings of one kind, and the action once if it is the same for all."""
+    yield Padding(Text(_sentence_case(CATALOGUE[code].title)), (0, 0, 0, 2), expand=False)
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -311,14 +408,7 @@ def _sort(code: str, found: list[Finding]) -> Iterator[RenderableType]:
 
 
 def _line(finding: Finding) -> Text:
-    if finding.code in _SENTENCES or not finding.columns:
-        return Text(finding.message)
-    names = finding.columns[0]
-    if finding.code in _SETS:
-        # The last column of a set that shares its values is the identifier of the group.
-        last = len(finding.columns) - (finding.code == "same-in-group")
-        names = listed(finding.columns[:last], 12)
-    if finding.code in ("one-to-one", "determined-by", "groups-of"):
-        joint = {"one-to-one": "and", "determined-by": "by", "groups-of": "from"}[finding.code]
-        names = f"{finding.columns[0]} {joint} {finding.columns[1]}"
-    return Text.assemble((names, "bold"), f": {finding.message}")
+    names = heading(finding)
+    return (
+        Text.assemble((names, "bold"), f": {finding.message}") if names else Text(finding.message)
+    )

@@ -38,16 +38,18 @@ from caveat.table.table import Table
 
 __all__ = ["CATALOGUE", "TOPICS", "ColumnProfile", "Finding", "Profile", "Strength", "look"]
 
-# From fewer rows no relation between columns can be told: each search asks for so many.
+# Fewer rows prove no relation between columns: each search needs so many.
 LEAST_ROWS = min(arithmetic.LEAST_ROWS, derived.CHANCE_ROWS, rules.SUPPORT)
-# Columns of which no other column is said to follow.
+# Findings by which a column is left out.
+_LEFT_OUT = (*FINDINGS.values(), "mostly-rare")
+# Columns that are not compared with others.
 _NAMES = (
-    *(code for code in FINDINGS.values() if code != "group-id"),
-    *("constant", "all-missing", "mostly-rare", "survey-weights"),
+    *(code for code in _LEFT_OUT if code != "group-id"),
+    *("constant", "all-missing", "survey-weights"),
 )
 
 
-# Numbers at the end of what floating point holds are related to nothing; that is no news.
+# Numbers at the limits of floating point overflow without consequence.
 @np.errstate(all="ignore")
 def look(data: Any) -> Profile:
     """Look at a table and report what has to be decided before it is synthesised.
@@ -62,7 +64,7 @@ def look(data: Any) -> Profile:
     >>> profile = look({"income": [800, -8, 1500, -8, 950], "children": [0, 1, 2, 0, 1]})
     >>> for finding in profile.findings:
     ...     print(finding.message)
-    -8 stands in 2 rows (40.0 %), the only negative value.
+    -8 occurs in 2 rows (40.0 %); it is the only negative value.
     """
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
@@ -78,18 +80,21 @@ def look(data: Any) -> Profile:
         findings += shapes
         if name not in judged and not any(f.code == "constant" for f in shapes):
             findings += find_spikes(table[name], name)
-    findings += find_few_numbers(data)
-    findings += find_private_numbers(data, judged)
     keys = [name for name, of in judged.items() if of.code == "group-key"]
     grouped = find_groups(compact, keys, table)
     findings += grouped
     units = table[grouped[0].columns[0]].codes if grouped else None
     findings += find_mostly_rare(data, judged, units)
     findings += _across(table, findings)
+    computed = {f.columns[0] for f in findings if f.code == "arithmetic"}
+    looked_up = {f.columns[0] for f in findings if f.code in ("groups-of", "one-to-one")}
+    findings += find_few_numbers(data.drop([n for n in data if n in computed | looked_up]))
+    findings += find_private_numbers(data, computed.union(judged))
+    findings = _without_left_out(findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.
     shared = {name for f in findings if f.code == "same-in-group" for name in f.columns}
     findings = [f for f in findings if f.code != "spike" or f.columns[0] not in shared]
-    # A zero that may stand for missing is said once.
+    # A zero that may be a code for missing is reported once.
     zero = {f.columns for f in findings if f.suggestion.get("missing") == [0]}
     findings = [f for f in findings if f.code != "semi-continuous" or f.columns not in zero]
     findings += _duplicates(table)
@@ -110,8 +115,15 @@ def _table(data: Any) -> Table:
     return Table.from_frame(data)
 
 
+def _without_left_out(findings: list[Finding]) -> list[Finding]:
+    """Return the findings without those about columns that are left out for another reason."""
+    left_out = {f.columns[0] for f in findings if f.code in _LEFT_OUT}
+    about_them = (*_LEFT_OUT, "groups", "same-in-group")
+    return [f for f in findings if f.code in about_them or not left_out.intersection(f.columns)]
+
+
 def _across(table: Table, findings: list[Finding]) -> list[Finding]:
-    """Look for what binds columns together, from the clearest relation to the loosest."""
+    """Search for relations between columns, from the clearest to the loosest."""
     if table.n_rows < LEAST_ROWS:
         return []
     named = {name for f in findings if f.code in _NAMES for name in f.columns}
@@ -131,19 +143,19 @@ def _across(table: Table, findings: list[Finding]) -> list[Finding]:
     short = [n for n in free if len(table[n].levels) <= rules.RULE_LEVELS]
     twins = {i.target for i in identities if len(i.inputs) == 1}
     ordered = [n for n in free if table[n].kind.is_number and n not in twins]
-    found += rules.find_missing_patterns(table, free, explained)
+    found += rules.find_missing_patterns(table.drop([*named, *groups]), free, explained)
     found += rules.find_orders(table, ordered, explained)
     return [*found, *rules.find_implications(table, short, explained)]
 
 
 def _sampled(columns: int, paired: int, numeric: int) -> list[Finding]:
-    """Say that not all pairs of columns were looked at."""
+    """Report that only a sample of the columns was compared."""
     notes = []
     if paired < columns:
-        notes.append(f"pairs were looked at for a sample of {paired:,} of {columns:,} columns")
+        notes.append(f"pairs were compared in a sample of {paired:,} of {columns:,} columns")
     if numeric > arithmetic.MOST_COLUMNS:
         sample = f"a sample of {arithmetic.MOST_COLUMNS} of {numeric:,} numeric columns"
-        notes.append(f"sums and products were looked for among {sample}")
+        notes.append(f"sums and products were tried in {sample}")
     return [Finding("sampled-columns", (), f"{'; '.join(notes)}.")] if notes else []
 
 
@@ -157,6 +169,6 @@ def _duplicates(table: Table) -> list[Finding]:
     if not again:
         return []
     share = again / table.n_rows
-    verb = "repeats" if again == 1 else "repeat"
-    message = f"{plural(again, 'row')} ({percent(share)}) {verb} an earlier row in every column."
+    be = "is" if again == 1 else "are"
+    message = f"{plural(again, 'row')} ({percent(share)}) {be} identical to an earlier row."
     return [Finding("duplicate-rows", (), message, rows=again, share=share)]

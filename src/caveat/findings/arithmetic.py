@@ -373,9 +373,9 @@ def _finding(
     target = np.isfinite(numbers.values[identity.target])
     inputs = np.isfinite(identity.compute(numbers.values))
     notes = [
-        f"apart from {plural(exceptions, 'row')}" if exceptions else "",
-        _rows_note(inputs & ~target, "missing in", "although its inputs are known"),
-        _rows_note(target & ~inputs, "known in", "although an input is missing"),
+        f"except in {plural(exceptions, 'row')}" if exceptions else "",
+        _rows_note(inputs & ~target, "missing in", "where no input is"),
+        _rows_note(target & ~inputs, "not missing in", "where an input is"),
     ]
     notes = [note for note in notes if note]
     formula = identity.formula()

@@ -96,7 +96,7 @@ def _negative_codes(levels: Numbers, counts: Counts, known: Set[float]) -> list[
         strength = Strength.POSSIBLE
     if strength is None:
         return []
-    why = "the only negative value" if n == 1 else f"one of only {n} negative values"
+    why = "it is the only negative value" if n == 1 else f"it is one of {n} negative values"
     return [
         CodeCandidate(i, strength if counts[i] > 1 else Strength.POSSIBLE, why) for i in range(n)
     ]
@@ -139,9 +139,12 @@ def _end_codes(levels: Numbers, counts: Counts) -> list[CodeCandidate]:
         ):
             continue
         strength = _end_strength(levels[:first], levels[first:], counts[first:])
-        why = "beyond a wide gap at the end of the range"
+        why = "it lies beyond a wide gap at the end of the range"
         if strength is None and n == 1 and _is_pile(levels, counts):
-            strength, why = Strength.POSSIBLE, "many times more often than the values before it"
+            strength, why = (
+                Strength.POSSIBLE,
+                "it is many times more frequent than the values before it",
+            )
         if strength is not None:
             return [
                 CodeCandidate(i, strength if counts[i] > 1 else Strength.POSSIBLE, why)

@@ -21,6 +21,7 @@ from caveat.findings.profile import (
     plural,
     shown_level,
 )
+from caveat.findings.weights import says_sampling_unit
 from caveat.table._local import LOCAL_DATES, number_form
 from caveat.table.column import Column, Kind
 from caveat.table.schema import ColumnSchema, Schema
@@ -110,7 +111,7 @@ def _look_at(column: Column, name: str, known: frozenset[float]) -> list[Finding
 
 
 def _local_form(column: Column, name: str) -> list[Finding]:
-    """Say that numbers or dates were written in a form of their own."""
+    """Report numbers and dates in a local format."""
     style = column.storage.removeprefix("text:")
     rows = int((~column.is_missing).sum())
     form = number_form(column.storage)
@@ -118,18 +119,26 @@ def _local_form(column: Column, name: str) -> list[Finding]:
         mark = repr(form.thousands) if form.thousands in (".", ",", "'") else "a blank"
         sign = "a decimal comma" if form.decimal == "," else "a decimal point"
         between = f"{mark} between thousands and " if form.thousands else ""
-        message = f"read as numbers, written with {between}{sign}."
+        message = f"numbers with {between}{sign}."
     elif style in LOCAL_DATES:
-        message = f"read as dates, written as {style}."
+        message = f"dates in the format {style}."
     else:
         return []
     return [Finding("local-form", (name,), message, rows=rows, share=rows / len(column))]
 
 
 def _numeric(column: Column, name: str, known: frozenset[float]) -> list[Finding]:
+    if column.kind is Kind.INTEGER and len(column.levels) > 1 and says_sampling_unit(name):
+        message = (
+            f"{len(column.levels):,} clusters or strata of the sample, coded as whole numbers."
+        )
+        kind = {"kind": str(Kind.CATEGORY)}
+        rows = int((~column.is_missing).sum())
+        share = rows / len(column)
+        return [Finding("sampling-unit", (name,), message, Strength.LIKELY, rows, share, kind)]
     dates = read_dates(column.levels) if column.kind is Kind.INTEGER else None
     if dates is not None:
-        message = "whole numbers that all read as dates of the form year, month, day (%Y%m%d)."
+        message = "all whole numbers are dates of the form year, month, day (%Y%m%d)."
         return [_date_finding(column, name, message, dates.formats)]
     counts = column.counts[: len(column.levels)]
     return _code_findings(column, name, find_codes(column.numbers, counts, known))
@@ -141,8 +150,8 @@ def _code_findings(column: Column, name: str, candidates: Sequence[CodeCandidate
         rows = int(column.counts[candidate.position])
         share = rows / len(column)
         message = (
-            f"{shown_level(column, candidate.position)} stands in {plural(rows, 'row')} "
-            f"({percent(share)}), {candidate.why}."
+            f"{shown_level(column, candidate.position)} occurs in {plural(rows, 'row')} "
+            f"({percent(share)}); {candidate.why}."
         )
         found.append(
             Finding(
@@ -163,10 +172,8 @@ def _code_action(column: Column, candidate: CodeCandidate) -> str:
     if candidate.strength is Strength.LIKELY:
         return ""
     if candidate.position > 0 and candidate.position >= len(column.levels) - 5:
-        return (
-            "Declare it as missing if it stands for that; keep it if it is a top code or a level."
-        )
-    return "Declare it as missing if it stands for that; keep it if it is an ordinary value."
+        return "Declare the code as missing; keep it if it is a top code or a level."
+    return "Declare the code as missing; keep it if it is an ordinary value."
 
 
 def _text(column: Column, name: str, known: frozenset[float]) -> list[Finding]:
@@ -177,11 +184,12 @@ def _text(column: Column, name: str, known: frozenset[float]) -> list[Finding]:
     dates = read_dates(column.levels)
     if dates is not None:
         if len(dates.formats) == 1:
-            message = f"every value reads as a {dates.kind} written as {dates.formats[0]}."
+            message = f"every value is a {dates.kind} in the format {dates.formats[0]}."
         else:
-            formats = " and as ".join(dates.formats)
+            formats = " and in the format ".join(dates.formats)
             message = (
-                f"every value reads as a {dates.kind} written as {formats}: the order is open."
+                f"every value is a {dates.kind} in the format {formats}: day or month may come "
+                "first."
             )
         found.append(_date_finding(column, name, message, dates.formats, dates.kind))
     elif reading is None:
@@ -198,12 +206,12 @@ def _numbers_among_words(column: Column, name: str) -> list[Finding]:
     values = [float(column.levels[i]) for i in positions]
     if not all(is_code_like(abs(v)) and (v < 0 or abs(v) >= 77) for v in values):
         return []
-    why = ", while all other levels are words"
+    why = "; all other levels are words"
     return [_token_finding("missing-code", column, name, positions, Strength.POSSIBLE, why)]
 
 
 def _spellings(column: Column, name: str) -> list[Finding]:
-    """Find levels that are one but for capitals and blanks."""
+    """Find levels that differ only in case or blanks."""
     if column.kind not in (Kind.CATEGORY, Kind.ORDERED):
         return []
     alike: dict[str, list[int]] = {}
@@ -222,8 +230,7 @@ def _spellings(column: Column, name: str) -> list[Finding]:
         texts = {i: marked(toml_text(column.levels[i]), int(column.counts[i])) for i in positions}
         line = ", ".join(f"{texts[i]} = {texts[best]}" for i in positions if i != best)
         message = (
-            f"{what} differ in case or blanks only, in {plural(rows, 'row')}; in release.toml: "
-            f"recode = {{ {line} }}."
+            f"{what} differ only in case or blanks ({plural(rows, 'row')}): recode = {{ {line} }}."
         )
         share = rows / len(column)
         found.append(
@@ -280,9 +287,9 @@ def _token_finding(
     rows = int(column.counts[list(positions)].sum())
     tokens = [column.levels[i] for i in positions]
     what = listed([shown_level(column, i, quoted=True) for i in positions])
-    stand = "stands" if len(tokens) == 1 else "stand"
+    occur = "occurs" if len(tokens) == 1 else "occur"
     share = rows / len(column)
-    message = f"{what} {stand} in {plural(rows, 'row')} ({percent(share)}){why}."
+    message = f"{what} {occur} in {plural(rows, 'row')} ({percent(share)}){why}."
     return Finding(code, (name,), message, strength, rows, share, {"missing": tokens})
 
 
@@ -298,7 +305,7 @@ def _numbers_as_text(
     for i in others:
         short = len(column.levels[i].strip()) <= SHORT_TOKEN
         strength = Strength.LIKELY if short else Strength.POSSIBLE
-        why = ", while all other levels are numbers"
+        why = "; all other levels are numbers"
         found.append(_token_finding("missing-code", column, name, [i], strength, why))
     is_number = ~np.isnan(reading.numbers)
     order = np.flatnonzero(is_number)[np.argsort(reading.numbers[is_number], kind="stable")]
@@ -321,9 +328,7 @@ def _number_finding(column: Column, name: str, reading: NumberReading, n: int) -
         form = "a decimal comma" if comma else "commas between thousands"
         message = f"{n} of {len(column.levels)} levels are numbers written with {form}."
         action = (
-            "Read the file with a decimal comma."
-            if comma
-            else "Take the commas out before reading."
+            "Read the file with a decimal comma." if comma else "Remove the commas before reading."
         )
         return Finding("number-as-text", (name,), message, Strength.LIKELY, action=action)
     many = n > LONG_FACTOR
@@ -333,7 +338,7 @@ def _number_finding(column: Column, name: str, reading: NumberReading, n: int) -
     levels = (
         "all levels are" if n == len(column.levels) else f"{n} of {len(column.levels)} levels are"
     )
-    message = f"{levels} numbers{'' if many else ', but so few that they may be names of groups'}."
+    message = f"{levels} numbers{'' if many else ', but so few that they may be codes'}."
     strength = Strength.LIKELY if many else Strength.POSSIBLE
     rows = int(column.counts[: len(column.levels)][~np.isnan(reading.numbers)].sum())
     return Finding(

@@ -203,8 +203,7 @@ def find_shared_in_groups(table: Table, group: str, names: Sequence[str]) -> Fin
             shared.append(name)
     if not shared:
         return None
-    these = "this column has" if len(shared) == 1 else f"these {len(shared)} columns have"
-    message = f"{these} one value within each group of {group}."
+    message = f"one value within each group of {group}."
     return Finding(
         "same-in-group",
         (*shared, group),
@@ -275,7 +274,7 @@ def _one_to_one(table: Table, d: Dependency, back: Dependency) -> Finding:
     exceptions = max(d.exceptions, back.exceptions)
     n = len(table[b].levels)
     both = int((~table[a].is_missing & ~table[b].is_missing).sum())
-    message = f"each of the {n} levels of one goes with one level of the other{_but(exceptions)}."
+    message = f"each of the {n} levels of one corresponds to one of the other{_but(exceptions)}."
     return Finding(
         "one-to-one",
         (b, a),
@@ -288,14 +287,14 @@ def _one_to_one(table: Table, d: Dependency, back: Dependency) -> Finding:
 
 
 def _but(exceptions: int) -> str:
-    return f", apart from {plural(exceptions, 'row')}" if exceptions else ""
+    return f", except in {plural(exceptions, 'row')}" if exceptions else ""
 
 
 def _fixed(table: Table, d: Dependency) -> Finding:
     a, b = table[d.source], table[d.target]
     both = int((~a.is_missing & ~b.is_missing).sum())
     lost = int((~a.is_missing & b.is_missing).sum())
-    note = f"; missing in {plural(lost, 'row')} although {d.source} is known" if lost else ""
+    note = f"; missing in {plural(lost, 'row')} where {d.source} is not" if lost else ""
     if d.cuts is not None:
         intervals = _intervals(a, b, d.cuts)
         what = ", ".join(
@@ -303,7 +302,7 @@ def _fixed(table: Table, d: Dependency) -> Finding:
             for group, low, high in intervals[:8]
         )
         more = f" and {len(intervals) - 8} more" if len(intervals) > 8 else ""
-        message = f"groups of {d.source}{_but(d.exceptions)}: {what}{more}{note}."
+        message = f"classes of {d.source}{_but(d.exceptions)}: {what}{more}{note}."
         groups = [
             [plain(b, group), shown(plain(a, low)), shown(plain(a, high))]
             for group, low, high in intervals
@@ -311,9 +310,9 @@ def _fixed(table: Table, d: Dependency) -> Finding:
         suggestion = {"from": d.source, "groups": groups}
         code = "groups-of"
     else:
-        levels = f"{len(a.levels):,} levels into {len(b.levels):,}"
         message = (
-            f"each level of {d.source} has one level of it ({levels}){_but(d.exceptions)}{note}."
+            f"each of the {len(a.levels):,} levels of {d.source} has one of its {len(b.levels):,} "
+            f"levels{_but(d.exceptions)}{note}."
         )
         suggestion = {"from": d.source}
         code = "determined-by"

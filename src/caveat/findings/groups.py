@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.findings.profile import Finding, Strength, listed, plural
+from caveat.findings.weights import says_sampling_unit
 from caveat.table.column import Column, Kind
 from caveat.table.grouping import MOST_MEMBERS, constant_columns, size_columns
 from caveat.table.table import Table
@@ -23,6 +24,14 @@ LEAST_GROUPS = 30
 NEARLY_EVERY = 0.995
 # A column with more levels than this does not say what a member is in its group.
 MOST_ROLES = 20
+# Names of columns that number the occasions of a panel; years of four digits need no such name.
+_TIME = re.compile(
+    r"(?<![a-z])(s?year|yr|jahr|annee|année|año|anno|jaar|wave|welle|vague|ola|onda|round|period|"
+    r"periode|visit|visite|besuch|month|monat|mois|quarter|quartal|week|woche|time|t)(?![a-z])"
+)
+YEARS = 1900, 2100
+# Records of one occasion: with fewer it is no occasion at which many people were asked.
+LEAST_RECORDS = 30
 # A household has somebody of this age; the rule says something if this share of people is younger.
 ADULT, YOUNGER = 18, 0.02
 _AGE = re.compile(r"(?<![a-z])(age|alter|edad|idade|eta|leeftijd|alder|wiek|ika)(?![a-z])")
@@ -35,6 +44,8 @@ def find_groups(
     table: Table, keys: Sequence[str], interpreted: Table | None = None
 ) -> list[Finding]:
     """Propose the section for the key whose groups have most in common.
+
+    Clusters of a sample are no such groups, whatever their members have in common.
 
     Parameters
     ----------
@@ -53,7 +64,8 @@ def find_groups(
     >>> found.suggestion["groups"], found.suggestion["adult"]
     ({'key': 'hh', 'constant': ['region']}, 'age')
     """
-    shared = {key: constant_columns(table, key) for key in keys if _is_key(table[key])}
+    usable = [key for key in keys if _is_key(table[key]) and not says_sampling_unit(key)]
+    shared = {key: constant_columns(table, key) for key in usable}
     if not shared:
         return []
     key = max(shared, key=lambda name: len(shared[name]))
@@ -82,19 +94,21 @@ def _proposal(table: Table, key: str, constant: Sequence[str], interpreted: Tabl
     role = next((name for name in own if _is_role(table[name], column)), "")
     order = order_of(table, column, own)
     sums = _sums(interpreted, column, [n for n in constant if n not in size], own)
-    adult = next((name for name in own if _has_adults(table[name], name, column)), "")
+    in_time = bool(order) and not order.startswith("-")
+    ages = () if in_time else own  # a person who is asked again is no household
+    adult = next((name for name in ages if _has_adults(table[name], name, column)), "")
     section: dict[str, Any] = {"key": key, "constant": list(constant)}
     section |= {"order": order} if order else {}
     section |= {"role": role} if role else {}
-    parts = [f"{plural(len(sizes), 'group')} with {sizes.min():,} to {sizes.max():,} members"]
+    parts = [f"{plural(len(sizes), 'group')} of {sizes.min():,} to {sizes.max():,} records"]
+    parts += [f"ordered in time by {order}"] if in_time else []
     if constant:
         have = "column has" if len(constant) == 1 else "columns have"
-        parts.append(f"{len(constant)} {have} one value in each ({listed(constant, 8)})")
+        parts.append(f"{len(constant)} {have} one value in each group ({listed(constant, 8)})")
     parts += [f"{name} is the number of members" for name in size[:1]]
     parts += [f"{name} is the sum of {of}" for name, of in sums.items()]
-    parts += [f"{role} says who is who"] if role else []
-    parts += [f"they stand in the order of {order}"] if order and not order.startswith("-") else []
-    parts += [f"somebody of {ADULT} or more by {adult} in nearly every one"] if adult else []
+    parts += [f"{role} gives the role of each member"] if role else []
+    parts += [f"nearly every group has a member aged {ADULT} or over ({adult})"] if adult else []
     suggestion = {"groups": section, "size": list(size), "sums": sums, "adult": adult}
     return Finding(
         "groups", (key,), f"{'; '.join(parts)}.", Strength.LIKELY, table.n_rows, 1.0, suggestion
@@ -137,7 +151,10 @@ def _is_role(column: Column, key: Column) -> bool:
 
 
 def order_of(table: Table, key: Column, own: Sequence[str]) -> str:
-    """Return the column by which members stand: a date, or age where the rows are scattered."""
+    """Return the column that orders the members: a date, an occasion, or falling age.
+
+    Age orders the members only where the rows of a group are scattered over the file.
+    """
     rows = np.argsort(key.codes, kind="stable")
     same = key.codes[rows][1:] == key.codes[rows][:-1]
     for name in own:
@@ -146,9 +163,25 @@ def order_of(table: Table, key: Column, own: Sequence[str]) -> str:
             moves = np.diff(column.codes[rows].astype(np.int64))[same]
             if (moves >= 0).all() and (moves > 0).any():
                 return name
+    occasion = next((name for name in own if _is_occasion(table[name], name, key)), "")
+    if occasion:
+        return occasion
     together = 1 + int((key.codes[1:] != key.codes[:-1]).sum()) == int((key.counts > 0).sum())
     ages = [name for name in own if _is_age(table[name], name)]
     return f"-{ages[0]}" if ages and not together else ""
+
+
+def _is_occasion(column: Column, name: str, key: Column) -> bool:
+    """Whether it is the year or wave of a panel: every person has each of them once at most."""
+    if column.kind is not Kind.INTEGER or column.is_missing.any() or len(column.levels) < 2:
+        return False
+    years = YEARS[0] <= column.levels[0] and column.levels[-1] <= YEARS[1]
+    if not years and not _TIME.search(f"{name} {column.label}".lower()):
+        return False
+    if len(column) < LEAST_RECORDS * len(column.levels):
+        return False
+    once = np.unique(key.codes.astype(np.int64) * column.n_levels + column.codes)
+    return len(once) == len(column)
 
 
 def _is_age(column: Column, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Several tables that belong together: which columns are keys, and which hold keys of others."""
+"""Keys of several tables, and the columns that link them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LEAST_KEYS = 10
 
 @dataclass(frozen=True)
 class Links:
-    """How tables belong together, as far as their values tell.
+    """The keys of tables and the links between them, as found in their values.
 
     Parameters
     ----------
     keys
         The column that numbers the rows of a table.
     parents
-        For a table its columns that hold keys, with the table whose they are.
+        For each table its columns that hold keys of another table, with that table.
     order
-        The date in whose order the rows of one parent stand.
+        The date by which the rows of one parent are ordered.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -42,18 +42,16 @@ class Links:
         own = [self.keys[table]] if table in self.keys else []
         return {*own, *self.parents.get(table, ())}
 
-    def told(self) -> list[str]:
-        """Return what was found, a sentence for each table that hangs on another."""
-        told = []
+    def sentences(self) -> list[str]:
+        """Return a sentence for each link between two tables."""
+        sentences = []
         for child, columns in self.parents.items():
             for column, parent in columns.items():
-                text = (
-                    f"{child}: each {column} is the key of a row of {parent} ({self.keys[parent]})"
-                )
+                text = f"{child}: {column} refers to {self.keys[parent]} of {parent}"
                 if child in self.order:
-                    text += f"; its rows stand in the order of {self.order[child]}"
-                told.append(f"{text}.")
-        return told
+                    text += f"; rows are ordered by {self.order[child]}"
+                sentences.append(f"{text}.")
+        return sentences
 
 
 def find_links(tables: Mapping[str, Table]) -> Links:

@@ -1,4 +1,4 @@
-"""What the look at a table brings back: a profile of every column, and findings to decide on."""
+"""The result of a look at a table: a profile of every column, and findings."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from caveat.discreet import without_values
-from caveat.findings.catalogue import CATALOGUE, TOPICS
+from caveat.findings.catalogue import CATALOGUE, Status
 from caveat.showing import Summary, frame_of, in_short, on_page
 from caveat.table.column import Column, Kind
 from caveat.table.rare import K
 from caveat.table.table import Table
 
 __all__ = [
+    "HIDDEN",
+    "RULES",
     "ColumnProfile",
     "Finding",
     "Profile",
@@ -38,6 +40,9 @@ TOP_LEVELS = 5
 BEGIN, END = "\ue000", "\ue001"
 MARKED = re.compile(f"{BEGIN}[^{END}]*{END}")
 HIDDEN = "…"
+RULES = ("missing-when", "order", "implication")
+"""Findings that become rules of a specification."""
+_KINDS = ("number-as-text", "date-as-text")
 
 
 class Strength(StrEnum):
@@ -55,7 +60,7 @@ class Finding:
     Parameters
     ----------
     code
-        The sort of finding, a key of ``CATALOGUE``.
+        The kind of finding, a key of ``CATALOGUE``.
     columns
         The columns concerned, the one to act upon first.
     message
@@ -92,8 +97,20 @@ class Finding:
 
     @property
     def topic(self) -> str:
-        """The decision that the finding belongs to."""
+        """The topic that the finding belongs to."""
         return CATALOGUE[self.code].topic
+
+    @property
+    def status(self) -> Status:
+        """Who decides about the finding: the user, the starter specification, or nobody."""
+        status, asked = CATALOGUE[self.code].status, self.suggestion
+        if self.code == "missing-code" and self.strength is not Strength.POSSIBLE:
+            return Status.SETTLED
+        if self.code in _KINDS and "kind" in asked:
+            return Status.SETTLED
+        if self.code in RULES and not asked.get("rules"):
+            return Status.NOTE
+        return Status.NOTE if self.code == "rare-levels" and not asked else status
 
     def __str__(self) -> str:
         return f"{', '.join(self.columns)}: {self.discreet}" if self.columns else self.discreet
@@ -103,6 +120,7 @@ class Finding:
         return {
             "code": self.code,
             "topic": self.topic,
+            "status": str(self.status),
             "columns": list(self.columns),
             "message": self.message,
             "action": self.action,
@@ -181,15 +199,34 @@ class Profile:
     findings: tuple[Finding, ...]
 
     def _summary(self) -> Summary:
+        from caveat.findings import decisions
+
         sizes = (self.rows, "row"), (len(self.columns), "column"), (len(self.findings), "finding")
-        found = [
-            (f.topic, ", ".join(f.columns), f.discreet, f.action, f.code)
-            for topic in TOPICS
-            for f in self.findings
-            if f.topic == topic
+        first = decisions.open_decisions(self)[: decisions.MOST_DECISIONS]
+        rows = [
+            (d.title, says, d.action, d.entry) for d in first for says in decisions.sentences(d)
         ]
-        header = ("decision", "columns", "what was found", "what to do", "finding")
-        return Summary(f"Profile: {', '.join(plural(*s) for s in sizes)}", header, found)
+        settled = [
+            f"Decided in the starter specification, {d.entry}: {d.title}: {', '.join(d.columns)}"
+            for d in decisions.settled_decisions(self)
+        ]
+        further = [
+            (decisions.heading(f), f.discreet, f.action, str(f.status))
+            for f in decisions.further_findings(self)
+        ]
+        columns = [(c.name, str(c.kind), c.distinct, c.n_missing) for c in self.columns]
+        return Summary(
+            f"Profile: {', '.join(plural(*size) for size in sizes)}",
+            ("what has to be decided", "what was found", "what to do", "entry"),
+            rows,
+            settled,
+            (
+                Summary(plural(len(further), "other finding"),
+                        ("columns", "what was found", "what to do", "status"), further),
+                Summary(plural(len(columns), "column"),
+                        ("column", "kind", "distinct", "missing"), columns),
+            ),
+        )  # fmt: skip
 
     __repr__ = in_short
     _repr_html_ = on_page
@@ -197,7 +234,8 @@ class Profile:
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row for each finding as a pandas or polars frame."""
         rows = [{**f.to_dict(), "columns": ", ".join(f.columns)} for f in self.findings]
-        names = ("topic", "columns", "message", "action", "code", "strength", "rows", "share")
+        names = ("topic", "columns", "message", "action", "code", "strength", "rows", "share",
+                 "status")  # fmt: skip
         return frame_of({name: [row[name] for row in rows] for name in names}, backend)
 
     def plot(self) -> Any:
@@ -213,14 +251,22 @@ class Profile:
         return titled(missing_cells(ways, names), "Missing cells", f"of {self.rows:,} rows")
 
     def __str__(self) -> str:
-        lines = [in_short(self)]
-        for topic in TOPICS:
-            found = [f for f in self.findings if f.topic == topic]
-            lines += [topic, *(f"  [{f.code}] {f}" for f in found)] if found else []
+        from caveat.findings import decisions
+
+        lines = [in_short(self), "What has to be decided"]
+        for d in decisions.open_decisions(self)[: decisions.MOST_DECISIONS]:
+            lines += [f"  {d.title}: {d.action} {d.entry}"]
+            lines += [f"    {says}" for says in decisions.sentences(d)]
+        settled = decisions.settled_decisions(self)
+        lines += ["Decided in the starter specification"] if settled else []
+        lines += [f"  {d.title}: {', '.join(d.columns)}. {d.entry}" for d in settled]
+        further = decisions.further_findings(self)
+        lines += ["All other findings"] if further else []
+        lines += [f"  [{f.code}] {f}" for f in further]
         return "\n".join(lines)
 
     def about(self, code: str, column: str | None = None) -> tuple[Finding, ...]:
-        """Return the findings of one sort, about one column if it is named."""
+        """Return the findings of one kind, about one column if it is named."""
         return tuple(
             f for f in self.findings if f.code == code and (column is None or column in f.columns)
         )

@@ -227,7 +227,7 @@ def find_orders(
     for (a, b), (both, _) in direct.items():
         strict = not np.any(values[a] == values[b])
         sign = "<" if strict else "<="
-        message = f"{a} {sign} {b} in all {both:,} rows with both known."
+        message = f"{a} {sign} {b} in all {both:,} rows where neither is missing."
         findings.append(
             Finding(
                 "order",
@@ -346,13 +346,17 @@ def _implication(
     exceptions = rows - int((table[b].codes[beside] == j).sum())
     known = ~table[a].is_missing & ~table[b].is_missing
     share = float((table[b].codes[known] == j).mean())
-    arrow = "<=>" if both_ways else "=>"
-    rule = f"{a} is {what} {arrow} {b} is {shown_level(table[b], j)}"
+    level = shown_level(table[b], j)
+    rule = (
+        f"{a} is {what} exactly if {b} is {level}"
+        if both_ways
+        else (f"if {a} is {what}, {b} is {level}")
+    )
     where = f"all {rows:,} rows" if not exceptions else f"all but {exceptions} of {rows:,} rows"
     return Finding(
         "implication",
         (a, b),
-        f"{rule} in {where} with both known.",
+        f"{rule} ({where}).",
         Strength.LIKELY if exceptions else Strength.CERTAIN,
         rows=rows,
         share=rows / table.n_rows,
@@ -381,5 +385,5 @@ def _most(findings: list[Finding]) -> list[Finding]:
     if len(findings) <= MOST_RULES:
         return findings
     rest = len(findings) - MOST_RULES
-    message = f"{plural(rest, 'further rule')} of this sort are not shown."
+    message = f"{plural(rest, 'further rule')} of this kind are not listed."
     return [*findings[:MOST_RULES], Finding(findings[0].code, (), message)]

@@ -21,7 +21,7 @@ from caveat.findings.profile import (
 from caveat.table.column import Column, Kind
 from caveat.table.identifying import Judgement
 from caveat.table.private import quantities, share_alone
-from caveat.table.rare import K, is_mostly_rare, rare_levels
+from caveat.table.rare import K, has_open_vocabulary, is_mostly_rare, rare_levels
 from caveat.table.table import Table
 
 __all__ = [
@@ -96,9 +96,8 @@ def find_few_numbers(table: Table) -> list[Finding]:
     )
     if not names:
         return []
-    they = "it holds" if len(names) == 1 else f"these {len(names)} columns hold"
     most = FEW_NUMBERS[-1]
-    message = f"{they} at most {most} different whole numbers: counts, or names of groups?"
+    message = f"at most {most} different whole numbers."
     return [Finding("few-numbers", names, message, Strength.POSSIBLE, table.n_rows, 1.0)]
 
 
@@ -113,11 +112,11 @@ def _nearly_constant(column: Column, name: str) -> list[Finding]:
     rows = int(column.counts[commonest])
     share = rows / len(column)
     if n == 1 and not column.is_missing.any():
-        message = f"every row holds {shown_level(column, 0)}."
+        message = f"every row has the value {shown_level(column, 0)}."
         return [Finding("constant", (name,), message, rows=rows, share=1.0)]
     if n == 1:
         held = plural(int(column.counts[0]), "row")
-        message = f"{shown_level(column, 0)} in {held}, missing elsewhere."
+        message = f"{shown_level(column, 0)} in {held}; all other rows are missing."
         return [Finding("nearly-constant", (name,), message, rows=rows, share=share)]
     measured_zero = (
         is_measured(column) and commonest < n and plain(column, commonest) == 0
@@ -151,7 +150,7 @@ def find_private_numbers(table: Table, judged: Collection[str]) -> list[Finding]
         return []
     order = sorted(alone, key=lambda name: -alone[name])
     which = listed([f"{name} {percent(alone[name])}" for name in order])
-    message = f"numbers that exactly one record has: {which} of the records."
+    message = f"share of the records with a value that no other record has: {which}."
     worst = alone[order[0]]
     rows = round(worst * table.n_rows)
     return [Finding("private-numbers", tuple(order), message, rows=rows, share=worst)]
@@ -178,7 +177,7 @@ def find_mostly_rare(
         counts = table[name].counts[: len(table[name].levels)]
         rare = rare_levels(table[name], units)
         rows, n = int(counts[rare].sum()), int(rare.sum())
-        message = f"{n:,} levels that fewer than {K} have each, in {rows:,} rows."
+        message = f"{n:,} levels with fewer than {K} records each cover {rows:,} rows."
         share, drop = rows / table.n_rows, {"drop": True}
         found.append(Finding("mostly-rare", (name,), message, Strength.LIKELY, rows, share, drop))
     return found
@@ -189,11 +188,9 @@ def _long_factor(column: Column, interpreted: Column, name: str) -> list[Finding
     factor = column.kind in (Kind.CATEGORY, Kind.TEXT) or (
         column.kind is Kind.ORDERED and column.levels.dtype == object
     )
-    if not factor or n <= LONG_FACTOR or column.levels.dtype.kind in "iuf":
+    if not factor or n <= LONG_FACTOR or interpreted.kind.is_number:
         return []
-    ways = f", 2^{n - 1} - 1 ways to split them" if n <= 64 else ""
-    text = " as long as it is text" if interpreted.kind.is_number else ""
-    message = f"{n:,} levels{text}{ways}."
+    message = f"{n:,} levels."
     return [
         Finding(
             "long-factor", (name,), message, rows=len(column), share=1.0, suggestion={"late": True}
@@ -212,5 +209,13 @@ def _rare_levels(column: Column, name: str) -> list[Finding]:
     order = rare[np.argsort(counts[rare], kind="stable")]
     rows = int(counts[rare].sum())
     which = listed([f"{shown_level(column, i)} ({counts[i]})" for i in order], 3)
-    message = f"{plural(len(rare), 'level')} with fewer than {int(np.ceil(limit))} rows: {which}."
-    return [Finding("rare-levels", (name,), message, rows=rows, share=rows / len(column))]
+    have = "level has" if len(rare) == 1 else "levels have"
+    message = f"{len(rare):,} {have} fewer than {int(np.ceil(limit))} rows: {which}."
+    pooled = has_open_vocabulary(column) and bool((counts[rare] < K).any())
+    asked = {"pooled": True} if pooled else {}
+    action = "" if pooled else "Merge them if records with these values could be recognised."
+    share = rows / len(column)
+    return [
+        Finding("rare-levels", (name,), message, rows=rows, share=share, suggestion=asked,
+                action=action)
+    ]  # fmt: skip

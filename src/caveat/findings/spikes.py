@@ -103,9 +103,9 @@ def _outliers(column: Column, name: str) -> list[Finding]:
         values = [shown_level(column, i) for i in range(len(numbers))[where]]
         rows = int(counts[where].sum())
         size = "smallest" if low else "largest"
-        stand = "stands" if n == 1 else "stand"
+        be = "is" if n == 1 else "are"
         message = (
-            f"{listed(values)} ({plural(rows, 'row')}) {stand} alone; "
+            f"{listed(values)} ({plural(rows, 'row')}) {be} far from all other values; "
             f"the next {size} value is {near}."
         )
         found.append(
@@ -140,7 +140,10 @@ def _pile_at_zero(column: Column, name: str) -> list[Finding]:
     beside = np.concatenate([counts[max(0, at - 5) : at], counts[at + 1 : at + 6]])
     if share < ZERO_SHARE or counts[at] < ZERO_TIMES * beside.max():
         return []
-    message = f"0 in {counts[at]:,} rows ({percent(share)}), {len(numbers) - 1:,} other values."
+    message = (
+        f"0 occurs in {counts[at]:,} rows ({percent(share)}), beside {len(numbers) - 1:,} other "
+        "values."
+    )
     return [Finding("semi-continuous", (name,), message, rows=int(counts[at]), share=float(share))]
 
 
@@ -150,8 +153,8 @@ def _pile_at_end(column: Column, name: str) -> list[Finding]:
     if rows < END_ROWS or rows <= before:
         return []
     message = (
-        f"the largest value, {shown_level(column, len(counts) - 1)}, stands in "
-        f"{plural(rows, 'row')}, the three values below it in {before}."
+        f"the largest value, {shown_level(column, len(counts) - 1)}, occurs in "
+        f"{plural(rows, 'row')}; the three values below it occur in {before}."
     )
     return [Finding("top-code", (name,), message, Strength.POSSIBLE, rows, rows / len(column))]
 
@@ -229,8 +232,8 @@ def _heap_finding(
     spikes = ", ".join(f"{shown_level(column, i)} ({counts[i]:,})" for i in most)
     multiple = shown(float(f"{heap.base * unit:.6g}"))
     message = (
-        f"{percent(heap.share)} of the rows hold a multiple of {multiple}, "
-        f"{percent(heap.expected)} would without rounding; spikes: {spikes}."
+        f"{percent(heap.share)} of the rows have a multiple of {multiple}, "
+        f"{percent(heap.expected)} expected without rounding; most frequent: {spikes}."
     )
     rows = int(counts[on].sum())
     return Finding(
@@ -258,7 +261,7 @@ def _single_spikes(column: Column, name: str) -> list[Finding]:
         return []
     order = sorted(candidates, key=lambda i: -counts[i])
     which = listed([f"{shown_level(column, i)} ({counts[i]:,} rows)" for i in order], 5)
-    message = f"{which}; values near them have at most a fifth of the rows."
+    message = f"{which}; neighbouring values have at most a fifth as many rows."
     held = int(counts[candidates].sum())
     return [Finding("spike", (name,), message, Strength.LIKELY, held, held / len(column))]
 

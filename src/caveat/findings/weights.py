@@ -1,4 +1,6 @@
-"""Survey weights: columns that say how many people a record stands for.
+"""Survey weights and sampling units.
+
+Survey weights: columns with the number of people that a record represents.
 
 They are recognised by their name and their shape together. A name that can mean nothing else needs
 little shape; "weight" may be that of a body, and needs a shape that no body has.
@@ -15,13 +17,13 @@ from caveat.findings.profile import Finding, Strength
 from caveat.table.column import Column, Kind
 from caveat.table.table import Table
 
-__all__ = ["chosen_weights", "find_weights"]
+__all__ = ["chosen_weights", "find_weights", "says_sampling_unit"]
 
 # Shorter tables say nothing about weights.
 FEWEST_ROWS = 20
-# Most of the records stand for somebody.
+# Share of records without weight.
 MOST_ZEROS = 0.2
-# No record stands for more than so many times the mean.
+# No weight is larger than so many times the mean.
 MOST_TIMES_MEAN = 100.0
 # Weights that are scaled have this mean, up to this share.
 NORMAL_MEAN, NORMAL_SHARE = 1.0, 0.01
@@ -51,6 +53,24 @@ _TOLD = re.compile(
 )
 
 
+# Names of clusters and strata of a sample, with those of NHANES and HRS.
+_UNIT = re.compile(
+    r"(.*_)?(psu|ssu|usu|fsu|secu|vpsu|sdmvpsu|sdmvstra|vstrat|clust|cluster|klumpen|grappe|"
+    r"strat|strata|stratum|schicht|strate)(_?(id|no|nr|num|number|code|var))?\d*"
+)
+
+
+def says_sampling_unit(name: str) -> bool:
+    """Whether a name says that the column holds clusters or strata of a sample.
+
+    Examples
+    --------
+    >>> [says_sampling_unit(name) for name in ("psu", "Cluster_ID", "SDMVSTRA", "strategy")]
+    [True, True, True, False]
+    """
+    return bool(_UNIT.fullmatch(name.lower().strip()))
+
+
 def find_weights(table: Table) -> list[Finding]:
     """Return the columns that are survey weights.
 
@@ -60,7 +80,8 @@ def find_weights(table: Table) -> list[Finding]:
     >>> [f.columns for f in find_weights(Table.from_frame(people))]
     [('fnlwgt',)]
     """
-    bodies = any(_BODY.search(name.lower()) for name in table)
+    sampled = any(says_sampling_unit(name) for name in table)
+    bodies = not sampled and any(_BODY.search(name.lower()) for name in table)
     return [
         _finding(table[name], name)
         for name in table
@@ -108,8 +129,7 @@ def _is_no_body(column: Column) -> bool:
 
 def _finding(column: Column, name: str) -> Finding:
     mean = float(column.cell_numbers.mean())
-    total = f"they sum to {column.cell_numbers.sum():,.0f}"
-    message = f"a number for every record, {mean:,.4g} on average; {total}: survey weights?"
+    message = f"mean {mean:,.4g}, sum {column.cell_numbers.sum():,.0f}: probably survey weights."
     return Finding(
         "survey-weights",
         (name,),

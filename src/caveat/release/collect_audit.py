@@ -34,7 +34,11 @@ def collect_audit(material: Material, spec: ScenarioSpec, signs: Signs, done: Do
         pairs, members = material.pairs_of_groups, material.members[0].original
         keys, targets = as_groups(material, spec)
     if targets is None:
-        targets = tuple(name for name in pairs[0].original if name not in keys)
+        original = pairs[0].original
+        others = [name for name in original if name not in keys]
+        # There is nothing to learn about a column with a single value.
+        varied = [name for name in others if np.count_nonzero(original[name].counts) > 1]
+        targets = tuple(varied or others)
     found = audit_pairs(
         pairs,
         keys=keys,

@@ -36,8 +36,8 @@ ROWS = 2_000
 _SINGLE = {"outlier": "", "private-numbers": "", "heaping": ";", "rare-levels": ":", "top-code": ""}
 # Findings whose sentence names levels: what is said instead where few records have one of them.
 _OF_LEVELS = {
-    "missing-code": "a value that stands alone may be a code for missing",
-    "spellings": "levels differ in case or blanks only",
+    "missing-code": "a value may be a code for missing",
+    "spellings": "levels differ only in case or blanks",
 }
 _ELSEWHERE = "caveat look says which values."
 # Limits that a page offers; a specification may have others.
@@ -164,7 +164,7 @@ def _told(
         told["keys"] = sorted(keys)
         told_of[name] = told
     known = candidates_of_tables(profiles, drawn)
-    return {"tables": told_of, "links": links.told(), "known": known}
+    return {"tables": told_of, "links": links.sentences(), "known": known}
 
 
 def _told_of(profile: Profile, table: Table) -> dict[str, Any]:

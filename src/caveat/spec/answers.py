@@ -5,12 +5,16 @@ The starter specification has a line for each of these, with a value that does n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from caveat.findings.profile import Profile
+from caveat.findings.keys import (
+    candidates,
+    candidates_of_tables,
+    proposal,
+    proposal_of_tables,
+)
 from caveat.spec.toml import comment, toml_value
 
 __all__ = [
@@ -22,21 +26,6 @@ __all__ = [
     "proposal_of_tables",
     "release_part",
 ]
-
-# What neighbours, colleagues and registers know about people, what is seen first in front.
-_WORDS = (
-    ("sex", "gender"),
-    ("age", "birth", "born"),
-    ("region", "state", "county", "province", "district", "municip", "town", "city", "zip",
-     "postal", "postcode", "area", "place"),
-    ("marital", "married"),
-    ("educ", "edu", "school", "degree"),
-    ("occup", "job", "profession", "socprof", "employ", "industry"),
-    ("country", "nation", "citizen", "ethnic", "race", "religion", "language"),
-    ("children", "household", "hhsize", "family"),
-)  # fmt: skip
-IN_FORCE = 3
-MOST_LEVELS = 50  # of a column that is proposed for want of a telling name
 
 
 @dataclass(frozen=True)
@@ -75,78 +64,6 @@ class Answers:
     limits: Mapping[str, float] = field(default_factory=dict)
     strong: tuple[str, ...] = ()
     groups: bool = True
-
-
-def candidates(profile: Profile, released: Sequence[str]) -> list[str]:
-    """Return released columns whose names say that people often know them, the plainest first.
-
-    Examples
-    --------
-    >>> from caveat.findings import look
-    >>> candidates(look({"Age": [1, 2], "pay": [3, 3], "SEX": ["f", "m"]}), ["Age", "pay", "SEX"])
-    ['SEX', 'Age']
-    """
-    places = _places(profile, released)
-    return sorted(places, key=lambda name: places[name])
-
-
-def candidates_of_tables(
-    profiles: Mapping[str, Profile], released: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """Return the same of several tables; a name that two of them have means neither.
-
-    Parameters
-    ----------
-    profiles
-        The result of the look at each table.
-    released
-        The columns of each that are released.
-    """
-    every = [name for names in released.values() for name in names]
-    places = {
-        name: place
-        for table, profile in profiles.items()
-        for name, place in _places(profile, released[table]).items()
-        if every.count(name) == 1
-    }
-    return sorted(places, key=lambda name: places[name])
-
-
-def _places(profile: Profile, released: Sequence[str]) -> dict[str, int]:
-    varied = {column.name: column for column in profile.columns if column.distinct > 1}
-    found = {name: _place(f"{name} {varied[name].label}") for name in released if name in varied}
-    return {name: place for name, place in found.items() if place is not None}
-
-
-def _place(text: str) -> int | None:
-    tokens = re.findall(r"[a-z]+", text.lower())
-    for place, words in enumerate(_WORDS):
-        for word in words:
-            # Short words must stand alone: "page" and "stage" are no ages.
-            if any(t == word or (len(word) > 3 and t.startswith(word)) for t in tokens):
-                return place
-    return None
-
-
-def proposal(profile: Profile, released: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the keys to put in force, and others to think about."""
-    known = candidates(profile, released)
-    if known:
-        return known[:IN_FORCE], known[IN_FORCE:]
-    distinct = {column.name: column.distinct for column in profile.columns}
-    short = [name for name in released if 1 < distinct[name] <= MOST_LEVELS]
-    return (short or list(released))[:IN_FORCE], []
-
-
-def proposal_of_tables(
-    profiles: Mapping[str, Profile], released: Mapping[str, Sequence[str]]
-) -> tuple[list[str], list[str]]:
-    """Return the same of tables whose rows belong to each other, the first of them to none."""
-    known = candidates_of_tables(profiles, released)
-    if known:
-        return known[:IN_FORCE], known[IN_FORCE:]
-    alone = next((table for table in profiles if released[table]), None)
-    return ([], []) if alone is None else proposal(profiles[alone], released[alone])
 
 
 def release_part(answers: Answers) -> Iterator[str]:

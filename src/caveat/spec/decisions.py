@@ -89,7 +89,7 @@ def _about_column(
 ) -> list[Choice]:
     entry: Entry = (*section, columns[0])
     if code == "few-numbers":
-        kinds = {"names of groups": "category", "an order": "ordered"}
+        kinds = {"codes without order": "category", "codes with an order": "ordered"}
         return [(word, {(*section, name, "kind"): kind for name in columns})
                 for word, kind in kinds.items()]  # fmt: skip
     if "missing" in asked:

@@ -107,7 +107,7 @@ def _properties(
         line = ", ".join(f"{toml_value(old)} = {toml_value(new)}" for old, new in recode.items())
         yield comment(f"recode = {{ {line} }}")
     if may_be_codes:
-        yield comment("Few different whole numbers: names of groups?")
+        yield comment("Few different whole numbers: codes, or counts?")
         yield comment('kind = "category"')
 
 

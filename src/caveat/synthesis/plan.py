@@ -157,7 +157,7 @@ class Plan:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return one row for each column, in the order in which they are drawn."""
-        _, header, rows, _ = self._summary()
+        header, rows = self._summary()[1:3]
         return frame_of(dict(zip(header, zip(*rows, strict=True), strict=True)), backend)
 
     def __str__(self) -> str:

@@ -281,7 +281,7 @@ def two(project, linked):
 
 def test_findings_of_several_tables_are_decided(two, here):
     text = here.get(two.url("look")).text
-    assert "persons: each household is the key" in text
+    assert "persons: household refers to household" in text
     told = found_by(two)["tables"]
     every = [f for table in told.values() for f in table["findings"]]
     about = [(f["table"], f["code"], f["columns"][0]) for f in every]

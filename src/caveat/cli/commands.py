@@ -33,7 +33,7 @@ COMMANDS = {
     "explain": "Say in plain words what a release gives away about one record, and what would "
     "change it.",
     "init": "Write a release specification after a few questions.",
-    "look": "Report what is in FILE, and what has to be decided before it is synthesised.",
+    "look": "Report what has to be decided before FILE is synthesised.",
     "measures": "Say what each measure is, for which attacker, and what it cannot see.",
     "places": "Move places into a ring around the true ones, or measure places that were moved.",
     "replication": "Say how often the small cells of the original come out true over the copies.",

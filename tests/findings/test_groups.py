@@ -134,3 +134,18 @@ def test_clusters_of_a_sample_are_no_groups() -> None:
     cluster = np.repeat(np.arange(1, 201), 5)
     table = Table.from_frame({"psu": cluster, "region": cluster % 7})
     assert find_groups(table, ["psu"]) == []
+
+
+def test_the_number_of_members_is_counted_and_not_looked_up() -> None:
+    rng = np.random.default_rng(11)
+    size = rng.integers(1, 6, 300)
+    home = np.repeat(np.arange(1, 301), size)
+    members = np.repeat(size, size)
+    scale = members + 0.5 * (home % 3)
+    profile = look(
+        {"hh": home, "hhsize": members, "scale": scale, "pay": rng.integers(0, 99, len(home))}
+    )
+    (found,) = profile.about("groups")
+    assert found.suggestion["size"] == ["hhsize"]
+    about = {f.code for f in profile.findings if f.columns[:1] == ("hhsize",)}
+    assert not about & {"determined-by", "few-numbers"}

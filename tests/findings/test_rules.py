@@ -124,7 +124,7 @@ def test_independent_columns_have_no_rules():
     data = {f"x{i}": RNG.integers(0, 4, N) for i in range(6)} | {"smoke": SMOKE}
     topics = {f.topic for f in look(data).findings}
     assert "Rules between columns" not in topics
-    assert "Columns that follow from others" not in topics
+    assert "Columns determined by others" not in topics
 
 
 def test_many_rules_are_capped_and_the_rest_is_counted():

@@ -86,9 +86,13 @@ def look(data: Any) -> Profile:
     units = table[grouped[0].columns[0]].codes if grouped else None
     findings += find_mostly_rare(data, judged, units)
     findings += _across(table, findings)
+    # The numbers of members are counted, and sums over members are computed.
+    counted = {name for f in grouped for of in ("size", "sums") for name in f.suggestion[of]}
+    findings = [f for f in findings if f.code != "determined-by" or f.columns[0] not in counted]
     computed = {f.columns[0] for f in findings if f.code == "arithmetic"}
     looked_up = {f.columns[0] for f in findings if f.code in ("groups-of", "one-to-one")}
-    findings += find_few_numbers(data.drop([n for n in data if n in computed | looked_up]))
+    no_data = computed | looked_up | counted
+    findings += find_few_numbers(data.drop([n for n in data if n in no_data]))
     findings += find_private_numbers(data, computed.union(judged))
     findings = _without_left_out(findings)
     # What a whole group shares comes in runs of equal values: those are no spikes.

@@ -16,10 +16,10 @@ __all__ = ["CATALOGUE", "TOPICS", "Entry", "Status"]
 TOPICS = (
     "Missing values",
     "Kinds",
-    "Columns to leave out or to treat apart",
-    "Columns that follow from others",
-    "Values that stand out",
-    "Long factors and rare levels",
+    "Columns to leave out or treat separately",
+    "Columns determined by others",
+    "Unusual values",
+    "Categories",
     "Rules between columns",
     "Rows",
 )

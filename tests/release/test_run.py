@@ -436,3 +436,16 @@ def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
     before = {name: (folder / "public" / "margins" / name).read_bytes() for name in tables}
     again = release.run(threads=2, date=DATE, force=True).folder
     assert {name: (again / "public" / "margins" / name).read_bytes() for name in tables} == before
+
+
+def test_a_column_with_one_value_is_no_target(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    people = {"sex": rng.integers(1, 3, 300), "pay": rng.integers(0, 6, 300), "wave": [3] * 300}
+    write(Table.from_frame(people), tmp_path / "people.csv", confidential=True)
+    (tmp_path / "release.toml").write_text(
+        "[release]\nseed = 1\n[data]\npath = 'people.csv'\n[synthesis]\nmethod = 'sample'\n"
+        "[[scenario]]\nname = 'n'\nattacker = 'release'\nkeys = ['sex']\n"
+    )
+    content = Release.from_toml(tmp_path / "release.toml").run(threads=1, date=DATE).evidence
+    targets = {m["target"] for s in content["scenarios"] for m in s["measurements"]}
+    assert targets - {None} == {"pay"}

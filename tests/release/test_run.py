@@ -15,6 +15,7 @@ from caveat.attack import attributes
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
+from caveat.release.again import made_again as again
 from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
 from caveat.seeds import TRIAL, ReleaseKey
@@ -436,3 +437,35 @@ def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
     before = {name: (folder / "public" / "margins" / name).read_bytes() for name in tables}
     again = release.run(threads=2, date=DATE, force=True).folder
     assert {name: (again / "public" / "margins" / name).read_bytes() for name in tables} == before
+
+
+def test_replaced_columns_leave_and_are_in_no_measurement(specification) -> None:
+    drop = 'drop = ["person", "interviewed", "occupation", "bmi"]'
+    wanted = ('drop = ["interviewed", "bmi"]\n'
+              'replace = { person = "id", occupation = "name" }')  # fmt: skip
+    target = specification(
+        (drop, wanted),
+        ("seed = 1\n", ""),
+        *[(f"records = {n}", "records = 5") for n in (60,)],
+    )
+    original = read(target.parent / "survey.csv")
+    outcome = Release.from_toml(target).run(target.parent / "release", threads=1, date=DATE)
+    release = outcome.evidence["release"]
+    assert [(one["column"], one["by"]) for one in release["replaced"]] == [
+        ("person", "id"),
+        ("occupation", "name"),
+    ]
+    assert {"person", "occupation"} <= set(release["columns"])
+    assert set(release["not_released"]) == {"interviewed", "bmi"}
+    assert release["identifying"] == []
+    for scenario in outcome.evidence["scenarios"]:
+        assert not {"person", "occupation"} & {*scenario["targets"]}
+    public = outcome.folder / "public"  # nothing keeps the tables inside
+    for form in ("csv", "parquet"):
+        table = read(public / f"synthetic-1.{form}")
+        assert list(table) == [n for n in original if n not in ("interviewed", "bmi")]
+        assert not set(table["person"].values) & set(original["person"].values)
+    listed = read(public / "dictionary.csv").to_frame("pandas")
+    done = dict(zip(listed["column"], listed["done"], strict=True))
+    assert done["person"] == done["occupation"] == "replaced by invented values"
+    assert again(Release.from_toml(target).spec, outcome.folder).plan is not None

@@ -10,6 +10,7 @@ from caveat.release.content import (
     described_inputs,
     described_plan,
     described_purpose,
+    described_replaced,
     labels_of,
     named,
     private_numbers,
@@ -42,6 +43,13 @@ def described_tables(
     data = [n for name, own in joined.own.items() for n, c in own.items()
             if c in material.original.tables[name]]  # fmt: skip
     out = {n for names in released.values() for n in names}
+    replaced = material.model.replaced
+    invented = {
+        called
+        for name, own in joined.own.items()
+        for called, column in own.items()
+        if name in replaced and column in replaced[name].columns
+    }
     control = material.control
     rows = [one.tables[root].n_rows for one in material.releases]
     fitted = material.fitted.tables[root].n_rows
@@ -50,8 +58,8 @@ def described_tables(
         **described_purpose(spec.release),
         "copies": len(material.releases),
         "rows": rows,
-        "columns": [*keys, *(name for name in data if name in out)],
-        "not_released": [name for name in data if name not in out],
+        "columns": [*keys, *(name for name in data if name in {*out, *invented})],
+        "not_released": [name for name in data if name not in {*out, *invented}],
         **labels_of(
             {
                 called: material.original.tables[name][column]
@@ -75,6 +83,7 @@ def described_tables(
             for called, column in own.items()
             if called in out and column in judged[name]
         ],
+        **described_replaced(replaced.values()),
         "private_numbers": [
             entry
             for name, view in material.views.items()

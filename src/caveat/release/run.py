@@ -505,7 +505,7 @@ class Run:
         escape, kept = self.spec.output.escape_formulas, self.spec.text_form
         outputs, title = [], self.spec.release.title
         whole = self._output()
-        for copy, table in enumerate(self.material.releases, 1):
+        for copy, table in enumerate(self.material.complete, 1):
             for form in self.spec.output.formats:
                 name = f"synthetic-{copy}.{form}"
                 # A level that only the dictionary knows would tell that somebody has it.
@@ -533,7 +533,8 @@ class Run:
         # What a guarantee is for has declared levels, and keys of groups are fresh.
         judged = {n: one for n, one in self.judged.items() if n != material.key}
         judged = {} if is_private(self.spec.synthesis) else judged
-        return release_output(material.model.plan.columns, names, judged, public)
+        replaced = material.model.replaced.columns
+        return release_output(material.model.plan.columns, names, judged, public, replaced)
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

@@ -305,7 +305,7 @@ def test_replaced_columns_of_tables_are_written_and_not_measured(tables_folder: 
     path.write_text(
         SMALL.replace("seed = 1", "").replace(
             "[[scenario]]", '[synthesis]\nreplace = { diagnosis = "name" }\n\n[[scenario]]'
-        )  # fmt: skip
+        )
     )
     made = Release.from_toml(path).run(tables_folder / "replaced", date="2026-01-01")
     assert made.evidence["release"]["replaced"] == [

@@ -20,6 +20,7 @@ from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
 from caveat.seeds import TRIAL, ReleaseKey
 from caveat.table import Table, read, write
+from caveat.table.files import read_into
 from caveat.utility import compare
 
 DATE = "2024-05-01"
@@ -439,7 +440,7 @@ def test_cleared_tables_are_in_the_folder_and_may_leave_it(tmp_path):
     assert {name: (again / "public" / "margins" / name).read_bytes() for name in tables} == before
 
 
-def test_replaced_columns_leave_and_are_in_no_measurement(specification) -> None:
+def test_replaced_columns_leave_unmeasured_and_repairs_are_noted(specification) -> None:
     drop = 'drop = ["person", "interviewed", "occupation", "bmi"]'
     wanted = ('drop = ["interviewed", "bmi"]\n'
               'replace = { person = "id", occupation = "name" }')  # fmt: skip
@@ -448,7 +449,11 @@ def test_replaced_columns_leave_and_are_in_no_measurement(specification) -> None
         ("seed = 1\n", ""),
         *[(f"records = {n}", "records = 5") for n in (60,)],
     )
-    original = read(target.parent / "survey.csv")
+    survey_csv = target.parent / "survey.csv"
+    header, first, *rest = survey_csv.read_text("utf-8").splitlines()
+    cells = dict(zip(header.split(","), first.split(","), strict=True)) | {"income": "k.A."}
+    survey_csv.write_text("\n".join([header, ",".join(cells.values()), *rest, ""]), "utf-8")
+    original = read_into(None, survey_csv)
     outcome = Release.from_toml(target).run(target.parent / "release", threads=1, date=DATE)
     release = outcome.evidence["release"]
     assert [(one["column"], one["by"]) for one in release["replaced"]] == [
@@ -460,12 +465,15 @@ def test_replaced_columns_leave_and_are_in_no_measurement(specification) -> None
     assert release["identifying"] == []
     for scenario in outcome.evidence["scenarios"]:
         assert not {"person", "occupation"} & {*scenario["targets"]}
+    (note,) = outcome.evidence["inputs"]["data"]["notes"]  # what the reader repaired
+    assert note["code"] == "words-as-missing"
+    assert note["text"] in outcome.evidence["remarks"]
     public = outcome.folder / "public"  # nothing keeps the tables inside
     for form in ("csv", "parquet"):
-        table = read(public / f"synthetic-1.{form}")
+        table = read_into(None, public / f"synthetic-1.{form}")
         assert list(table) == [n for n in original if n not in ("interviewed", "bmi")]
         assert not set(table["person"].values) & set(original["person"].values)
-    listed = read(public / "dictionary.csv").to_frame("pandas")
+    listed = read_into(None, public / "dictionary.csv").to_frame("pandas")
     done = dict(zip(listed["column"], listed["done"], strict=True))
     assert done["person"] == done["occupation"] == "replaced by invented values"
     assert again(Release.from_toml(target).spec, outcome.folder).plan is not None

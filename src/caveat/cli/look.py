@@ -78,13 +78,14 @@ def look(
         str | None, typer.Option(help="Between the fields of a text file [found by itself].")
     ] = None,
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a text file [.]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a text file [utf-8]")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a text file [found by itself].")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Report what is in FILE, and what has to be decided before it is synthesised."""
     json_path = Path(json_to) if json_to not in (None, "-") else None
     check_outputs([json_path, out], force=force, inputs=[*file, schema, codebook])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    reader = replace(reader, quiet=True)  # the findings say it
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
     file = [part for path in file for part in parts_of(path)]
     if len(file) == 1:

@@ -13,6 +13,7 @@ __all__ = ["CATALOGUE", "TOPICS", "Entry"]
 
 # The decisions that the custodian has to take, in the order of the report.
 TOPICS = (
+    "How the file was read",
     "Missing values",
     "Kinds",
     "Columns to leave out or to treat apart",
@@ -33,11 +34,24 @@ class Entry:
     action: str
 
 
-_MISSING, _KINDS, _APART, _DERIVED, _VALUES, _LEVELS, _RULES, _ROWS = TOPICS
+_READ, _MISSING, _KINDS, _APART, _DERIVED, _VALUES, _LEVELS, _RULES, _ROWS = TOPICS
 
 # The order is that of the report: what changes the data most comes first within its topic.
 CATALOGUE: Mapping[str, Entry] = MappingProxyType(
     {
+        "encoding-found": Entry(
+            _READ,
+            "an encoding that was not named",
+            "Look at names with accents; if letters are wrong, name the encoding.",
+        ),
+        "columns-renamed": Entry(
+            _READ, "columns of one name", "Rename them in the file if the new names say too little."
+        ),
+        "words-as-missing": Entry(
+            _READ,
+            "words for missing among numbers and dates",
+            "Nothing if they are; declare the kind category if they are levels.",
+        ),
         "missing-code": Entry(
             _MISSING,
             "codes that seem to stand for missing",

@@ -197,6 +197,7 @@ def described_file(path: Path, table: Table) -> dict[str, Any]:
         "sha256": content_hash(table.columns) if on_server else sha256_of(file_of(path)),
         "rows": table.n_rows,
         "columns": len(table.names),
+        **({"notes": plain(table.notes)} if table.notes else {}),
     }
 
 

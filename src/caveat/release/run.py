@@ -351,7 +351,7 @@ class Run:
             material = synthesise(
                 self.spec, table, self.seed, self.threads, self.steps.step, anyway
             )
-        remarks = []
+        remarks = [str(note) for note in table.notes]
         if material.control is not None:
             whole = ", whole groups," if material.groups is not None else ""
             remarks.append(
@@ -381,7 +381,8 @@ class Run:
             table, np.arange(table.n_rows), table, None, releases, self.seed,
             groups=self._groups(table) if self.spec.groups is not None else None,
         )  # fmt: skip
-        return self._content(material, list(ELSEWHERE), None)
+        remarks = [*map(str, table.notes), *ELSEWHERE]
+        return self._content(material, remarks, None)
 
     def _groups(self, table: Table) -> Groups:
         """Return which rows belong together by the specification, checked."""

@@ -76,7 +76,9 @@ class TablesRun(Run):
             self.spec, linked, asked, self.seed, self.threads, self.steps.step, anyway
         )
         self.tables, self.by_table, root = material, by_table, material.joined.root
-        remarks = []
+        remarks = [
+            f"{name}: {note}" for name in linked.tables for note in linked.tables[name].notes
+        ]
         if material.control is not None:
             n, m = material.control.tables[root].n_rows, linked.tables[root].n_rows
             remarks.append(

@@ -165,7 +165,7 @@ def test_the_survey(tmp_path: Path) -> None:
     assert content["release"]["access"] == "secure"
     plan = content["synthesis"]
     assert plan["method"] == "guarded"
-    assert plan["drop"] == ["person"]
+    assert plan["replace"] == {"person": "id"}
     assert plan["derived"] == {"bmi": "weight / (height / 100) ** 2"}
 
 
@@ -201,7 +201,7 @@ def test_awkward_names_and_all_sorts_of_relations(tmp_path: Path) -> None:
     content = check(tmp_path / "awkward.csv", tmp_path)
     plan = content["synthesis"]
     assert content["columns"]["log"] == {"missing": [-8]}
-    assert plan["drop"] == ["no"]
+    assert plan["replace"] == {"no": "id"}
     assert plan["derived"] == {
         "gross": "`net pay` + tax",
         "half": {"lookup": "age"},

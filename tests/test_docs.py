@@ -57,7 +57,8 @@ INSIDE = {
     "caveat.risk.key_cells", "caveat.utility.compare_pairs", "caveat.utility.entries",
     "caveat.evidence.FORMAT", "caveat.evidence.text_of", "caveat.spec.starter.released",
     "caveat.spec.starter.group_finding", "caveat.spec.starter.guarded_lines",
-    "caveat.spec.starter.dropped", "caveat.spec.starter.weight_lines",
+    "caveat.spec.starter.dropped", "caveat.spec.starter.replaceable",
+    "caveat.spec.starter.weight_lines",
     "caveat.datasets", "caveat.__version__",
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ def messy(path: Path, rows: int = 900) -> None:
             day, "", f'"{said}"',
         ]  # fmt: skip
         lines.append(";".join(cells))
-    path.write_bytes("\r\n".join(lines).encode("cp1252"))
+    path.write_bytes("\r\n".join(lines).encode("mac_roman"))
 
 
 def homes(folder: Path, number: int = 400) -> None:

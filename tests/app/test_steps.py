@@ -80,7 +80,7 @@ def content(project):
 def test_the_look_shows_findings_and_what_is_decided(here, project):
     text = here.get(project.url("look")).text
     assert "2,000 rows, 14 columns" in text
-    assert "in force: leave it out" in text
+    assert "in force: replace it by invented values" in text
     assert "Accept: make it a rule" in text
     assert "energy worker" not in text
 
@@ -150,7 +150,8 @@ def test_the_plan_is_written(here, project):
     }  # fmt: skip
     assert now["synthesis"]["guard"] == "strong"
     assert now["synthesis"]["rules"] == ["age >= 16", 'if age < 18 then marital = "single"']
-    assert now["synthesis"]["drop"] == ["person", "region"]
+    assert now["synthesis"]["drop"] == ["region"]
+    assert now["synthesis"]["replace"] == {"person": "id"}
     assert "region" not in now["synthesis"]["order"]
     assert now["columns"]["friends"]["kind"] == "category"
     assert "# seed = 1  # names one release" in project.text()  # comments stay

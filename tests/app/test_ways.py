@@ -69,7 +69,7 @@ def of_messy(way, here, folder):
     way.press("Look at it")
     said = way.wait("The data cannot be read so", 60)
     assert "messy.csv: byte" in said
-    way.fill("input[name=encoding]", "cp1252")
+    way.fill("input[name=encoding]", "mac_roman")
     way.press("Read it so")
     assert "Einkommen Jahr = 12 * Einkommen €" in way.wait("900 rows, 9 columns", 60)
     way.press("Accept: leave it out")
@@ -89,7 +89,7 @@ def of_messy(way, here, folder):
 
 def test_a_messy_file_becomes_a_release(of_messy, way, pictures):
     content = tomllib.loads((of_messy / "release.toml").read_text())
-    assert content["data"] == {"path": "../messy.csv", "encoding": "cp1252"}
+    assert content["data"] == {"path": "../messy.csv", "encoding": "mac_roman"}
     assert content["columns"]["<i>Region</i>"]["recode"] == {"nord": "Nord"}
     assert "leer" in content["synthesis"]["drop"]
     assert content["synthesis"]["guard"] == "strong"

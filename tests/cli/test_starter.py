@@ -165,7 +165,7 @@ def test_the_survey(tmp_path: Path) -> None:
     assert content["release"]["access"] == "secure"
     plan = content["synthesis"]
     assert plan["method"] == "guarded"
-    assert plan["drop"] == ["person"]
+    assert plan["replace"] == {"person": "id"}
     assert plan["derived"] == {"bmi": "weight / (height / 100) ** 2"}
 
 
@@ -201,7 +201,7 @@ def test_awkward_names_and_all_sorts_of_relations(tmp_path: Path) -> None:
     content = check(tmp_path / "awkward.csv", tmp_path)
     plan = content["synthesis"]
     assert content["columns"]["log"] == {"missing": [-8]}
-    assert plan["drop"] == ["no"]
+    assert plan["replace"] == {"no": "id"}
     assert plan["derived"] == {
         "gross": "`net pay` + tax",
         "half": {"lookup": "age"},
@@ -264,3 +264,29 @@ def test_what_leaves_is_guarded_and_the_other_method_is_one_line_away(
     swapped = text.replace(f'\nmethod = "{method}"\n', "\n").replace(line, line.removeprefix("# "))
     assert tomllib.loads(swapped)["synthesis"]["method"] == other
     assert all(len(x) <= 100 for x in text.splitlines() if x.startswith("#"))
+
+
+def test_ids_are_replaced_and_names_may_be(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    patients = {
+        "patient_no": np.arange(100_001, 100_301),
+        "first": rng.choice(["Anna", "John", "Maria", "Peter", "Linda"], 300),
+        "ward": rng.choice(["eye", "ear"], 300),
+        "nights": rng.poisson(4, 300),
+    }
+    pl.DataFrame(patients).write_csv(tmp_path / "patients.csv")
+    spec = tmp_path / "release.toml"
+    invoke("look", tmp_path / "patients.csv", "--out", spec)
+    text = spec.read_text("utf-8")
+    synthesis = tomllib.loads(text)["synthesis"]
+    assert synthesis["replace"] == {"patient_no": "id"}
+    assert synthesis["drop"] == ["first"]
+    invoke("synth", spec, "--out", tmp_path / "ids.csv")
+    made = pl.read_csv(tmp_path / "ids.csv")
+    assert made.columns == ["patient_no", "ward", "nights"]
+    assert made["patient_no"].n_unique() == 300
+    more = text.replace('drop = ["first"]', "").replace('replace = { patient_no = "id" }\n', "")
+    spec.write_text(more.replace("# replace = ", "replace = "), "utf-8")
+    invoke("synth", spec, "--out", tmp_path / "names.csv")
+    assert pl.read_csv(tmp_path / "names.csv").columns == list(patients)
+    assert not set(pl.read_csv(tmp_path / "names.csv")["first"]) & set(patients["first"])

@@ -96,7 +96,7 @@ def test_the_starter_takes_the_findings_up(tmp_path):
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     assert content["data"] == {"path": "survey.csv"}
     assert content["columns"] == {"income": {"missing": [-8]}}
-    assert content["synthesis"]["drop"] == ["id"]
+    assert content["synthesis"]["replace"] == {"id": "id"}
     assert content["synthesis"]["order"] == ["age", "income", "kg", "cm", "agegr"]
     assert content["synthesis"]["derived"] == {
         "agegr": {"lookup": "age"},

@@ -15,10 +15,12 @@ from caveat.attack import attributes
 from caveat.cli import app
 from caveat.datasets import buyer_beware, survey
 from caveat.errors import CaveatError
+from caveat.release.again import made_again as again
 from caveat.release.material import hold_out, hold_out_each
 from caveat.risk import audit
 from caveat.seeds import TRIAL, ReleaseKey
 from caveat.table import Table, read, write
+from caveat.table.files import read_into
 from caveat.utility import compare
 
 DATE = "2024-05-01"
@@ -449,3 +451,42 @@ def test_a_column_with_one_value_is_no_target(tmp_path: Path) -> None:
     content = Release.from_toml(tmp_path / "release.toml").run(threads=1, date=DATE).evidence
     targets = {m["target"] for s in content["scenarios"] for m in s["measurements"]}
     assert targets - {None} == {"pay"}
+
+
+def test_replaced_columns_leave_unmeasured_and_repairs_are_noted(specification) -> None:
+    drop = 'drop = ["person", "interviewed", "occupation", "bmi"]'
+    wanted = ('drop = ["interviewed", "bmi"]\n'
+              'replace = { person = "id", occupation = "name" }')  # fmt: skip
+    target = specification(
+        (drop, wanted),
+        ("seed = 1\n", ""),
+        *[(f"records = {n}", "records = 5") for n in (60,)],
+    )
+    survey_csv = target.parent / "survey.csv"
+    header, first, *rest = survey_csv.read_text("utf-8").splitlines()
+    cells = dict(zip(header.split(","), first.split(","), strict=True)) | {"income": "k.A."}
+    survey_csv.write_text("\n".join([header, ",".join(cells.values()), *rest, ""]), "utf-8")
+    original = read_into(None, survey_csv)
+    outcome = Release.from_toml(target).run(target.parent / "release", threads=1, date=DATE)
+    release = outcome.evidence["release"]
+    assert [(one["column"], one["by"]) for one in release["replaced"]] == [
+        ("person", "id"),
+        ("occupation", "name"),
+    ]
+    assert {"person", "occupation"} <= set(release["columns"])
+    assert set(release["not_released"]) == {"interviewed", "bmi"}
+    assert release["identifying"] == []
+    for scenario in outcome.evidence["scenarios"]:
+        assert not {"person", "occupation"} & {*scenario["targets"]}
+    (note,) = outcome.evidence["inputs"]["data"]["notes"]  # what the reader repaired
+    assert note["code"] == "words-as-missing"
+    assert note["text"] in outcome.evidence["remarks"]
+    public = outcome.folder / "public"  # nothing keeps the tables inside
+    for form in ("csv", "parquet"):
+        table = read_into(None, public / f"synthetic-1.{form}")
+        assert list(table) == [n for n in original if n not in ("interviewed", "bmi")]
+        assert not set(table["person"].values) & set(original["person"].values)
+    listed = read_into(None, public / "dictionary.csv").to_frame("pandas")
+    done = dict(zip(listed["column"], listed["done"], strict=True))
+    assert done["person"] == done["occupation"] == "replaced by invented values"
+    assert again(Release.from_toml(target).spec, outcome.folder).plan is not None

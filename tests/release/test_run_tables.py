@@ -298,3 +298,21 @@ def test_deep_tables_with_weights_lookups_and_names_that_several_have(tmp_path: 
     found = {(m["measure"], m["table"]) for m in content["utility"]["measurements"]}
     assert {("group sizes", t) for t in ("people", "pays", "cards")} < found
     assert [s["table"] for s in content["utility"]["structures"]] == ["people", "pays", "cards"]
+
+
+def test_replaced_columns_of_tables_are_written_and_not_measured(tables_folder: Path) -> None:
+    path = tables_folder / "replaced.toml"
+    path.write_text(
+        SMALL.replace("seed = 1", "").replace(
+            "[[scenario]]", '[synthesis]\nreplace = { diagnosis = "name" }\n\n[[scenario]]'
+        )
+    )
+    made = Release.from_toml(path).run(tables_folder / "replaced", date="2026-01-01")
+    assert made.evidence["release"]["replaced"] == [
+        {"column": "diagnosis", "by": "name", "is": "invented names"}
+    ]
+    assert "diagnosis" in made.evidence["release"]["columns"]
+    visits = read(made.folder / "public/synthetic-1/visits.csv")
+    original = read(tables_folder / "visits.csv")
+    assert visits.names == original.names
+    assert not set(visits["diagnosis"].values) & set(original["diagnosis"].values)

@@ -362,8 +362,8 @@ BROKEN = {
         "minbuckt = 20",
         16,
         "there is no key 'minbuckt' in [synthesis]; perhaps minbucket (allowed: order, "
-        "drop, keep, <settings>, rules, strata, weights, epsilon, delta, poisson, rare_below, "
-        "clearing, columns)",
+        "drop, keep, replace, <settings>, rules, strata, weights, epsilon, delta, poisson, "
+        "rare_below, clearing, columns)",
     ),
     "column of a rule": (
         "if age < 18",

@@ -39,7 +39,7 @@ def found(profile, code, column):
     ("code", "column", "state"),
     [
         ("missing-code", "income", "in force: declare it as missing"),
-        ("id-like", "person", "in force: leave it out"),
+        ("id-like", "person", "in force: replace it by invented values"),
         ("arithmetic", "bmi", "in force: compute it again"),
         ("missing-when", "occupation", ""),
         ("heaping", "income", ""),
@@ -53,7 +53,7 @@ def test_what_the_starter_has_put_in_force(profile, text, code, column, state):
     ("code", "column", "entry"),
     [
         ("missing-code", "income", ("columns", "income")),
-        ("id-like", "person", ("synthesis", "drop")),
+        ("id-like", "person", ("synthesis", "replace")),
         ("arithmetic", "bmi", ("synthesis", "derived")),
     ],
 )
@@ -64,7 +64,8 @@ def test_what_is_in_force_is_taken_back_and_accepted_again(profile, text, code, 
     assert not content.get(entry[0], {}).get(entry[1])
     assert is_set_aside(finding, aside)
     assert state_of(finding, content, aside) == "set aside"
-    again = decide(aside, finding, 0)
+    last = len(choices(finding, content)) - 1  # of an id that it is replaced, not left out
+    again = decide(aside, finding, last)
     assert not is_set_aside(finding, again)
     assert tomllib.loads(again) == tomllib.loads(text)
 
@@ -113,6 +114,8 @@ def test_codes_with_meanings_keep_them(profile, text):
     [
         ("sex", "left out", ""),
         ("person", "drawn", ""),
+        ("person", "left out", ""),
+        ("sex", "replaced", "name"),
         ("sex", "computed", "age + 1"),
         ("region", "looked up", "occupation"),
         ("bmi", "drawn", ""),

@@ -59,7 +59,7 @@ def test_every_key_is_read_and_nothing_else() -> None:
     read = names(ScenarioSpec) - {"circumstances", "options"} | {*own_options()}
     assert set(SCENARIO.keys) == read | circumstances
     assert set(section("columns").keys) == names(ColumnSchema) - {"date_format"} | {"format"}
-    assert set(SYNTHESIS.keys) == {*TOP_LEVEL, *names(Settings), *OPTIONS}
+    assert set(SYNTHESIS.keys) == {*TOP_LEVEL, *names(Settings), *OPTIONS, "replace"}
     assert set(section("privacy").keys) == names(Budget)
 
 

@@ -28,10 +28,10 @@ BAD = {
         "x.csv", b'a,b\n"1\n\n",2\n3\n', "x.csv, line 5: the line has 1 field"),
     "blank line": ("x.csv", b"a,b\n1,2\n\n3,4\n", "x.csv, line 3: the line is empty"),
     "invalid UTF-8": (
-        "x.csv", b"a,b\nKowalski,2\nG\xf6del,3\n",
+        "x.csv", b"a,b\nKowalski,2\nG\x9adel,3\n",
         r"x.csv: byte 16 \(line 3\) is not valid UTF-8; name its encoding"),
     "invalid UTF-8 in the header": (
-        "x.csv", b"gr\xf6\xdfe,b\n1,2\n", r"x.csv: byte 2 \(line 1\) is not valid UTF-8"),
+        "x.csv", b"gr\x9a\xa7e,b\n1,2\n", r"x.csv: byte 2 \(line 1\) is not valid UTF-8"),
     "UTF-16": ("x.csv", "a,b\n1,2\n".encode("utf-16-le"), "not a text file in UTF-8"),
     "open quotation mark": (
         "x.csv", b'a,b\n"Kowalski,2\n3,4\n',
@@ -40,8 +40,6 @@ BAD = {
         "x.csv", b'a,b\n"Kowalski"x,2\n', "x.csv, line 2: text follows a closing"),
     "quotation mark in the middle": (
         "x.csv", b'a,b\n5" Kowalski,2\n3,4\n', "x.csv, line 2: a quotation mark stands inside"),
-    "two columns of one name": (
-        "x.csv", b"a,b,a\n1,2,3\n", "x.csv, columns 1 and 3: two columns are called 'a'"),
     "a column without a name": ("x.csv", b"a,,c\n1,2,3\n", "x.csv, column 2: a column has no name"),
     "image called csv": ("x.csv", PNG, r"x.csv: byte 0 \(line 1\) is not valid UTF-8"),
     "image called parquet": ("x.parquet", PNG, "x.parquet: not a Parquet file, or a damaged one"),

@@ -134,6 +134,25 @@ def test_what_names_people_is_found(case: str) -> None:
     assert code in CODES
 
 
+def test_surnames_that_are_words_are_found_beside_first_names() -> None:
+    words = ["Fox", "Bird", "Field", "Stone", "Bush", "Hill", "Rich", "Day", "Short", "Pond", "Ash"]
+    columns = {
+        "last": RNG.choice(words, N),
+        "first": RNG.choice(["yes", "no", "unsure", "refused"], N),
+        "last_town": RNG.choice(words, N),
+    }
+    assert judge(Table.from_frame(columns)) == {}
+    columns["given"] = RNG.choice(["John", "Mary", "Linda", "Robert"], N)
+    found = judge(Table.from_frame(columns))
+    assert {n: j.code for n, j in found.items()} == {"last": "person-name", "given": "person-name"}
+
+
+def test_initials_are_names_if_the_column_says_so() -> None:
+    texts = [f"{a}. {b}." for a in "ABCDEFGHIK" for b in "LMNOPRSTUW"] * 6
+    found = judge(Table.from_frame({"Initialen": texts, "grades": texts}))
+    assert {n: j.code for n, j in found.items()} == {"Initialen": "person-name"}
+
+
 ORDINARY = {
     "age": RNG.integers(18, 90, N),
     "age, sorted": np.sort(RNG.integers(18, 90, N)),

@@ -87,7 +87,7 @@ def look(
         str | None, typer.Option(help="Between the fields of a text file [found by itself].")
     ] = None,
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a text file [.]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a text file [utf-8]")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a text file [found by itself].")] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Show all columns and all findings.")
     ] = False,
@@ -97,6 +97,7 @@ def look(
     json_path = Path(json_to) if json_to not in (None, "-") else None
     check_outputs([json_path, out], force=force, inputs=[*file, schema, codebook])
     reader = Reader.of(schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    reader = replace(reader, quiet=True)  # the findings say it
     check_outputs([json_path, out], force=force, inputs=reader.inputs)
     file = [part for path in file for part in parts_of(path)]
     if len(file) == 1:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from caveat.cli import console
 from caveat.cli.hosts import ask_for_hosts
 from caveat.errors import CaveatError
 from caveat.table import Schema, Table
@@ -53,6 +54,8 @@ class Reader:
         The specification itself; None if there is none.
     inputs
         The specification and every file that it names: nothing is written there.
+    quiet
+        Whether what was repaired in a file is shown elsewhere.
     """
 
     schema: Schema = field(default_factory=Schema)
@@ -63,6 +66,7 @@ class Reader:
     path: Path | None = None
     document: Document | None = None
     inputs: tuple[Path, ...] = ()
+    quiet: bool = False
 
     @classmethod
     def of(cls, specification: Path | None, **form: str | None) -> Reader:
@@ -97,7 +101,15 @@ class Reader:
         from caveat.spec.tables import read_linked
 
         assert self.document is not None
-        return read_linked(self.document, self.tables, self.form)
+        linked = read_linked(self.document, self.tables, self.form)
+        for name, table in linked.tables.items():
+            self._remark(name, table)
+        return linked
+
+    def _remark(self, name: str, table: Table) -> None:
+        """Say what was repaired in a file."""
+        for note in () if self.quiet else table.notes:
+            console.remark(f"note: {name}: {note}")
 
     @property
     def rows(self) -> int | Literal["population"] | None:
@@ -130,7 +142,9 @@ class Reader:
     def _read(self, path: Path, *, partial: bool, work: CodeFiles | None = None) -> Table:
         lines = nullcontext() if self.document is None else self.document.reading(path)
         with lines:
-            return read_into(work, path, schema=self.schema, partial=partial, **self.form)
+            table = read_into(work, path, schema=self.schema, partial=partial, **self.form)
+        self._remark(path.name, table)
+        return table
 
 
 def check_file(specification: Path, *sections: str) -> None:

@@ -183,7 +183,9 @@ def _origins(fitted: Model | GroupModel, reader: Reader, table: Table) -> proven
     judged = {} if is_private(reader.synthesis) else judge(table)
     if isinstance(fitted, GroupModel):
         judged.pop(fitted.groups.key, None)
-    return release_output(fitted.plan.columns, fitted.names, judged, reader.schema.public)
+    replaced = fitted.replaced.columns
+    public = reader.schema.public
+    return release_output(fitted.plan.columns, fitted.names, judged, public, replaced)
 
 
 def _released(dictionary: Path | None, output: Output) -> tuple[Released, ...]:

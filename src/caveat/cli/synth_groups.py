@@ -95,6 +95,7 @@ def write_groups(
         copies = fitted.tables(groups, len(targets), threads)
         for copy, (drawn, target) in enumerate(zip(copies, targets, strict=True)):
             private.add(drawn)
+            drawn = fitted.complete(drawn, copy)
             written.note(copy, drawn)
             write(drawn.compact(), target, **written.options)
             lengths.append(drawn.n_rows)
@@ -123,6 +124,7 @@ def write_description(
     # Not read again: text has no labels, and does not say which codes are missing.
     releases = [released.columns for released in written.released]
     done = {name: entry.settings.method for name, entry in fitted.plan.columns.items()}
+    done |= dict.fromkeys(fitted.replaced.columns, "replaced")
     if reader.groups is not None:
         done[reader.groups.key] = "key"
     variables = described(releases, done)
@@ -186,11 +188,11 @@ def synth_tables(
         )
         for name in linked.sequence
     }
-    for drawn, target in zip(
-        fitted.tables(wanted, len(targets), options["threads"]), targets, strict=True
-    ):
+    copies = fitted.tables(wanted, len(targets), options["threads"])
+    for copy, (drawn, target) in enumerate(zip(copies, targets, strict=True)):
         notice = TRIAL if is_guessable(fitted.seed) else ""
-        _write_folder(reader, drawn, target, written, outputs, notice)
+        complete = fitted.complete(drawn, copy)
+        _write_folder(reader, complete, target, written, outputs, notice)
         for name, count in private.items():
             count.add(drawn.tables[name])
     for name, count in private.items():
@@ -210,7 +212,8 @@ def _output(table: TableSpec, linked: Linked, fitted: LinkedModel) -> Output:
     data = {*without_keys(linked, name)} - {linked.order.get(name, "").removeprefix("-")}
     judged = {n: one for n, one in judge(original).items() if n in data}
     released = [n for n in original if n not in plan or plan[n].settings.method != "drop"]
-    return release_output(plan, released, judged, table.schema.public)
+    replaced = fitted.replaced[name].columns if name in fitted.replaced else ()
+    return release_output(plan, released, judged, table.schema.public, replaced)
 
 
 def _rows(

@@ -207,6 +207,7 @@ class _Public:
                 for found in release.get("private_numbers", ())
                 if found["column"] in self.names
             ],
+            **({"replaced": release["replaced"]} if "replaced" in release else {}),
             **self.rare(release),
             "files": [
                 _pick(file, ("name", "table", "copy", "format", "rows", "sha256"))

@@ -68,7 +68,10 @@ def look(data: Any) -> Profile:
     """
     original = _table(data)
     compact = Table({name: original[name].compact() for name in original}, original.backend)
-    findings, table = find_codes_and_kinds(compact)
+    found, table = find_codes_and_kinds(compact)
+    repairs = [Finding(note.code, (), f"{note}.") for note in original.notes
+               if note.code in CATALOGUE]  # fmt: skip
+    findings = [*repairs, *found]
     weighing = find_weights(table)
     weights = [f.columns[0] for f in weighing]
     # Weights are no data: nothing else about them has to be decided.

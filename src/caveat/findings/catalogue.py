@@ -14,6 +14,7 @@ __all__ = ["CATALOGUE", "TOPICS", "Entry", "Status"]
 
 # The topics in the order of the report.
 TOPICS = (
+    "How the file was read",
     "Missing values",
     "Kinds",
     "Columns to leave out or treat separately",
@@ -56,12 +57,33 @@ class Entry:
     entry: str = ""
 
 
-_MISSING, _KINDS, _APART, _DERIVED, _VALUES, _LEVELS, _RULES, _ROWS = TOPICS
+_READ, _MISSING, _KINDS, _APART, _DERIVED, _VALUES, _LEVELS, _RULES, _ROWS = TOPICS
 _OPEN, _SETTLED = Status.OPEN, Status.SETTLED
 
 # The order is that of the report: what changes the data most comes first within its topic.
 CATALOGUE: Mapping[str, Entry] = MappingProxyType(
     {
+        "encoding-found": Entry(
+            _READ,
+            "an encoding that was not named",
+            "Check words with accents; if letters are wrong, name the encoding.",
+            _SETTLED,
+            "[data] encoding",
+        ),
+        "columns-renamed": Entry(
+            _READ,
+            "columns with the same name",
+            "Rename them in the file if the new names are unclear.",
+            _SETTLED,
+            "the data file",
+        ),
+        "words-as-missing": Entry(
+            _READ,
+            "words for missing among numbers and dates",
+            "Declare the kind category if the words are levels.",
+            _SETTLED,
+            "[columns.{}] missing",
+        ),
         "missing-code": Entry(
             _MISSING,
             "codes that may stand for missing values",
@@ -123,9 +145,9 @@ CATALOGUE: Mapping[str, Entry] = MappingProxyType(
         "id-like": Entry(
             _APART,
             "identifiers",
-            "Leave it out: it identifies single records, and a synthetic one has no meaning.",
+            "Replace it by fresh identifiers, or leave it out: it identifies single records.",
             _SETTLED,
-            "[synthesis] drop",
+            "[synthesis] replace",
         ),
         "group-id": Entry(
             _APART,

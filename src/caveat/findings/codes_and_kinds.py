@@ -27,9 +27,11 @@ from caveat.table.column import Column, Kind
 from caveat.table.schema import ColumnSchema, Schema
 from caveat.table.table import Table
 from caveat.table.written import (
+    LONGEST_SIGN,
     MISSING_SIGNS,
     MISSING_WORDS,
     NumberReading,
+    plain_words,
     read_dates,
     read_numbers,
 )
@@ -264,16 +266,11 @@ def _signs(column: Column, name: str) -> list[Finding]:
         positions = [
             i
             for i, level in enumerate(column.levels.tolist())
-            if len(level) < 30 and _plain_words(level) in family
+            if len(level) < LONGEST_SIGN and plain_words(level) in family
         ]
         if positions and len(positions) < len(column.levels):
             found.append(_token_finding(code, column, name, positions, strength))
     return found
-
-
-def _plain_words(level: str) -> str:
-    """Return a level as it is looked up: lower case, Not_Applicable as not applicable."""
-    return level.strip().lower().replace("’", "'").replace("_", " ")
 
 
 def _token_finding(
@@ -328,7 +325,9 @@ def _number_finding(column: Column, name: str, reading: NumberReading, n: int) -
         form = "a decimal comma" if comma else "commas between thousands"
         message = f"{n} of {len(column.levels)} levels are numbers written with {form}."
         action = (
-            "Read the file with a decimal comma." if comma else "Remove the commas before reading."
+            'Read the file with a decimal comma: --decimal , or decimal = "," in [data].'
+            if comma
+            else "Remove the commas before reading."
         )
         return Finding("number-as-text", (name,), message, Strength.LIKELY, action=action)
     many = n > LONG_FACTOR

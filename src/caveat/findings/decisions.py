@@ -30,14 +30,17 @@ _RANKED = (
     "nearly-constant",
 )  # fmt: skip
 # Entries that take a column out of the output.
-_NOT_RELEASED = ("[synthesis] drop", "[synthesis] weights", "[groups]")
+_NOT_RELEASED = ("[synthesis] drop", "[synthesis] replace", "[synthesis] weights", "[groups]")
 _RULES = "rules that hold in the data"
 _STATE = "State those as rules that must hold in every record."
 # What the starter specification does, for the findings that it settles.
 _SETTLED = {
+    "encoding-found": "encoding found from the bytes",
+    "columns-renamed": "columns with the same name renamed",
+    "words-as-missing": "words read as missing values",
     "groups": "groups synthesised as a whole",
     "survey-weights": "used as survey weights, not released",
-    "id-like": "left out: identifiers",
+    "id-like": "replaced by fresh identifiers",
     "group-id": "left out: identifiers of groups",
     "person-name": "left out: names of people",
     "birth-date": "left out: dates of birth",

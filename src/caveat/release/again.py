@@ -124,7 +124,7 @@ def _check_tables(
 ) -> None:
     """Refuse to go on with tables that are not those of the release."""
     listed = found["release"]["files"]
-    tables = dict(enumerate(material.releases, 1))
+    tables = dict(enumerate(material.complete, 1))
     with tempfile.TemporaryDirectory() as folder:
         for file in listed[:1]:
             # The evidence may be somebody else's: a name in it is only that of a file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +29,7 @@ from caveat.synthesis.methods.guarded import Guarded, guard_of
 from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.plan import GIVEN, ColumnPlan
 from caveat.synthesis.public import assumed_public
+from caveat.synthesis.replacing import HOW, Replaced
 from caveat.table import Column, Table
 from caveat.table.dictionary import content_hash
 from caveat.table.identifying import CODES, Judgement
@@ -43,6 +44,7 @@ __all__ = [
     "described_protection",
     "described_purpose",
     "described_release",
+    "described_replaced",
     "described_scenario",
     "described_synthesis",
     "labels_of",
@@ -70,7 +72,7 @@ def described_release(
 ) -> dict[str, Any]:
     """Return what is released, for whom, and how many records are behind it."""
     release, control = spec.release, material.control
-    columns = material.releases[0].names
+    columns = material.complete[0].names
     unknown = material.model is None and control is None
     return {
         **described_purpose(release),
@@ -86,6 +88,7 @@ def described_release(
         "synthesised_by": "elsewhere" if material.model is None else "caveat",
         **_groups(material),
         "identifying": _identifying(material, judged),
+        **described_replaced([] if material.model is None else [material.model.replaced]),
         "private_numbers": private_numbers(material, material.columns()),
         **_proven(material),
     }
@@ -143,6 +146,14 @@ def _identifying(material: Material, judged: Mapping[str, Judgement]) -> list[di
     ]
 
 
+def described_replaced(replaced: Iterable[Replaced]) -> dict[str, Any]:
+    """Return the columns that invented values take the place of, if there are any."""
+    how = {name: one.how for of in replaced for name, one in of.columns.items()}
+    if not how:
+        return {}
+    return {"replaced": [{"column": name, "by": by, "is": HOW[by]} for name, by in how.items()]}
+
+
 def named(column: str, found: Judgement) -> dict[str, Any]:
     """Return that a column names people, and why one thinks so."""
     return {"column": column, "code": found.code, "is": CODES[found.code], "reason": found.reason}
@@ -186,6 +197,7 @@ def described_file(path: Path, table: Table) -> dict[str, Any]:
         "sha256": content_hash(table.columns) if on_server else sha256_of(file_of(path)),
         "rows": table.n_rows,
         "columns": len(table.names),
+        **({"notes": plain(table.notes)} if table.notes else {}),
     }
 
 
@@ -213,7 +225,7 @@ def described_plan(
     columns: Sequence[tuple[str, ColumnPlan, ColumnModel | None]],
 ) -> dict[str, Any]:
     """Return how columns were made, one after the other."""
-    apart = ("order", "derived", "rules", "judged", "left_out")
+    apart = ("order", "derived", "rules", "judged", "left_out", "replace")
     return {
         "order": [name for name, *_ in columns],
         "settings": plain({k: v for k, v in spec.synthesis.items() if k not in apart}),

@@ -10,6 +10,7 @@ from caveat.release.content import (
     described_inputs,
     described_plan,
     described_purpose,
+    described_replaced,
     labels_of,
     named,
     private_numbers,
@@ -41,7 +42,7 @@ def described_tables(
     keys = dict.fromkeys(k for n in material.original.sequence for k in _keys(material.original, n))
     data = [n for name, own in joined.own.items() for n, c in own.items()
             if c in material.original.tables[name]]  # fmt: skip
-    out = {n for names in released.values() for n in names}
+    out = {n for names in released.values() for n in names} | _invented(material)
     control = material.control
     rows = [one.tables[root].n_rows for one in material.releases]
     fitted = material.fitted.tables[root].n_rows
@@ -73,8 +74,9 @@ def described_tables(
             named(called, judged[name][column])
             for name, own in joined.own.items()
             for called, column in own.items()
-            if called in out and column in judged[name]
+            if called in out - _invented(material) and column in judged[name]
         ],
+        **described_replaced(material.model.replaced.values()),
         "private_numbers": [
             entry
             for name, view in material.views.items()
@@ -82,6 +84,17 @@ def described_tables(
         ],
         **described_rare(material.model.plan),
     }  # fmt: skip
+
+
+def _invented(material: TablesMaterial) -> set[str]:
+    """Return what the columns are called that invented values take the place of."""
+    replaced = {name: of.columns for name, of in material.model.replaced.items()}
+    return {
+        called
+        for name, own in material.joined.own.items()
+        for called, column in own.items()
+        if column in replaced.get(name, ())
+    }
 
 
 def _keys(linked: Linked, name: str) -> list[str]:

@@ -45,6 +45,7 @@ DONE = {
     "lookup": "looked up by other columns",
     "copy": "copied from the original records",
     "key": "fresh numbers",
+    "replaced": "replaced by invented values",
     "public": "kept as it is: a public list of codes",
     "": "synthesised",
 }
@@ -163,8 +164,11 @@ def described_columns(material: Material) -> list[Variable]:
     plan = None if material.model is None else material.model.plan.columns
     done = {name: entry.settings.method for name, entry in (plan or {}).items()}
     done |= {material.key: "key"} if material.key else {}
+    if material.model is not None:
+        done |= dict.fromkeys(material.model.replaced.columns, "replaced")
     steps = [(step.name, step.parameters) for copy in material.copies for step in copy.steps]
-    return described(material.releases, done, protections_of(steps, material.releases[0].names))
+    releases = material.complete
+    return described(releases, done, protections_of(steps, releases[0].names))
 
 
 def described_tables_of(material: TablesMaterial) -> list[Variable]:
@@ -175,7 +179,9 @@ def described_tables_of(material: TablesMaterial) -> list[Variable]:
         done = {column: entry.settings.method for column, entry in plan.items()}
         done |= {link.column: "key" for link in original.links if link.child == name}
         done |= {original.keys[name]: "key"} if name in original.keys else {}
-        releases = [one.tables[name] for one in material.releases]
+        replaced = material.model.replaced.get(name)
+        done |= dict.fromkeys(() if replaced is None else replaced.columns, "replaced")
+        releases = [one.tables[name] for one in material.complete]
         if name in original.lookups:
             done = dict.fromkeys(releases[0].names, "public")
         found += described(releases, done, table=name)

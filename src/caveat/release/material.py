@@ -108,6 +108,13 @@ class Material:
         return self.model.plan if isinstance(self.model, Model) else None
 
     @property
+    def complete(self) -> list[Table]:
+        """The released tables with the columns that are invented, as they are written."""
+        if self.model is None:
+            return [*self.releases]
+        return [self.model.complete(table, copy) for copy, table in enumerate(self.releases)]
+
+    @property
     def drawn(self) -> list[Table]:
         """The tables before the protections."""
         return [copy.drawn for copy in self.copies]

@@ -61,6 +61,11 @@ class TablesMaterial:
         """What the columns are called."""
         return self.asked.joined
 
+    @property
+    def complete(self) -> list[Linked]:
+        """The released tables with the columns that are invented, as they are written."""
+        return [self.model.complete(linked, copy) for copy, linked in enumerate(self.releases)]
+
     def is_empty(self, name: str) -> bool:
         """Whether a table has no row that could be measured."""
         return not all(one.tables[name].n_rows for one in (self.fitted, *self.releases))

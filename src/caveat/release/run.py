@@ -351,7 +351,7 @@ class Run:
             material = synthesise(
                 self.spec, table, self.seed, self.threads, self.steps.step, anyway
             )
-        remarks = []
+        remarks = [str(note) for note in table.notes]
         if material.control is not None:
             whole = ", whole groups," if material.groups is not None else ""
             remarks.append(
@@ -381,7 +381,8 @@ class Run:
             table, np.arange(table.n_rows), table, None, releases, self.seed,
             groups=self._groups(table) if self.spec.groups is not None else None,
         )  # fmt: skip
-        return self._content(material, list(ELSEWHERE), None)
+        remarks = [*map(str, table.notes), *ELSEWHERE]
+        return self._content(material, remarks, None)
 
     def _groups(self, table: Table) -> Groups:
         """Return which rows belong together by the specification, checked."""
@@ -505,7 +506,7 @@ class Run:
         escape, kept = self.spec.output.escape_formulas, self.spec.text_form
         outputs, title = [], self.spec.release.title
         whole = self._output()
-        for copy, table in enumerate(self.material.releases, 1):
+        for copy, table in enumerate(self.material.complete, 1):
             for form in self.spec.output.formats:
                 name = f"synthetic-{copy}.{form}"
                 # A level that only the dictionary knows would tell that somebody has it.
@@ -533,7 +534,8 @@ class Run:
         # What a guarantee is for has declared levels, and keys of groups are fresh.
         judged = {n: one for n, one in self.judged.items() if n != material.key}
         judged = {} if is_private(self.spec.synthesis) else judged
-        return release_output(material.model.plan.columns, names, judged, public)
+        replaced = material.model.replaced.columns
+        return release_output(material.model.plan.columns, names, judged, public, replaced)
 
     def _text(self, name: str, text: str) -> None:
         (self.draft / name).write_text(text, encoding="utf-8", newline="\n")

@@ -31,6 +31,7 @@ from caveat.spec.against_tables import check_tables
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.tables import TableSpec, forms_of
 from caveat.synthesis.leaving_out import release_output
+from caveat.synthesis.replacing import Replaced
 from caveat.table.file_form import TextForm
 from caveat.table.files import check_target
 from caveat.table.identifying import Judgement, judge
@@ -75,7 +76,9 @@ class TablesRun(Run):
             self.spec, linked, asked, self.seed, self.threads, self.steps.step, anyway
         )
         self.tables, self.by_table, root = material, by_table, material.joined.root
-        remarks = []
+        remarks = [
+            f"{name}: {note}" for name in linked.tables for note in linked.tables[name].notes
+        ]
         if material.control is not None:
             n, m = material.control.tables[root].n_rows, linked.tables[root].n_rows
             remarks.append(
@@ -198,7 +201,7 @@ class TablesRun(Run):
         """Write a folder for each copy, with files of the names that the original ones have."""
         outputs = []
         by_table = {one.name: self._output_of(one) for one in self.spec.tables}
-        for copy, linked in enumerate(self.tables.releases, 1):
+        for copy, linked in enumerate(self.tables.complete, 1):
             folder = f"synthetic-{copy}"
             tables = {one.name: linked.tables[one.name].compact() for one in self.spec.tables}
             named = {file: tables[name] for name in tables for file in self._files(name)}
@@ -231,4 +234,5 @@ class TablesRun(Run):
         # Children stand by their order, which stays.
         data = {name: one for name, one in judged.items() if name in self.judged}
         columns = self.tables.model.plan.columns
-        return release_output(columns, names, data, table.schema.public)
+        replaced = self.tables.model.replaced.get(table.name, Replaced()).columns
+        return release_output(columns, names, data, table.schema.public, replaced)

@@ -338,6 +338,7 @@ def _fresh(evidence: Evidence) -> set[str]:
     """Return the columns that are keys: they are made afresh and tell nothing."""
     release = evidence["release"]
     groups = {release["groups"]["key"]} if "groups" in release else set()
+    groups |= {found["column"] for found in release.get("replaced", ())}
     return groups | {key for table in release.get("tables", ()) for key in table["keys"]}
 
 

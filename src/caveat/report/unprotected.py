@@ -18,6 +18,7 @@ NOT_COPIED = {
     "lookup": "looked up",
     "constant": "the same in all rows",
     "key": "fresh keys",
+    "replaced": "replaced by invented values",
 }
 TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
 
@@ -25,6 +26,7 @@ TABLES = {"promise": "noisy tables", "cleared": "cleared tables"}
 def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Say what is copied or not protected; if it is nothing, that it is nothing."""
     yield from _rare(evidence)
+    yield from _replaced(evidence)
     found, more = list(_as_it_is(evidence)), [*_looked_up(evidence), *_undeclared(evidence)]
     yield from [*found, *more]
     if found:
@@ -33,6 +35,7 @@ def unprotected(evidence: Evidence) -> Iterator[tuple[str, str]]:
         yield "Copied or not protected", "Not known: the tables were made elsewhere."
         return
     methods = {c["name"]: c["method"] for c in evidence["synthesis"]["columns"]}
+    methods |= {found["column"]: "replaced" for found in evidence["release"].get("replaced", ())}
     released = evidence["release"]["columns"]
     apart = {
         words: [n for n in released if methods.get(n, "key") == method]
@@ -84,6 +87,19 @@ def _rare(evidence: Evidence) -> Iterator[tuple[str, str]]:
         yield "Rare levels", f"Fewer than {below} people have them: {'; '.join(told)}."
     elif below == 1:
         yield "Rare levels", "Every level leaves, however few people have it (rare_below = 1)."
+
+
+def _replaced(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Say which columns invented values take the place of."""
+    found = evidence["release"].get("replaced", ())
+    if found:
+        which = and_list([f"{called(evidence, one['column'])} ({one['is']})" for one in found],
+                         most=20)  # fmt: skip
+        yield (
+            "Replaced by invented values",
+            f"{which}. They come from no record and have no relation to the other columns; no "
+            "attack and no measure of utility uses them.",
+        )
 
 
 def _looked_up(evidence: Evidence) -> Iterator[tuple[str, str]]:

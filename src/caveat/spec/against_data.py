@@ -144,7 +144,7 @@ def _of_synthesis(document: Document) -> Iterable[tuple[Entry, str]]:
         if given.get(key):
             names = [given[key]] if isinstance(given[key], str) else given[key]
             yield from ((("synthesis", key), name) for name in names)
-    for key in ("special", "derived", "predictors", "columns"):
+    for key in ("special", "derived", "predictors", "columns", "replace"):
         told = given.get(key, {})
         for name in told if isinstance(told, Mapping) else ():
             yield ("synthesis", key, name), name

@@ -62,7 +62,8 @@ DATA = Group(
                     required=True),
         "delimiter": Key(TEXT, "Between the fields of a text file.", otherwise="found by itself"),
         "decimal": Key(Choice((".", ","), "decimal sign"), "Decimal sign of a text file.", "."),
-        "encoding": Key(FILLED, "Encoding of a text file.", "utf-8"),
+        "encoding": Key(FILLED, "Encoding of a text file.",
+                        otherwise="UTF-8, UTF-16 with its mark or Windows-1252, as found"),
         "synthetic": Key(
             Many(FILLED, "file names"),
             "Tables that were synthesised elsewhere, for `caveat run --only audit`.",

@@ -34,8 +34,11 @@ Choice = tuple[str, Mapping[Entry, Any]]
 """What can be done about a finding: in words, and as entries with their values."""
 
 SYNTHESIS, ORDER, DROP = ("synthesis",), ("synthesis", "order"), ("synthesis", "drop")
-RULES = ("synthesis", "rules")
+RULES, REPLACE = ("synthesis", "rules"), ("synthesis", "replace")
 _LEFT_OUT = (*FINDINGS.values(), "group-id", "all-missing")
+_INVENTED = {FINDINGS["identifier"]: "id", FINDINGS["person-name"]: "name"}
+# What else is said of how a column comes about.
+_WITH_SOURCE = ("computed", "looked up", "replaced")
 
 
 def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
@@ -54,7 +57,11 @@ def choices(found: Found, content: Mapping[str, Any]) -> list[Choice]:
     name, several = columns[0], _of_table(found)
     hangs = entry_in(content, (*several, "links")) if several else None
     if code in _LEFT_OUT or (code == "survey-weights" and hangs):  # weights are of whole groups
-        return [("leave it out", _left_out(content, name))]
+        out = ("leave it out", _left_out(content, name))
+        if code not in _INVENTED:
+            return [out]
+        by = _INVENTED[code]
+        return [out, ("replace it by invented values", _replaced(content, name, by))]
     if code == "survey-weights":
         weights = {("synthesis", "weights"): name, **_left_out(content, name)}
         return [("use it as weights", weights)]
@@ -114,10 +121,26 @@ def _left_out(content: Mapping[str, Any], name: str) -> dict[Entry, Any]:
     dropped = list(entry_in(content, DROP, []))
     order = entry_in(content, ORDER)
     new = dropped if name in dropped else [*dropped, name]
-    kept: dict[Entry, Any] = {DROP: new}
+    kept: dict[Entry, Any] = {DROP: new, **_not_replaced(content, name)}
     if order is not None and name in order:
         kept[ORDER] = [other for other in order if other != name]
     return kept
+
+
+def _replaced(content: Mapping[str, Any], name: str, by: str) -> dict[Entry, Any]:
+    changes = {**_left_out(content, name), **_not_dropped(content, name)}
+    return {**changes, REPLACE: {**entry_in(content, REPLACE, {}), name: by}}
+
+
+def _not_dropped(content: Mapping[str, Any], name: str) -> dict[Entry, Any]:
+    return {DROP: [other for other in entry_in(content, DROP, []) if other != name] or None}
+
+
+def _not_replaced(content: Mapping[str, Any], name: str) -> dict[Entry, Any]:
+    replaced = dict(entry_in(content, REPLACE, {}))
+    if replaced.pop(name, None) is None:
+        return {}
+    return {REPLACE: replaced or None}
 
 
 def _moved(content: Mapping[str, Any], name: str, asked: Mapping[str, Any]) -> dict[Entry, Any]:
@@ -190,11 +213,11 @@ def _taken_back(
     gone = [*asked.get("rules", ()), *asked.get("missing", ()), found["columns"][0]]
     gone += [str(code) for code in asked.get("missing", ())]
     for entry, value in changes.items():
-        if entry == ORDER:
+        if entry == ORDER or value is None:
             continue
         if isinstance(value, list):
             left: Any = [each for each in value if each not in gone]
-        elif isinstance(value, dict) and entry[-1] == "missing":
+        elif isinstance(value, dict) and (entry[-1] == "missing" or entry == REPLACE):
             left = {key: word for key, word in value.items() if key not in gone}
         else:
             left = None
@@ -222,7 +245,13 @@ def _note(found: Found) -> str:
 
 
 def how_made(content: Mapping[str, Any], name: str) -> tuple[str, str]:
-    """Return how a column comes about (drawn, left out, computed, looked up), and from what."""
+    """Return how a column comes about, and from what.
+
+    It is drawn, replaced, left out, computed or looked up.
+    """
+    replaced = entry_in(content, REPLACE, {})
+    if isinstance(replaced, Mapping) and name in replaced:
+        return "replaced", str(replaced[name])
     derived = entry_in(content, ("synthesis", "derived", name))
     if isinstance(derived, str):
         return "computed", derived
@@ -233,9 +262,9 @@ def how_made(content: Mapping[str, Any], name: str) -> tuple[str, str]:
 
 
 def is_released(content: Mapping[str, Any], name: str) -> bool:
-    """Whether a specification releases a column: it is not left out, no weight and no key."""
+    """Whether a column is released and measured: not left out or invented, no weight, no key."""
     apart = (entry_in(content, ("synthesis", "weights")), entry_in(content, ("groups", "key")))
-    return how_made(content, name)[0] != "left out" and name not in apart
+    return how_made(content, name)[0] not in ("left out", "replaced") and name not in apart
 
 
 def made_so(
@@ -245,14 +274,18 @@ def made_so(
 
     ``sequence`` are the columns of the file: one that is drawn again comes back to its place.
     """
-    if (how, source if how in ("computed", "looked up") else "") == how_made(content, name):
+    if (how, source if how in _WITH_SOURCE else "") == how_made(content, name):
         return {}
-    dropped, order = entry_in(content, DROP, []), entry_in(content, ORDER)
+    order = entry_in(content, ORDER)
     changes: dict[Entry, Any] = {}
     if how == "left out":
         changes = _left_out(content, name)
-    elif name in dropped:
-        changes[DROP] = [other for other in dropped if other != name] or None
+    elif how == "replaced":
+        changes = _replaced(content, name, source or "id")
+    else:
+        changes = _not_replaced(content, name)
+        if name in entry_in(content, DROP, []):
+            changes |= _not_dropped(content, name)
     if how in ("computed", "looked up"):
         asked = {"formula": source} if how == "computed" else {"from": source}
         value = source if how == "computed" else {"lookup": source}

@@ -32,6 +32,7 @@ from caveat.spec.data_entries import COLUMN, DATA, GROUPS, PRIVACY, RELEASE, TAB
 from caveat.spec.limits import ATTACKS, STRONG_MEASURES
 from caveat.spec.settings import CLEARING, FIXED, PUBLIC, SETTINGS
 from caveat.synthesis.choosing import ALL, AUTO, MOST, WIDE
+from caveat.synthesis.replacing import HOW
 from caveat.table.formats import writable
 from caveat.table.rare import K
 from caveat.utility import MEASURES as UTILITIES
@@ -74,6 +75,9 @@ SYNTHESIS = Group(
         "drop": Key(NAMES, "Columns that are not released.", otherwise="what names people"),
         "keep": Key(NAMES, "Columns that name people, or have rare levels, and leave; page one of "
                     "the report says so.", otherwise="none"),
+        "replace": Key(Named(Choice(tuple(HOW), "replacement"), "columns with a replacement"),
+                       "Columns that are not drawn but invented, so that code still runs: fresh "
+                       "ids, invented names, codes of the same form.", otherwise="none"),
         **SETTINGS,
         "predictors": Key(Either((Choice((AUTO, ALL), "choice of predictors"), Whole(1),
                                   Named(NAME_OR_NAMES, "columns with their predictors"))),

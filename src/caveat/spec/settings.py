@@ -92,7 +92,7 @@ SETTINGS = {
 }
 """Settings for all columns, or for single ones."""
 
-FIXED = ("order", "drop", "keep", "rare_below", "rules", *OPTIONS)
+FIXED = ("order", "drop", "keep", "replace", "rare_below", "rules", *OPTIONS)
 """Settings that a map or a search does not vary; each try of a guarantee would spend budget."""
 
 PUBLIC = {

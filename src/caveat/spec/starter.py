@@ -6,7 +6,7 @@ with the release, so no value stands in it but codes for missing, names and cond
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from caveat.expressions.language import can_be_named, named
 from caveat.findings.groups import ADULT
@@ -17,8 +17,17 @@ from caveat.spec.answers import Answers, closing_parts, proposal, release_part
 from caveat.spec.codebook import Domain, domain_lines
 from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
+from caveat.table import Kind
 
-__all__ = ["dropped", "group_finding", "guarded_lines", "released", "starter", "weight_lines"]
+__all__ = [
+    "dropped",
+    "group_finding",
+    "guarded_lines",
+    "released",
+    "replaceable",
+    "starter",
+    "weight_lines",
+]
 
 _HEAD = """\
 #:schema ./release.schema.json
@@ -205,7 +214,7 @@ def _synthesis(
     yield from _GUARDED if guarded else _PLAIN
     key = groups.columns if groups else ()
     names = [name for name in dropped(profile) if name not in key]
-    yield from weight_lines(names, chosen_weights(profile.findings))
+    yield from weight_lines(names, chosen_weights(profile.findings), replaceable([profile]))
     if groups:  # who somebody is comes first: role, sex, age
         return
     yield comment("The order of synthesis: that of the file, long factors and look-ups last.")
@@ -214,15 +223,44 @@ def _synthesis(
     yield "]"
 
 
-def weight_lines(left_out: Sequence[str], weights: str | None) -> Iterator[str]:
-    """Return the lines about columns that are no data."""
-    if left_out:
+def replaceable(profiles: Iterable[Profile]) -> dict[str, str]:
+    """Return the columns that name people and can be invented, with what takes their place."""
+    how = {FINDINGS["identifier"]: "id", FINDINGS["person-name"]: "name"}
+    kinds = (Kind.INTEGER, Kind.CATEGORY, Kind.TEXT, Kind.ID)
+    return {
+        f.columns[0]: how[f.code]
+        for profile in profiles
+        for f in profile.findings
+        if f.code in how and any(c.name == f.columns[0] and c.kind in kinds
+                                 for c in profile.columns)
+    }  # fmt: skip
+
+
+def weight_lines(
+    left_out: Sequence[str], weights: str | None, replaced: Mapping[str, str]
+) -> Iterator[str]:
+    """Return the lines about columns that are no data; ids are replaced, names may be."""
+    can_be = {name: how for name, how in replaced.items() if name in left_out}
+    fresh = {name: how for name, how in can_be.items() if how == "id"}
+    out = [name for name in left_out if name not in fresh]
+    if out:
         also = ", and survey weights" if weights else ""
         yield comment(f"Not part of the output: what names people{also}.")
-        yield f"drop = {toml_value(left_out)}"
+        yield f"drop = {toml_value(out)}"
+    if can_be:
+        yield comment("Invented values, so that code still runs: fresh ids; of names and codes if")
+        yield comment("they are taken out of drop.")
+        yield f"{'' if fresh else '# '}replace = {_inline(fresh or can_be)}"
+    if fresh and fresh != can_be:
+        yield comment(f"replace = {_inline(can_be)}")
     if weights:
         yield comment("Survey weights: every record counts so often, and the output needs none.")
         yield f"weights = {toml_value(weights)}"
+
+
+def _inline(entries: Mapping[str, str]) -> str:
+    inside = ", ".join(f"{toml_key(name)} = {toml_value(how)}" for name, how in entries.items())
+    return f"{{ {inside} }}"
 
 
 def _rules(

@@ -14,7 +14,7 @@ from caveat.spec.answers import (
     proposal_of_tables,
     release_part,
 )
-from caveat.spec.starter import dropped, guarded_lines, weight_lines
+from caveat.spec.starter import dropped, guarded_lines, replaceable, weight_lines
 from caveat.spec.starter_columns import column_blocks
 from caveat.spec.toml import comment, toml_key, toml_value
 
@@ -55,7 +55,10 @@ def starter_of_tables(
         parts += _table(name, profile, files[name], links)
     left_out = list(dict.fromkeys(c for held in _no_data(profiles, links).values() for c in held))
     parts += ["[synthesis]", *guarded_lines()]
-    parts += [*weight_lines(left_out, _weights(profiles, links)), *_rules(profiles, links), ""]
+    keys = {column for name in profiles for column in links.key_columns(name)}
+    invented = {n: how for n, how in replaceable(profiles.values()).items() if n not in keys}
+    parts += weight_lines(left_out, _weights(profiles, links), invented)
+    parts += [*_rules(profiles, links), ""]
     proposed = proposal_of_tables(_widest(profiles, links), released_of_tables(profiles, links))
     parts += closing_parts(proposed, Answers(), formats=_FORMATS)
     return "\n".join(parts).rstrip("\n") + "\n"

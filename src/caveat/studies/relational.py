@@ -23,7 +23,7 @@ from caveat.errors import CaveatWarning
 from caveat.generators.reference import reference
 from caveat.studies.study import Grid, Number, Output, Study, StudyResult
 from caveat.synthesis import Synthesizer
-from caveat.synthesis.linked.keys import FreshKeys
+from caveat.synthesis.fresh_keys import FreshKeys
 from caveat.table import Table
 from caveat.table.linked import Link, Linked
 from caveat.utility.analyses import Coefficients

@@ -84,6 +84,7 @@ def origins_of(
     names: Sequence[str],
     judged: Collection[str],
     public: Collection[str] = (),
+    replaced: Collection[str] = (),
 ) -> dict[str, Origin]:
     """Return where each released column of a plan comes from.
 
@@ -100,6 +101,8 @@ def origins_of(
         Columns that identify people.
     public
         Columns whose values are public, so that what follows from them is.
+    replaced
+        Columns that invented values take the place of.
     """
     found: dict[str, Origin] = {}
     for name, entry in columns.items():  # what a column follows from comes before it
@@ -110,7 +113,7 @@ def origins_of(
             close = [source for source in _sources(entry) if source not in public]
             sources = (found[source] for source in close if source in found)
             origin = next((one for one in sources if not one.may_leave), origin)
-        found[name] = origin
+        found[name] = Origin.INVENTED if name in replaced else origin
     return {name: found.get(name, Origin.DRAWN) for name in names}
 
 
@@ -124,6 +127,9 @@ def release_output(
     names: Sequence[str],
     judged: Mapping[str, Judgement],
     public: Collection[str] = (),
+    replaced: Collection[str] = (),
 ) -> Output:
     """Return what a release holds, for :func:`caveat.table.provenance.clear` to decide on."""
-    return Output("release", origins_of(columns, names, judged, public), public, judged)
+    names = [*names, *(name for name in replaced if name not in names)]
+    origins = origins_of(columns, names, judged, public, replaced)
+    return Output("release", origins, public, judged)

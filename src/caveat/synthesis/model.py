@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,7 @@ from caveat.synthesis.fitting import fit_columns, predictors_of
 from caveat.synthesis.margins.published import Published
 from caveat.synthesis.plan import GIVEN, Plan
 from caveat.synthesis.plan_words import methods_of
+from caveat.synthesis.replacing import Replaced
 from caveat.table import Table
 from caveat.table.align import recode_to
 
@@ -88,6 +89,8 @@ class Model:
         clears them.
     log_choice
         Log probability of the predictors that were drawn, where the attacker compares worlds.
+    replaced
+        The columns that are replaced by invented values once the others are drawn.
     """
 
     plan: Plan
@@ -99,6 +102,7 @@ class Model:
     source: Table | None = None
     cleared: tuple[Published, ...] = ()
     log_choice: float = 0.0
+    replaced: Replaced = field(default_factory=Replaced, repr=False)
 
     def _summary(self) -> Summary:
         plan, how = self.plan._summary(), methods_of(self.plan.columns)
@@ -121,14 +125,22 @@ class Model:
         threads
             Blocks drawn at the same time; all cores by default. The result does not depend on it.
         """
+        drawn = enumerate(self.tables(rows, copies, threads))
         # A level that only the dictionary knows would tell that somebody in the original has it.
-        frames = [table.compact().to_frame() for table in self.tables(rows, copies, threads)]
+        frames = [self.complete(table, copy).compact().to_frame() for copy, table in drawn]
         return frames[0] if copies == 1 else frames
+
+    def complete(self, table: Table, copy: int = 0, first: int = 0) -> Table:
+        """Return a drawn copy, or the block of it from a row on, with its invented columns."""
+        return self.replaced.complete(table, self.seed, copy, first)
 
     def tables(
         self, rows: int | None = None, copies: int = 1, threads: int | None = None
     ) -> list[Table]:
-        """Draw synthetic copies as tables that share the dictionaries of the original."""
+        """Draw synthetic copies as tables that share the dictionaries of the original.
+
+        They have no invented columns, which nothing can be measured by; see :meth:`complete`.
+        """
         whole_number(copies, "copies", 1)
         n = self.checked_rows(rows)
         starts = range(0, max(n, 1), BLOCK)
@@ -150,7 +162,8 @@ class Model:
 
     def block(self, columns: Mapping[str, ColumnModel], copy: int, start: int, stop: int) -> Table:
         """Draw one block of a copy from the models of it, see :meth:`columns_of`."""
-        return self._table([self._draw(columns, copy, start, stop)])
+        drawn = self._table([self._draw(columns, copy, start, stop)])
+        return self.complete(drawn, copy, start)
 
     def draw(
         self, given: Mapping[str, Cells], rows: int, threads: int | None = None

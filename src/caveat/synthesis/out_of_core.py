@@ -67,8 +67,8 @@ class Store:
                 self._draw(model, {**before, name: once}, copy, n, drawn)
                 _rebuilt_model(column, _let_go)
             before[name] = _passed_over(column)
-        for block in drawn:
-            yield model._table([block])
+        for start, block in zip(starts, drawn, strict=True):
+            yield model.complete(model._table([block]), copy, start)
             block.clear()
 
     def _draw(

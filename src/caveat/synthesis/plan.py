@@ -57,6 +57,7 @@ from caveat.synthesis.pooling import (
 )
 from caveat.synthesis.predictors import all_that_fit, derived_last, usual_method
 from caveat.synthesis.public import weight_unit, with_grids, with_guards
+from caveat.synthesis.replacing import dropping
 from caveat.synthesis.rules import Fixed, Order, parse_rule
 from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
@@ -205,7 +206,7 @@ def make_plan(
     age    guarded from sex (guard strong; range 0 to 17 by 1, even cells, assumed public)
     group  sample (guard strong; range 0 to 1 by 1, geometric cells, assumed public)
     """
-    options = dict(options or {})
+    options = dropping(options or {})
     judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     linked = "given" in options  # stages of linked tables have a choice of their own
     given_ones, only_for = options.pop("given", ()), options.pop("only_for", {})

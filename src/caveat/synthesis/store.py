@@ -43,6 +43,7 @@ from caveat.synthesis.methods.stratified import Stratified
 from caveat.synthesis.model import Model
 from caveat.synthesis.plan import GIVEN, ColumnPlan, Plan, check_plan
 from caveat.synthesis.pooling import RareLevels, rare_below
+from caveat.synthesis.replacing import Replaced
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.atomic import write_text
@@ -110,6 +111,7 @@ def _model_state(model: Model) -> State:
         "backend": model.backend,
         "source": None if model.source is None else table_state(model.source),
         "cleared": [table.state() for table in model.cleared],
+        "replaced": model.replaced.state(),
     }
 
 
@@ -238,7 +240,9 @@ def _model(content: State, seed: int) -> Model:
     cleared = tuple(Published.from_state(table) for table in content["cleared"])
     rules = None if plan.margins is None else plan.margins.clearing
     need(bool(cleared) == (rules is not None), "tables against the plan")
-    return Model(plan, columns, names, n_rows, seed, backend, source, cleared)
+    replaced = Replaced.from_state(content.get("replaced"))
+    need(not {*names} & {*replaced.columns}, "replaced columns that are drawn too")
+    return Model(plan, columns, names, n_rows, seed, backend, source, cleared, replaced=replaced)
 
 
 def _check_source(source: Table | None, plan: Plan, table: Table, n_rows: int) -> None:

@@ -25,6 +25,7 @@ from caveat.synthesis.model import Model, written
 from caveat.synthesis.options import one_stratum
 from caveat.synthesis.plan import Plan, make_plan
 from caveat.synthesis.public import has_guard
+from caveat.synthesis.replacing import remarks_on, replaced_in, replaced_in_linked
 from caveat.synthesis.spread import fit_on, in_memory
 from caveat.table import Table
 from caveat.table.calibration import calibrated
@@ -83,6 +84,9 @@ class Synthesizer:
     rare_below
         Levels that nobody declared and that fewer units have are pooled or left out; 5 by default,
         1 for none.
+    replace
+        Columns that invented values take the place of: "id" (fresh ids), "name" (invented names) or
+        "code" (codes of the same form). No value of theirs is used.
     epsilon, delta, poisson, budget
         Ask for a guarantee (method "margins", every column declared); the budget says where it is
         written down, see :class:`caveat.privacy.Budget`.
@@ -134,6 +138,7 @@ class Synthesizer:
         formula: str | None = None,
         clearing: Mapping[str, Any] | None = None,
         rare_below: int | None = None,
+        replace: Mapping[str, str] | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
         poisson: float | None = None,
@@ -166,6 +171,13 @@ class Synthesizer:
         self.seed, self.threads, self.anyway = seed, threads, anyway
         if "strata" in options:
             options["strata"] = one_stratum(options["strata"])
+        if options.get("replace") and is_private(options):
+            raise CaveatError(
+                "invented values take their form from the data, and no guarantee covers it",
+                where="synthesis, replace",
+                do="leave replace out",
+                entry=("replace",),
+            )
         self.groups = options.pop("groups", None)
         self.budget = options.pop("budget", None)
         if self.budget is not None and not isinstance(self.budget, Budget):
@@ -184,10 +196,23 @@ class Synthesizer:
 
     def plan(self, data: Any) -> Any:
         """Return the plan for a table, or for linked ones, without carrying it out."""
-        plan = self._plan(self._prepared(data), self.seed)
+        data = self._prepared(data)
+        plan = self._plan(data, self.seed)
+        if self._replaced:  # what cannot be replaced is an error now
+            self._with_replaced(None, data, plan)
         return replace(plan, structure_seed=self.seed)
 
+    @property
+    def _replaced(self) -> dict[str, str]:
+        """The columns that invented values take the place of."""
+        return dict(self.options.get("replace") or {})
+
     def _plan(self, data: Table | Linked, seed: int | None) -> Plan | LinkedPlan:
+        plan = self._plan_of_drawn(data, seed)
+        said = remarks_on(self._replaced)
+        return replace(plan, remarks=(*said, *plan.remarks)) if said else plan
+
+    def _plan_of_drawn(self, data: Table | Linked, seed: int | None) -> Plan | LinkedPlan:
         if is_private(self.options) and (isinstance(data, Linked) or self.groups is not None):
             raise CaveatError(
                 "a guarantee is for single records of one table: a group of them needs more noise",
@@ -294,9 +319,11 @@ class Synthesizer:
         for remark in (*_too_small(table, plan, self.anyway), *plan.remarks):
             warnings.warn(remark, CaveatWarning, stacklevel=3)
         if isinstance(plan, GroupPlan):
-            return fit_groups(table, plan, seed, threads, done)
+            groups = fit_groups(table, plan, seed, threads, done)
+            return self._with_replaced(groups, table, plan)
         if isinstance(plan, LinkedPlan):
-            return fit_linked(data, plan, seed, threads, done)
+            linked = fit_linked(data, plan, seed, threads, done)
+            return self._with_replaced(linked, data, plan)
         plan = replace(plan, structure_seed=seed)
         table = plan.pooled(table)
         cleared = cleared_by(table, plan)
@@ -307,7 +334,7 @@ class Synthesizer:
             models = fit_on(workers, table, plan, seed, done, finished)
         proper = any(entry.settings.proper for entry in plan.columns.values())
         names = written(plan, table)
-        return Model(
+        model = Model(
             plan,
             models,
             names,
@@ -317,6 +344,22 @@ class Synthesizer:
             table if proper else None,
             cleared,
         )
+        return self._with_replaced(model, data, plan)
+
+    def _with_replaced(self, model: Any, data: Table | Linked, plan: Plan | LinkedPlan) -> Any:
+        """Return a fitted model that knows which columns are replaced by invented values."""
+        if not self._replaced:
+            return model
+        found: Any
+        if isinstance(data, Linked):
+            found = replaced_in_linked(data, self._replaced)
+        else:
+            groups = plan.groups if isinstance(plan, GroupPlan) else None
+            drawn = [n for n, e in plan.columns.items() if e.settings.method != "drop"]
+            drawn += [] if groups is None else [groups.key]
+            shared = () if groups is None else groups.constant or ()
+            found = replaced_in(data, self._replaced, drawn, shared)
+        return None if model is None else replace(model, replaced=found)
 
 
 def _longest(linked: Linked) -> Table:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
 from caveat.table._labelled import EPOCHS, as_times, kind_of_format, measure_of, program_of
-from caveat.table.column import NA_TOKENS, Column, Kind
+from caveat.table.column import Column, Kind
 from caveat.table.encode import EXACT_INTEGER
 from caveat.table.table import Table
+from caveat.table.written import means_missing
 
 __all__ = ["prepare_labelled"]
 
@@ -266,7 +267,9 @@ def _numeric_labels(column: Column, name: str, program: str) -> dict[Any, str]:
 
 def _missing_entry(code: Any, name: str, program: str) -> float | str | None:
     """Return what stands in the cells that are missing in this way."""
-    if code is None or code != code or code == "" or code in NA_TOKENS:
+    if code is None or code != code or code == "":
+        return None
+    if isinstance(code, str) and means_missing(code):
         return None
     if not isinstance(code, str):
         return float(code)

@@ -3,7 +3,8 @@
 Only what can mean one thing is read so. 1,234 may be a number with thousands or one with three
 decimals, and 3/12/1990 may be in March or in December: such columns stay text until they are
 declared. What one column proves holds for the whole file: beside 1.767,26 the point in 47.955
-stands between thousands.
+stands between thousands, and 1,2 is a number. Words for missing, such as "k.A.", are apart where
+everything else is a number or a date.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caveat.late import Late
-from caveat.table.column import NA_TOKENS, Column, Kind, Missing
+from caveat.table.column import Column, Kind, Missing
 from caveat.table.encode import EXACT_INTEGER, encode
-from caveat.table.written import read_dates
+from caveat.table.written import means_missing, read_dates
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +29,7 @@ __all__ = [
     "LOCAL_DATES",
     "NumberForm",
     "has_decimal_comma",
+    "may_have_decimal_comma",
     "number_form",
     "read_local",
     "read_thousands",
@@ -39,6 +41,10 @@ LOCAL_DATES = (
 )  # fmt: skip
 """The forms of dates that are read without being declared, beside ISO 8601."""
 FEW = 100  # levels that are looked at before all are
+ISO_DATE = "%Y-%m-%d"
+MOST_DIGITS = 15  # with the point and the sign, of numbers among words
+_PLAIN = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$"  # 007 and +48 are names
+_COMMA = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:,\d+)?")
 _BLANKS = " \u00a0\u202f"
 _STYLE = re.compile(rf"(?:decimals=(\d+)|point)?;([.,'{_BLANKS}]?)([.,])")
 
@@ -101,7 +107,9 @@ def number_form(storage: str) -> NumberForm | None:
     return None if found is None else NumberForm(found[2], found[3])
 
 
-def read_local(column: Column, decimal: str, declared: Kind | None, separator: str) -> Column:
+def read_local(
+    column: Column, decimal: str, declared: Kind | None, separator: str, *, said_text: bool = False
+) -> Column:
     """Return a column of text as the numbers or dates that it is, or as it was.
 
     Parameters
@@ -114,11 +122,18 @@ def read_local(column: Column, decimal: str, declared: Kind | None, separator: s
         The kind that was declared, if it was: a number is then read where it could be one.
     separator
         The delimiter, which quotation marks must keep apart from the numbers; "" if they say text.
+    said_text
+        Whether quotation marks say that numbers are text.
     """
-    words = [str(level) for level in column.levels.tolist() if level not in NA_TOKENS]
-    if not words or words[0].strip(" \t")[:1].isalpha():  # a word: most columns of text end here
+    every = (str(level) for level in column.levels.tolist())
+    first = next((level for level in every if not means_missing(level)), "")
+    if not first or first.strip(" \t")[:1].isalpha():  # a word: most columns of text end here
         return column
+    words = [str(level) for level in column.levels.tolist() if not means_missing(level)]
     text = pl.Series(words, dtype=pl.String).str.strip_chars(" \t")
+    apart = len(words) < len(column.levels) and not said_text  # words for missing among values
+    if apart and decimal == "." and text.str.contains(_PLAIN).all():
+        return _plain_numbers(column, text)
     for form in FORMS:
         if not text.head(FEW).str.contains(form.pattern).all():
             continue
@@ -133,14 +148,36 @@ def read_local(column: Column, decimal: str, declared: Kind | None, separator: s
     if declared not in (None, Kind.DATE, Kind.DATETIME):
         return column
     dates = read_dates(np.array(words, dtype=object)) if _may_be_dates(text) else None
-    if dates is None or len(dates.formats) > 1 or dates.formats[0] not in LOCAL_DATES:
+    allowed = (*LOCAL_DATES, ISO_DATE) if apart else LOCAL_DATES
+    if dates is None or len(dates.formats) > 1 or dates.formats[0] not in allowed:
         return column
     parsed = (
         text.str.to_date(dates.formats[0])
         if dates.kind == "date"
         else text.str.to_datetime(dates.formats[0], time_unit="us")
     )
-    return _exchanged(column, parsed, f"text:{dates.formats[0]}")
+    storage = "" if dates.formats[0] == ISO_DATE else f"text:{dates.formats[0]}"
+    return _exchanged(column, parsed, storage)
+
+
+def may_have_decimal_comma(column: Column) -> bool:
+    """Return whether text is numbers with decimal commas if another column proves such commas."""
+    if column.levels.dtype != object or not len(column.levels):
+        return False
+    words = [str(level) for level in column.levels.tolist() if not means_missing(level)]
+    return bool(words) and all(_COMMA.fullmatch(word.strip(" \t")) for word in words)
+
+
+def _plain_numbers(column: Column, text: pl.Series) -> Column:
+    """Return numbers among which words for missing stand, as the words let them be."""
+    if text.n_unique() < 2 or int(text.str.len_chars().max() or 0) > MOST_DIGITS:  # type: ignore[arg-type]
+        return column
+    digits = text.str.extract(r"\.(\d+)$").fill_null("").str.len_chars()
+    fewest, most = int(digits.min() or 0), int(digits.max() or 0)  # type: ignore[arg-type]
+    if not most:
+        return _exchanged(column, text.cast(pl.Int64), "")
+    storage = f"text:decimals={most}" if fewest == most else "text:point" if fewest else ""
+    return _exchanged(column, text.cast(pl.Float64), storage)
 
 
 def has_decimal_comma(column: Column) -> bool:
@@ -154,14 +191,15 @@ def has_decimal_comma(column: Column) -> bool:
 
 def read_thousands(column: Column) -> Column | None:
     """Return text as whole numbers with points between thousands, None if a cell is none."""
-    words = [str(level) for level in column.levels.tolist() if level not in NA_TOKENS]
+    words = [str(level) for level in column.levels.tolist() if not means_missing(level)]
     text = pl.Series(words, dtype=pl.String).str.strip_chars(" \t")
     whole = r"^[+-]?(?:\d{1,3}|[1-9]\d{0,2}(?:\.\d{3})+)$"
     return _numbers(column, text, FORMS[0]) if text.str.contains(whole).all() else None
 
 
 def _may_be_dates(text: pl.Series) -> bool:
-    return bool(text.head(FEW).str.contains(r"^\d{1,2}[./]\d{1,2}[./]\d{4}( |$)").all())
+    form = r"^(\d{1,2}[./]\d{1,2}[./]\d{4}( |$)|\d{4}-\d\d-\d\d$)"
+    return bool(text.head(FEW).str.contains(form).all())
 
 
 def _numbers(column: Column, text: pl.Series, form: NumberForm) -> Column:
@@ -184,7 +222,7 @@ def _exchanged(column: Column, levels: pl.Series, storage: str) -> Column:
     ordinary = iter(found.codes.tolist())
     empty = len(column.missing)
     for place, level in enumerate(column.levels.tolist()):
-        if level in NA_TOKENS:
+        if means_missing(str(level)):
             lookup[place] = len(found.levels) + empty + len(words)
             words.append(Missing(level))
         else:

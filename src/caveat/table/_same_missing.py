@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from caveat.table.column import NA_TOKENS, Column, Kind, Missing
+from caveat.table.written import means_missing
 
 __all__ = ["same_missing"]
 
@@ -69,11 +71,15 @@ def _nothing(column: Column, way: Missing) -> list[Missing]:
     held = [
         m for m, count in zip(column.missing, counts[len(column.levels) :], strict=True) if count
     ]
-    found = [m for m in held if m == way or (not m.label and m.code in NA_TOKENS)]
+    found = [m for m in held if m == way or (not m.label and _is_word(m.code))]
     if column.kind is Kind.CATEGORY and column.levels.dtype == object:
         values = set(column.levels[counts[: len(column.levels)] > 0].tolist())
         found += [Missing(word) for word in sorted(values) if word in NA_TOKENS or word.isspace()]
     return found
+
+
+def _is_word(code: Any) -> bool:
+    return isinstance(code, str) and means_missing(code)
 
 
 def _to_level(column: Column, way: Missing, word: str) -> Column:

@@ -24,7 +24,7 @@ _WORD = re.compile(r"(?<![A-Za-z])ID(?=[a-z])|[A-ZÄÖÜ]+(?![a-zäöüß])|[A-Z
 # Identification variables of EU-SILC, whose names say nothing to others.
 _EU_SILC = re.compile(r"[dhrp][bx]0?[34]0", re.IGNORECASE)
 _OF_WHOM = (
-    "person|pers|p|household|hh|h|haushalt|family|fam|user|patient|pat|case|fall|rec|record|row|"
+    "person|pers|p|household|hh|h|haushalt|family|fam|user|patient|pat|pt|case|fall|rec|record|row|"
     "client|cust|customer|member|mitglied|resp|respondent|firm|firma|company|employer|employee|emp|"
     "betrieb|school|subject|sample|serial|unit|account|acc|konto|card|policy|contract|visit|"
     "individual|indiv|ind|menage|foyer|hogar|persona|matricule|dossier|"
@@ -37,7 +37,7 @@ _ID = re.compile(
 _NUMBER = re.compile(r"no|num|number|numero|numéro|nummer|code|lfd|lfdnr|index|serial")
 _GLUED = re.compile(rf"(?:{_OF_WHOM})(?:id|nr|no|num|number|nummer|key)|id(?:{_OF_WHOM})")
 _SUBJECT = re.compile(_OF_WHOM)
-_NAME = re.compile(r"name|names|nom|nombre|nome|naam|navn|namn")
+_NAME = re.compile(r"name|names|nm|nom|nombre|nome|naam|navn|namn")
 # A name is that of a person if it stands alone or beside one of these: not that of a town.
 _WHOSE = re.compile(
     r"first|last|full|family|given|middle|maiden|sur|user|patient|person|client|customer|"
@@ -52,7 +52,10 @@ _PART_OF_NAME = re.compile(
     r"sobrenome|achternaam|voornaam|familienaam|fornavn|etternavn|efternavn|förnamn|fornamn|"
     r"efternamn|nazwisko|příjmení|prijmeni|etunimi|sukunimi"
 )
-_SHORT_NAME = re.compile(r"[fls]name|[fl]nm|fn|ln|imie|imię|nname|vname|nachn|vorn|mname")
+_SHORT_NAME = re.compile(
+    r"[fls]name|[fl]nm|fn|ln|imie|imię|nname|vname|nachn|vorn|mname|"
+    r"initials|initialen|initiales|iniciales|iniziali|inicjały|inicjaly"
+)
 # Said of names, and of much else: the first visit, the last job.
 _FIRST_OR_LAST = re.compile(r"first|last|given|middle|maiden|family|sur|fore|christian|nick")
 _PERSON = re.compile(

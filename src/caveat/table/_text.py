@@ -14,8 +14,21 @@ import numpy as np
 import polars as pl
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.table._expand import unpack
-from caveat.table._local import has_decimal_comma, read_local, read_thousands
+from caveat.table._local import (
+    has_decimal_comma,
+    may_have_decimal_comma,
+    read_local,
+    read_thousands,
+)
+from caveat.table._repairs import (
+    distinct,
+    encoding_in,
+    note_on_encoding,
+    notes_on,
+    notes_on_names,
+)
 from caveat.table._scan import Fault, Scan, scan
 from caveat.table._text_types import (
     AS_TEXT,
@@ -31,7 +44,7 @@ from caveat.table.frames import refuse_bad_names
 from caveat.table.schema import Schema
 from caveat.table.table import Table
 
-__all__ = ["compression_of", "delimiter_of", "parse_times", "read_text"]
+__all__ = ["compression_of", "form_in", "parse_times", "read_text"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 1 << 16
@@ -48,7 +61,7 @@ def read_text(
     schema: Schema,
     delimiter: str | None,
     decimal: str,
-    encoding: str,
+    encoding: str | None,
     columns: Sequence[str] | None,
     keep: Callable[[str, Column], Column],
     together: int | None,
@@ -57,45 +70,56 @@ def read_text(
 
     So many columns are parsed together (all of them for None), encoded and handed to ``keep``.
     """
-    data = _bytes_of(path, encoding)
+    data, notes = _bytes_of(path, encoding)
     if delimiter is None:
         delimiter = _sniff(data, decimal)
-    names, start = _header(data, delimiter, path)
+    names, start, renamed = _header(data, delimiter, path)
     cells = np.frombuffer(data, np.uint8)
     found = scan(cells, start, len(names), delimiter, decimal)
     _refuse_fault(found, len(names), delimiter, path)
     wanted = _wanted(names, columns, path)
     chosen, quotes_speak = set(wanted), quotes_speak_in(found)
-    plans = {}
-    for position, name in enumerate(names):
-        if name in chosen:
-            shape = shape_of(found, position, data, quotes_speak)
-            plans[name] = declared(shape, schema.columns.get(name), name, path)
+    shapes = {n: shape_of(found, i, data, quotes_speak) for i, n in enumerate(names)}
+    plans = {n: declared(shapes[n], schema.columns.get(n), n, path) for n in names if n in chosen}
     several = partial(
         _columns, path, data, start, names, delimiter, decimal, found, schema, together
     )
     doubtful = {} if decimal == "," else _doubtful(plans, names, found, schema)
-    encoded, comma = {}, False
+    encoded: dict[str, Column] = {}
+    undecided: dict[str, Column] = {}
+    comma = False
     for name, column in several({n: plan for n, plan in plans.items() if n not in doubtful}):
         comma = comma or has_decimal_comma(column)
-        encoded[name] = keep(name, column)
-    if doubtful and not comma:  # columns that nobody asked for say it as well
-        others = {}
-        for position, name in enumerate(names):
-            shape = shape_of(found, position, data, quotes_speak)
-            if name not in chosen and shape.local:
-                others[name] = declared(shape, schema.columns.get(name), name, path)
-        comma = any(
-            has_decimal_comma(column)
-            for name, plan in others.items()
-            if plan.local
-            for _, column in several({name: plan})
-        )
+        if decimal != "," and plans[name].local and may_have_decimal_comma(column):
+            undecided[name] = column
+        else:
+            encoded[name] = keep(name, column)
+    if (doubtful or undecided) and not comma:  # columns that nobody asked for say it as well
+        others = {n: declared(shape, schema.columns.get(n), n, path)
+                  for n, shape in shapes.items() if n not in chosen and shape.local}  # fmt: skip
+        text = {name: plan for name, plan in others.items() if plan.local}
+        comma = any(has_decimal_comma(column) for _, column in several(text))
+    if comma and _has_decimal_point(shapes, names, found):
+        comma = False  # the file says both: nothing is proven
+    for name, column in undecided.items():
+        entry = schema.columns.get(name)
+        said = entry.kind if entry else None
+        column = read_local(column, ",", said, "" if plans[name].said_text else "\t")
+        encoded[name] = keep(name, column if comma else undecided[name])
     for name, plan in doubtful.items():
         grouped = read_thousands(next(several({name: AS_TEXT}))[1]) if comma else None
         column = next(several({name: plan}))[1] if grouped is None else grouped
         encoded[name] = keep(name, column)
-    return Table(encoded).select(wanted)
+    table = Table(encoded).select(wanted)
+    return replace(table, notes=(*notes, *renamed, *notes_on(table)))
+
+
+def _has_decimal_point(plans: Mapping[str, Parsing], names: list[str], found: Scan) -> bool:
+    """Return whether a column has points that can only be decimal ones."""
+    return any(
+        plan.kind is Kind.NUMERIC and not may_group(found, names.index(name))
+        for name, plan in plans.items()
+    )
 
 
 def _doubtful(
@@ -114,17 +138,21 @@ def _doubtful(
 # Bytes and header
 
 
-def _bytes_of(path: Path, encoding: str) -> bytes:
-    """Return the file as UTF-8 without a byte order mark."""
+def _bytes_of(path: Path, encoding: str | None) -> tuple[bytes, tuple[Note, ...]]:
+    """Return the file as UTF-8 without a byte order mark, and how its encoding was found."""
     compression = compression_of(path)
     # The whole file is held: a mapped one that shrinks while it is read would end the process.
     data = unpack(path, compression) if compression else path.read_bytes()
+    notes: tuple[Note, ...] = ()
+    if encoding is None:
+        encoding = encoding_in(data)
+        notes = () if encoding == "utf-8" else (note_on_encoding(encoding),)
     if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
         data = _recode(data, encoding, path)
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data:
         raise CaveatError("the file is empty", where=str(path), do="check how it was made")
-    return data if b"\n" in data else data.replace(b"\r", b"\n")
+    return data if b"\n" in data else data.replace(b"\r", b"\n"), notes
 
 
 def _recode(data: bytes, encoding: str, path: Path) -> bytes:
@@ -141,15 +169,16 @@ def _recode(data: bytes, encoding: str, path: Path) -> bytes:
         ) from None
 
 
-def _header(data: bytes, delimiter: str, path: Path) -> tuple[list[str], int]:
-    """Return the names of the columns, and the position after their line."""
+def _header(data: bytes, delimiter: str, path: Path) -> tuple[list[str], int, tuple[Note, ...]]:
+    """Return the names of the columns, the position after their line, and what was renamed."""
     fields, end, fault = _record(data, 0, delimiter.encode())
     _check_text(data[:end], path)
     if fault:
         raise _fault(fault, f"{path}, line 1")
     names = [field.decode() for field in fields]
+    given, names = names, distinct(names)
     refuse_bad_names(names)
-    return names, end
+    return names, end, notes_on_names(given, names)
 
 
 def _record(data: bytes, start: int, delimiter: bytes) -> tuple[list[bytes], int, Fault]:
@@ -199,14 +228,16 @@ def _not_utf8(path: Path, offset: int, line: int) -> CaveatError:
     return CaveatError(
         f"byte {offset:,} (line {line:,}) is not valid UTF-8",
         where=str(path),
-        do="name its encoding, such as cp1252, latin-1 or utf-16: --encoding (caveat look), or "
+        do="name its encoding, such as cp1252, cp1250 or latin-1: --encoding (caveat look), or "
         'encoding = "cp1252" in [data]',
     )
 
 
-def delimiter_of(path: Path, decimal: str, encoding: str) -> str:
-    """Return the delimiter of a file."""
-    return _sniff(_bytes_of(path, encoding), decimal)
+def form_in(path: Path, decimal: str, encoding: str | None) -> tuple[str, str]:
+    """Return the delimiter and the encoding of a file."""
+    data, notes = _bytes_of(path, encoding)
+    found = encoding or (str(notes[0].parameters["encoding"]) if notes else "utf-8")
+    return _sniff(data, decimal), found
 
 
 def _sniff(data: bytes, decimal: str) -> str:
@@ -301,7 +332,8 @@ def _columns(
             if plan.local:
                 entry = schema.columns.get(name)
                 separator = delimiter if not plan.said_text or delimiter in ",." else ""
-                column = read_local(column, decimal, entry.kind if entry else None, separator)
+                said = entry.kind if entry else None
+                column = read_local(column, decimal, said, separator, said_text=plan.said_text)
             yield name, column
 
 

@@ -21,6 +21,7 @@ from caveat.table._text import compression_of, parse_times
 from caveat.table.column import Column, Kind
 from caveat.table.file_form import TextForm
 from caveat.table.table import Table
+from caveat.table.written import means_missing
 
 __all__ = ["write_text"]
 
@@ -143,7 +144,10 @@ def _says_text(column: Column, form: TextForm) -> bool:
     if column.levels.dtype != object:
         return False
     codes = [m.code for m in column.missing if isinstance(m.code, str)]
-    return any(text and not _looks_other(text, form) for text in [*column.levels.tolist(), *codes])
+    return any(
+        text and not _looks_other(text, form) and not means_missing(text)
+        for text in [*column.levels.tolist(), *codes]
+    )
 
 
 def _level_texts(column: Column, name: str, form: TextForm, bare: bool) -> list[str]:
@@ -158,7 +162,11 @@ def _level_texts(column: Column, name: str, form: TextForm, bare: bool) -> list[
         return [_truth(value, style) for value in column.levels.tolist()]
     if kind in "iuf":
         return _numbers(column, column.levels, form)
-    return [_text(str(value), form, bare) for value in column.levels.tolist()]
+    alone = not _says_text(column, form)  # words for missing among numbers that are text
+    return [
+        _quoted(text) if alone and means_missing(text) else _text(text, form, bare)
+        for text in map(str, column.levels.tolist())
+    ]
 
 
 def _numbers(column: Column, values: NDArray[Any], form: TextForm) -> list[str]:

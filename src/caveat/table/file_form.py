@@ -42,7 +42,7 @@ def form_of(
     *,
     delimiter: str | None = None,
     decimal: str = ".",
-    encoding: str = "utf-8",
+    encoding: str | None = None,
 ) -> TextForm:
     """Return the form of a text file, so that another one can be written in it.
 
@@ -62,12 +62,13 @@ def form_of(
             where=shown(path),
             do="leave --as-read (as_read) out",
         )
-    from caveat.table._text import delimiter_of
+    from caveat.table._text import form_in
 
+    seen, encoding = form_in(path, decimal, encoding)
     found = delimiter or ("\t" if ".tsv" in path.name.lower() else "")
     columns = {} if schema is None else schema.columns
     return TextForm(
-        found or delimiter_of(path, decimal, encoding),
+        found or seen,
         decimal,
         encoding,
         {name: entry.date_format for name, entry in columns.items() if entry.date_format},

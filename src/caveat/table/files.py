@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
@@ -34,6 +35,9 @@ ROWS_IN_MEMORY = 2_000_000  # tables in blocks up to this size are put together 
 
 TOGETHER = 4  # columns of a text file that are parsed in one go where codes are kept in files
 
+FORMS = ("local-numbers", "local-dates")
+"""Notes on cells that can be read in one way only: no warning is needed."""
+
 Keep = Callable[[str, Column], Column]
 
 
@@ -43,7 +47,7 @@ def read(
     schema: Schema | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     columns: Sequence[str] | None = None,
     partial: bool = False,
 ) -> Table:
@@ -63,7 +67,7 @@ def read(
     decimal
         The decimal sign of a text file, point or comma.
     encoding
-        The encoding of a text file.
+        The encoding of a text file; UTF-8, UTF-16 with its mark or Windows-1252 if not given.
     columns
         The columns to read; all if not given.
     partial
@@ -82,10 +86,13 @@ def read(
       zip     category  2 levels
     """
     allow_source(path)
-    return read_into(
+    table = read_into(
         None, path, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding,
         columns=columns, partial=partial,
     )  # fmt: skip
+    for note in (note for note in table.notes if note.code not in FORMS):
+        warnings.warn(f"{file_of(path).name}: {note}", CaveatWarning, stacklevel=2)
+    return table
 
 
 def read_into(
@@ -95,7 +102,7 @@ def read_into(
     schema: Schema | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     columns: Sequence[str] | None = None,
     partial: bool = False,
 ) -> Table:
@@ -121,7 +128,7 @@ def _read(
     given: Schema | None,
     delimiter: str | None,
     decimal: str,
-    encoding: str,
+    encoding: str | None,
     columns: Sequence[str] | None,
     partial: bool,
 ) -> Table:
@@ -153,7 +160,7 @@ def _read(
     if work is None:
         return schema.apply(table)
     schema.check(table.names)
-    return work.table(table.columns, table.backend)
+    return replace(work.table(table.columns, table.backend), notes=table.notes)
 
 
 def read_value_labels(
@@ -181,7 +188,7 @@ def _read_by_format(
     schema: Schema,
     delimiter: str | None,
     decimal: str,
-    encoding: str,
+    encoding: str | None,
     columns: Sequence[str] | None,
     keep: Keep,
     together: int | None,

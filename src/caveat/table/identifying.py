@@ -136,7 +136,25 @@ def judge(table: Table) -> dict[str, Judgement]:
         judgement = None if name in found else _judge(of, table)
         if judgement is not None:
             found[name] = judgement
+    found |= _beside_names(values, found)
     return {name: found[name] for name in table if name in found}
+
+
+def _beside_names(
+    values: Mapping[str, Values], found: Mapping[str, Judgement]
+) -> dict[str, Judgement]:
+    """Return columns of uncommon names, or of words that are names too, beside names of people."""
+    if not any(judgement.code == "person-name" for judgement in found.values()):
+        return {}
+    beside = {}
+    for name, of in values.items():
+        if name in found or of.levels.dtype != object or not may_say_name(name):
+            continue
+        if len(of.levels) >= LEAST_TEXTS and _share(_stripped(of.some), FORM) >= NEARLY_ALL:
+            more = "the name of the column may say so, and another column holds names of people"
+            said = f"{len(of.levels):,} different texts, {more}"
+            beside[name] = Judgement("person-name", said, of.rows)
+    return beside
 
 
 def judge_labels(labels: Iterable[str]) -> Judgement | None:

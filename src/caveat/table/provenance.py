@@ -25,7 +25,8 @@ class Origin(StrEnum):
 
     Drawn values come from a fitted model or from noise. Looked-up values follow from other columns
     by a table of codes, computed ones by a formula or by counting. Copied values are those of
-    original records, cell by cell. Identifying values belong to single people or groups.
+    original records, cell by cell. Identifying values belong to single people or groups. Invented
+    ones stand in their place, and come from no record.
     """
 
     DRAWN = "drawn"
@@ -33,6 +34,7 @@ class Origin(StrEnum):
     LOOKED_UP = "looked up"
     COMPUTED = "computed"
     IDENTIFYING = "identifying"
+    INVENTED = "invented"
 
     @property
     def may_leave(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CaveatError
+from caveat.notes import Note
 from caveat.showing import Summary, on_page
 from caveat.table.column import Column
 
@@ -29,10 +30,13 @@ class Table:
         The columns by name, all of one length.
     backend
         The kind of frame the table came from: pandas, polars, pyarrow, dict, or "" for a file.
+    notes
+        What the reader of the file repaired, and how.
     """
 
     columns: Mapping[str, Column]
     backend: str = ""
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         columns = dict(self.columns)

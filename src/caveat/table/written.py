@@ -18,10 +18,13 @@ else:
     pl = Late("polars")
 
 __all__ = [
+    "LONGEST_SIGN",
     "MISSING_SIGNS",
     "MISSING_WORDS",
     "DateReading",
     "NumberReading",
+    "means_missing",
+    "plain_words",
     "read_dates",
     "read_numbers",
 ]
@@ -38,6 +41,8 @@ MISSING_SIGNS = frozenset(
         "nil",
         "nd",
         "k.a.",
+        "n.d.",
+        "s/d",
         "dk",
         "?",
         "??",
@@ -50,6 +55,8 @@ MISSING_SIGNS = frozenset(
         "#",
     }
 )
+# Signs among them that may be a value after all: nothing, not detected, a footnote.
+MAY_BE_VALUES = frozenset({"nil", "nd", "n.d.", "*", "#"})
 # Wordings of "there is no answer" (lower case, without accents of the quotes).
 MISSING_WORDS = frozenset(
     {
@@ -62,8 +69,14 @@ MISSING_WORDS = frozenset(
         "nicht zutreffend", "trifft nicht zu", "ne sait pas", "non réponse", "sans réponse",
         "inconnu",
         "sin respuesta", "no sabe", "desconocido", "brak danych", "onbekend", "ukjent", "okänt",
+        "keine angaben", "ohne angabe", "nicht erhoben", "nicht verfügbar", "fehlt", "fehlend",
+        "manquant", "non renseigné", "non disponible", "sans objet", "sin dato", "sin datos",
+        "no disponible", "no consta", "mancante", "non risponde", "brak", "nie dotyczy", "nie wiem",
+        "geen antwoord", "saknas", "mangler",
     }
 )  # fmt: skip
+# Texts that may say so are shorter, and signs of letters and points such as k. A. are.
+LONGEST_SIGN, SHORT_SIGN = 30, 8
 # A column is a column of numbers if so few of its levels are not (and they may be missing codes).
 MAX_TOKENS = 3
 # Levels looked at when there are very many.
@@ -117,6 +130,24 @@ class DateReading:
 
     kind: str
     formats: tuple[str, ...]
+
+
+def means_missing(text: str) -> bool:
+    """Whether a text says that there is no answer, as a sign or in words of several languages.
+
+    Examples
+    --------
+    >>> [means_missing(text) for text in ("k. A.", "Not_Applicable", "-", "none", "n.d.")]
+    [True, True, True, False, False]
+    """
+    plain = plain_words(text) if len(text) < LONGEST_SIGN else ""
+    return (plain in MISSING_SIGNS or plain in MISSING_WORDS) and plain not in MAY_BE_VALUES
+
+
+def plain_words(text: str) -> str:
+    """Return a text as it is looked up: lower case, Not_Applicable as not applicable."""
+    text = " ".join(text.lower().replace("’", "'").replace("_", " ").split())
+    return text.replace(". ", ".") if len(text) < SHORT_SIGN else text
 
 
 def _series(levels: NDArray[Any]) -> pl.Series:

@@ -17,6 +17,7 @@ from caveat.synthesis.derived import computed
 from caveat.synthesis.linked.model import LinkedModel, fit_linked
 from caveat.synthesis.linked.plan import LinkedPlan, kind_columns, make_linked_plan
 from caveat.synthesis.model import LogProb, whole_number
+from caveat.synthesis.replacing import Replaced, dropping
 from caveat.table import Column, Kind, Table
 from caveat.table.grouping import (
     GROUPS,
@@ -63,7 +64,7 @@ def plan_groups(table: Table, given: Any, options: Mapping[str, Any]) -> GroupPl
         meets, ``any(age >= 18)``; derived columns may sum up the members, ``sum(income)``.
     """
     groups = found_groups(table, given)
-    options = dict(options)
+    options = dropping(options)
     derived = dict(options.get("derived", {}))
     sizes = [
         name
@@ -178,6 +179,8 @@ class GroupModel:
         The kind of frame that came in.
     population
         Number of groups that the weights of the sample stand for; 0 without weights.
+    replaced
+        The columns that are replaced by invented values once the others are drawn.
     """
 
     model: LinkedModel
@@ -186,6 +189,7 @@ class GroupModel:
     kinds: Mapping[str, tuple[Column, int]]
     backend: str = ""
     population: int = 0
+    replaced: Replaced = field(default_factory=Replaced, repr=False)
 
     __repr__ = without_values
 
@@ -233,8 +237,13 @@ class GroupModel:
         threads
             Blocks drawn at the same time; all cores by default. The result does not depend on it.
         """
-        frames = [table.compact().to_frame() for table in self.tables(groups, copies, threads)]
+        drawn = enumerate(self.tables(groups, copies, threads))
+        frames = [self.complete(table, copy).compact().to_frame() for copy, table in drawn]
         return frames[0] if copies == 1 else frames
+
+    def complete(self, table: Table, copy: int = 0) -> Table:
+        """Return a drawn copy with its invented columns."""
+        return self.replaced.complete(table, self.seed, copy, key=self.groups.key)
 
     def tables(
         self,

@@ -16,7 +16,7 @@ from caveat.synthesis.cells import Cells, without_unknown
 from caveat.synthesis.coding import Coding
 from caveat.synthesis.column_model import ColumnModel
 from caveat.synthesis.fitting import fit_columns
-from caveat.synthesis.linked.keys import FreshKeys
+from caveat.synthesis.fresh_keys import FreshKeys
 from caveat.synthesis.linked.plan import LinkedPlan
 from caveat.synthesis.linked.stages import FIRST, SO_FAR, SUM, Stage, number_of
 from caveat.synthesis.linked.unfold import (
@@ -27,6 +27,7 @@ from caveat.synthesis.linked.unfold import (
     unknown_where,
 )
 from caveat.synthesis.model import LogProb, Model, recoded, whole_number, written
+from caveat.synthesis.replacing import Replaced, complete_linked
 from caveat.table import Column, Table
 from caveat.table.align import common_levels
 from caveat.table.linked import Linked, places_within
@@ -59,6 +60,8 @@ class LinkedModel:
     dictionaries
         The child tables without rows, their dictionaries whole: what nobody is known to have yet,
         and dates that are found from distances, are cells of them.
+    replaced
+        By table the columns that are replaced by invented values once the others are drawn.
     """
 
     plan: LinkedPlan
@@ -68,6 +71,7 @@ class LinkedModel:
     rows: Mapping[str, int]
     seed: int
     dictionaries: Mapping[str, Table] = field(repr=False, default_factory=dict)
+    replaced: Mapping[str, Replaced] = field(repr=False, default_factory=dict)
 
     __repr__ = without_values
 
@@ -96,6 +100,10 @@ class LinkedModel:
             whole_number(number, "rows", 0)
         wanted = {**self.rows, **(rows or {})}
         return [_Draw(self, wanted, copy, threads).linked() for copy in range(copies)]
+
+    def complete(self, linked: Linked, copy: int = 0) -> Linked:
+        """Return a drawn copy with its invented columns."""
+        return complete_linked(self.replaced, linked, self.seed, copy)
 
     def log_prob(self, linked: Linked) -> dict[str, LogProb]:
         """Return the log probability of every cell of released tables, stage by stage."""

@@ -35,6 +35,7 @@ from caveat.synthesis.pooling import (
     rare_below,
     remarks_on_rare,
 )
+from caveat.synthesis.replacing import dropping
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.identifying import Judgement, judge
@@ -172,7 +173,8 @@ def make_linked_plan(
     falling
         The number by which children behind the first are put in order, by table.
     """
-    options = {**(options or {}), "predictors": all_or_named(options or {})}
+    options = dropping(options or {})
+    options = {**options, "predictors": all_or_named(options)}
     judged, left_out = options.pop("judged", None), options.pop("left_out", None)
     check_names(linked, {**options, "derived": {**options.get("derived", {}), **late}})
     dropped, remarks = _dropped(linked, options, judged)
@@ -329,7 +331,8 @@ def _dropped(
             continue
         found = judge(table) if judged is None else judged
         # The children stand by their order: a date may be different in every row.
-        apart = {*keep, *_keys(linked, name), linked.order.get(name, "").removeprefix("-")}
+        order = linked.order.get(name, "").removeprefix("-")
+        apart = {*keep, *options.get("drop", ()), *_keys(linked, name), order}
         for column in table:
             if column in found and column not in apart:
                 dropped.append(column)

@@ -5,7 +5,7 @@ Nothing in a file is used before it was checked: what loads can be drawn from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from caveat.synthesis.dictionary import (
     table_from_state,
     table_state,
 )
+from caveat.synthesis.fresh_keys import FreshKeys
 from caveat.synthesis.linked.groups import GroupModel, GroupPlan
-from caveat.synthesis.linked.keys import FreshKeys
 from caveat.synthesis.linked.model import LinkedModel
 from caveat.synthesis.linked.plan import LinkedPlan, some_of
 from caveat.synthesis.linked.stages import PARTS, Drawn, Shape, Stage
@@ -25,6 +25,7 @@ from caveat.synthesis.methods import State
 from caveat.synthesis.methods._checks import need
 from caveat.synthesis.model import Model
 from caveat.synthesis.pooling import RareLevels, rare_below
+from caveat.synthesis.replacing import Replaced
 from caveat.synthesis.rules import parse_rule
 from caveat.table import Table
 from caveat.table.dictionary import dictionary_state
@@ -63,6 +64,7 @@ def linked_state(model: GroupModel | LinkedModel, of_model: Callable[[Model], St
         "fresh": {name: [keys.start, keys.prefix] for name, keys in inner.keys.items()},
         "rows": dict(inner.rows),
         "dictionaries": {name: table_state(table) for name, table in inner.dictionaries.items()},
+        "replaced": {name: of.state() for name, of in inner.replaced.items()},
         "group": None,
     }
     if isinstance(model, GroupModel):
@@ -74,6 +76,7 @@ def linked_state(model: GroupModel | LinkedModel, of_model: Callable[[Model], St
             "kinds": {n: [dictionary_state(c), d] for n, (c, d) in model.kinds.items()},
             "backend": model.backend,
             "population": model.population,
+            "replaced": model.replaced.state(),
         }
     return state
 
@@ -174,8 +177,24 @@ def linked_model(
         _texts([key, order, role])
         groups = Groups(key, _texts(constant), order, role)
         plan = GroupPlan(shape, plans, *told, groups=groups)
-    model = LinkedModel(plan, stages, outline, keys, rows, seed, dictionaries)
+    replaced = {n: Replaced.from_state(of) for n, of in state.get("replaced", {}).items()}
+    _check_replaced(replaced, outline)
+    model = LinkedModel(plan, stages, outline, keys, rows, seed, dictionaries, replaced)
     return model if given is None else _group_model(given, model)
+
+
+def _check_replaced(replaced: Mapping[str, Replaced], outline: Linked) -> None:
+    """Need invented columns of tables that there are, and tables above that have them too."""
+    need(set(replaced) <= set(outline.sequence), "replaced columns of other tables")
+    for table, of in replaced.items():
+        above = {""}
+        while (link := outline.parent_of(table)) is not None:
+            table = link.parent
+            above.add(table)
+        for name, one in of.columns.items():
+            need(one.above in above and not one.shared, "values of another table")
+            first = replaced[one.above].columns[name] if one.above else one
+            need(not first.above or not one.above, "values of a table that has none")
 
 
 def _is_number(n: Any) -> bool:
@@ -209,5 +228,6 @@ def _group_model(given: State, model: LinkedModel) -> GroupModel:
     need(_is_number(given["n_rows"]), "no rows")
     none = {n: (column.with_codes(np.zeros(0, np.uint8)), d) for n, (column, d) in kinds.items()}
     return GroupModel(
-        model, _texts(given["names"]), given["n_rows"], none, given["backend"], population
-    )
+        model, _texts(given["names"]), given["n_rows"], none, given["backend"], population,
+        Replaced.from_state(given.get("replaced")),
+    )  # fmt: skip

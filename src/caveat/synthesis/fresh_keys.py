@@ -67,13 +67,13 @@ class FreshKeys:
             prefix += "k"
         return cls(none, 0, prefix)
 
-    def make(self, n: int) -> Column:
-        """Return so many keys."""
-        numbers = np.arange(self.start + 1, self.start + n + 1)
+    def make(self, n: int, first: int = 0, width: int = 0) -> Column:
+        """Return so many keys from a place on; words have at least so many digits."""
+        numbers = np.arange(self.start + first + 1, self.start + first + n + 1)
         if not self.prefix:
             levels = numbers.astype(self.column.levels.dtype)
         else:
-            width = len(str(n))
+            width = max(width, len(str(n)))
             levels = np.array([f"{self.prefix}{i:0{width}d}" for i in numbers], object)
         return replace(self.column, codes=np.arange(n), levels=levels)
 

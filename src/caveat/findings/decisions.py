@@ -184,6 +184,8 @@ def settled_decisions(profile: Profile) -> list[SettledDecision]:
                 names = tuple(f"{name} ({codes if f.rows >= K else HIDDEN})" for name in names)
             order = f.suggestion["groups"].get("order", "") if code == "groups" else ""
             title = f"{_SETTLED[code]}, in the order of {order}" if order else _SETTLED[code]
+            if not f.columns:  # how the file was read: the finding itself names what it is about
+                title, names = f.message.rstrip("."), ("file",)
             entry = CATALOGUE[code].entry.format("NAME")
             settled.setdefault((title, entry), []).extend(names)
     return [

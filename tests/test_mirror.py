@@ -16,7 +16,7 @@ SEVERAL = {
     "cli": "exits outputs start starter terminal whole_specification wrong_file",
     "expressions": "hostile",
     "findings": "survey_files wide",
-    "release": "pairs weights_and_wrong_files guarded whole_groups",
+    "release": "pairs weights_and_wrong_files guarded verdicts whole_groups",
     "report": "browser markers",
     "risk": "common properties wrong_file",
     "spec": "new_entry",

@@ -61,6 +61,12 @@ def test_the_code_follows_from_the_numbers(measurement, code, why):
     check(with_verdict(found))
 
 
+def test_nothing_is_relied_on_that_stands_out():
+    level = content(entry(0.30, 0.10, limit={"most": 0.5, "least": None}))
+    assert "limit-met" not in codes(level, "reliable")
+    assert "limit-met" in codes(content(entry(0.04, 0.03, limit=LIMIT)), "reliable")
+
+
 def test_chance_and_measures_that_lead_up_to_others_are_not_named():
     by_chance = entry(0.50, 0.40)
     by_chance["rise"]["interval"] = [-0.01, 0.21]

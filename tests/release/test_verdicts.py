@@ -143,6 +143,8 @@ def test_a_limit_that_no_setting_can_meet_is_recognised(tmp_path):
     assert content["verdict"]["limits"]["cannot_be_met"] == 1
     assert content["verdict"]["limits"]["not_met"] == 0
     assert content["verdict"]["next"]["code"] == "limit-above"
+    # The price of a setting has a unit, whether a strong attacker was asked for or not.
+    assert content["measures"]["membershipShare"]["unit"] == "share"
     assert measured(content, "DiSCO")["excess"] > 0  # the command still ends with 3
 
 

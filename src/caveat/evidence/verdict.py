@@ -332,8 +332,10 @@ def _can_have_control(content: Content) -> bool:
 def _relied_on(content: Content, limits: Sequence[Limited]) -> Iterator[Finding]:
     """Return what was measured and found in order."""
     for limit in limits:
-        if limit.state == "met" and not is_by_chance(limit.worst):
-            yield _finding("limit-met", limit.where, limit.worst)
+        m = limit.worst
+        rises = bool(_notable(content, m)) and not _is_covered(m)
+        if limit.state == "met" and not is_by_chance(m) and not rises:
+            yield _finding("limit-met", limit.where, m)
     seen = set()
     for scenario in content.get("scenarios", ()):
         for m in scenario["measurements"]:

@@ -19,6 +19,7 @@ from caveat.release.collected import Collected
 from caveat.release.folder import sha256_of
 from caveat.release.material import Material
 from caveat.release.proven import described_ends, described_rare, proven_records
+from caveat.spec.limits import ATTACKS as STRONG
 from caveat.spec.scenarios import ScenarioSpec
 from caveat.spec.spec import ReleasePart, ReleaseSpec
 from caveat.synthesis import Model
@@ -375,8 +376,10 @@ def measures_used(
     utility: Mapping[str, Any],
     others: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:
-    """Return the entries of all measures that were computed; of other settings their utility."""
+    """Return the entries of all measures that were computed, of other settings too."""
     names = [m["measure"] for scenario in scenarios for m in scenario["measurements"]]
     names += [m["measure"] for m in utility["measurements"]]
-    names += [found["utility"] for found in others.values() if found is not None]
+    tried = [found for found in others.values() if found is not None]
+    names += [name for found in tried for name in (found["risk"], found["utility"])
+              if name not in STRONG]  # fmt: skip
     return entries_of(names)

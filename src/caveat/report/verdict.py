@@ -135,12 +135,11 @@ def _unattainable(found: Mapping[str, Any]) -> str:
 def _uncovered(evidence: Evidence, found: Mapping[str, Any]) -> str:
     worst = next(f for f in found["unreliable"] if f["code"] in ("rises", "single-values"))
     n = sum(found["limits"].values())
-    begin = f"{_met(found)}, but none covers" if n else "No limit was set, and"
+    begin = f"{_met(found)}, but" if n else "No limit was set, and"
     if worst["code"] == "single-values":
-        what = f"values of single people in {_columns(evidence, worst)}"
-    else:
-        what = f"{phrase(evidence, worst)}: {compared(evidence, worst)}"
-    return f"{begin} {what}{'' if n else ' stand out'}."
+        return f"{begin} values of single people leave in {_columns(evidence, worst)}."
+    what = f"{phrase(evidence, worst)}, {compared(evidence, worst)}"
+    return f"{begin} one number stands out: {what}."
 
 
 def compared(evidence: Evidence, m: Finding) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from caveat.report.blocks import Block, Cell, Field, Grid, cell
 from caveat.report.numbers import count, number, percent
 from caveat.report.reading import Evidence
-from caveat.report.wording import column_cell, measure_name
+from caveat.report.wording import column_cell
 
 __all__ = ["Reading", "correlations_reading", "in_words", "reliance"]
 
@@ -113,7 +113,7 @@ def _row(m: Mapping[str, Any]) -> list[Cell]:
     says = SAYS[m["measure"]] + (f": {m['model']}" if m.get("model") else "")
     of = f", {m['table']}" if m.get("table") else ""
     counted = next((n["parameters"] for n in m["notes"] if n["code"] == "pairs-kept"), None)
-    small = measure_name(m)
+    small = str(m["measure"])
     if counted is not None:
         small = f"{counted['kept']:,} of {counted['pairs']:,} pairs of columns"
     return [cell(f"{says}{of}", None, small), share("value"), share("resample"),

@@ -72,6 +72,7 @@ def test_a_lost_correlation_of_a_tiny_file_is_plainly_visible() -> None:
     assert value_of(content, "automatic coefficient ratio") < 0.6
     worst = content["utility"]["associations"][0]
     assert worst["names"] == ["first", "second"]
+    assert "automatic" in markdown(content).split("Regressions whose")[1]
     shown = f"| {worst['original']:.2f} | {worst['synthetic']:.2f} |"
     assert shown in page_one(content)
     assert worst["original"] > 0.9
